@@ -1,0 +1,70 @@
+"""Every error a person can meet, in one tree.
+
+    DiscreetError
+    ├── RatingsInvalid      what was handed in as ratings cannot be used (which row, and what to do)
+    ├── CatalogueMissing    no public item list was given and none was paid for
+    ├── CatalogueInvalid    the item list itself is unusable
+    ├── HistoryInvalid      a history to recommend from names unknown items or impossible ratings
+    ├── BudgetInvalid       epsilon, delta or a share of them is not a usable number
+    ├── BudgetExceeded      a release would cost more than is left
+    ├── UnchargedRelease    something tried to leave without being charged
+    ├── SettingsInvalid     a hyper-parameter is out of its range or unknown
+    └── ModelInvalid        a saved model is missing, incomplete or was altered
+
+All of them end the command line with exit code 2 and no traceback.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceeded",
+    "BudgetInvalid",
+    "CatalogueInvalid",
+    "CatalogueMissing",
+    "DiscreetError",
+    "HistoryInvalid",
+    "ModelInvalid",
+    "RatingsInvalid",
+    "SettingsInvalid",
+    "UnchargedRelease",
+]
+
+
+class DiscreetError(Exception):
+    """Base of all errors raised on purpose by this package."""
+
+
+class RatingsInvalid(DiscreetError):
+    """The ratings handed in cannot be used; the message names the row and the remedy."""
+
+
+class CatalogueMissing(DiscreetError):
+    """A private method needs a public item list, given or paid for, and has neither."""
+
+
+class CatalogueInvalid(DiscreetError):
+    """The item list is empty, has duplicates or missing ids."""
+
+
+class HistoryInvalid(DiscreetError):
+    """A history to recommend from cannot be used."""
+
+
+class BudgetInvalid(DiscreetError):
+    """Epsilon, delta or mu is not a usable number."""
+
+
+class BudgetExceeded(DiscreetError):
+    """A release would cost more than the budget has left."""
+
+
+class UnchargedRelease(DiscreetError):
+    """Something tried to leave the private side without being charged."""
+
+
+class SettingsInvalid(DiscreetError):
+    """A hyper-parameter is unknown or out of its range."""
+
+
+class ModelInvalid(DiscreetError):
+    """A saved model is missing, incomplete or altered."""

@@ -1,0 +1,116 @@
+"""The item side: everything a user needs from the released model, and how one user's vector follows from it.
+
+These arrays are public. ``fold_in`` runs on one user's own ratings and the public arrays only, so it costs no
+privacy budget, in training and afterwards; the same function serves both, which is why a user who was never in
+the training data is treated exactly like one who was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+
+__all__ = ["ItemSide"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class ItemSide:
+    """Offsets, factors and the fold-in rule.
+
+    Parameters
+    ----------
+    feedback
+        ``"explicit"``: a rating is ``centre + a_i + b_j + u_i . v_j``. ``"implicit"``: a score is ``b_j + u_i . v_j``.
+    centre
+        Public middle of the model, usually the middle of the rating range; 0 for implicit feedback.
+    offsets, factors
+        ``b`` (items) and ``V`` (items x rank).
+    rating_range
+        Predictions are clipped to it; ``None`` for implicit feedback.
+    offset_penalty, factor_penalty
+        Ridge on the user's offset and factors.
+    count_exponent
+        Both penalties are multiplied by ``max(count_i, 1) ** count_exponent``.
+    gravity
+        Weight of all unseen items as zeros (implicit feedback only).
+    spread
+        Variance of each factor coordinate that the noise leaves (items x rank), or ``None``. An uncertain item
+        then counts as what it is: an errors-in-variables term in the user's normal equations.
+    """
+
+    feedback: Literal["explicit", "implicit"]
+    centre: float
+    offsets: Floats
+    factors: Floats
+    rating_range: tuple[float, float] | None
+    offset_penalty: float = 1.0
+    factor_penalty: float = 1.0
+    count_exponent: float = 0.0
+    gravity: float = 0.0
+    spread: Floats | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Number of items in the catalogue."""
+        return int(self.offsets.shape[0])
+
+    @property
+    def rank(self) -> int:
+        """Number of factors; 0 means offsets alone."""
+        return int(self.factors.shape[1])
+
+    def fold_in(self, indptr: Indices, items: Indices, values: Floats) -> Floats:
+        """Each user's own coefficients ``(a_i, u_i)`` from that user's ratings alone."""
+        if self.feedback == "explicit":
+            return self._fold_in_explicit(indptr, items, values)
+        return self._fold_in_implicit(indptr, items)
+
+    def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
+        """Predicted rating (clipped to the range) or score for pairs of user row and item index."""
+        raw = kernels.dot_pairs(users, items, coefficients, self.design())
+        raw += self.centre + self.offsets[items]
+        if self.rating_range is not None:
+            np.clip(raw, *self.rating_range, out=raw)
+        return raw
+
+    def design(self) -> Floats:
+        """Items x (1 + rank): the feature row ``(1, v_j)`` each item shows to a user."""
+        return np.hstack([np.ones((self.n_items, 1)), self.factors])
+
+    def _fold_in_explicit(self, indptr: Indices, items: Indices, values: Floats) -> Floats:
+        targets = values - self.centre - self.offsets[items]
+        spread = None if self.spread is None else np.hstack([np.zeros((self.n_items, 1)), self.spread])
+        ridge = np.full(1 + self.rank, self.factor_penalty)
+        ridge[0] = self.offset_penalty
+        return kernels.solve_rows(
+            indptr, items, targets, self.design(), ridge, row_scale=self._row_scale(indptr), spread=spread
+        )
+
+    def _fold_in_implicit(self, indptr: Indices, items: Indices) -> Floats:
+        coefficients = np.zeros((len(indptr) - 1, 1 + self.rank))
+        if self.rank:
+            coefficients[:, 1:] = kernels.solve_rows(
+                indptr,
+                items,
+                1.0 - self.offsets[items],
+                self.factors,
+                np.full(self.rank, self.factor_penalty),
+                row_scale=self._row_scale(indptr),
+                gram=self.gravity * (self.factors.T @ self.factors),
+                rhs=-self.gravity * (self.factors.T @ self.offsets),
+                spread=self.spread,
+            )
+        return coefficients
+
+    def _row_scale(self, indptr: Indices) -> Floats | None:
+        if self.count_exponent == 0.0:
+            return None
+        return np.maximum(np.diff(indptr), 1.0) ** self.count_exponent
