@@ -1,0 +1,5 @@
+"""The command ``discreet``: one file for each command."""
+
+from discreet.cli.group import main
+
+__all__ = ["main"]

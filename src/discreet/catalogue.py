@@ -1,0 +1,316 @@
+"""The catalogue: the public, ordered list of items a model may speak about.
+
+It is given by the person, never read off the ratings: an item that only one user rated would otherwise give
+that user away by being listed. The rules for ids live here too, because both sides of the gate follow them:
+
+* an id is a whole number or a text; a column holds one kind;
+* whole numbers of any width become 64-bit integers; where one of them does not fit, the whole column is kept
+  as text (decimal digits), so nothing is ever rounded or wrapped;
+* a number and its plain decimal text name the same thing (``7`` and ``"7"``, but not ``"07"``), because files
+  without types (CSV, the keys of a JSON object) cannot tell the two apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.errors import CatalogueInvalid
+
+__all__ = ["Catalogue", "Id", "IdArray", "Ids", "as_ids", "infer_ids", "positions", "scan_table"]
+
+Id: TypeAlias = int | str
+Ids: TypeAlias = Iterable[Id] | npt.NDArray[Any] | pl.Series
+IdArray: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+
+_WHOLE_FLOAT_LIMIT = 2.0**53
+_ID_COLUMNS = ("item", "item_id", "id")
+# Below this many ids a dictionary answers faster than building a hash join does.
+_FEW = 1024
+
+
+def as_ids(values: Ids) -> pl.Series:
+    """Turn ids of any width or container into a series of 64-bit integers or of text; missing ones stay null.
+
+    Raises
+    ------
+    TypeError
+        When the values are neither whole numbers nor text, or a mixture of the two.
+    """
+    series = values if isinstance(values, pl.Series) else _series(values)
+    dtype = series.dtype
+    if dtype == pl.Object:
+        series = _series(series.to_list())
+        dtype = series.dtype
+    if dtype == pl.String:
+        return series
+    if dtype in (pl.Categorical, pl.Enum, pl.Null):
+        return series.cast(pl.String)
+    if dtype.is_float():
+        return _whole(series)
+    if dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0):
+        narrow = series.cast(pl.Int64, strict=False)
+        return narrow if narrow.null_count() == series.null_count() else series.cast(pl.String)
+    raise TypeError(f"ids must be whole numbers or text, not {dtype}; convert them to text first")
+
+
+def infer_ids(text: pl.Series) -> pl.Series:
+    """Ids from a file without types: integers if every one is written as a plain 64-bit integer, else text.
+
+    ``"007"`` is not plain: reading it as 7 would merge it with ``"7"`` and give back an id nobody wrote.
+    """
+    numbers = text.cast(pl.Int64, strict=False)
+    if numbers.null_count() > text.null_count() or not (numbers.cast(pl.String) == text).all():
+        return text
+    return numbers
+
+
+def positions(ids: pl.Series, among: pl.Series) -> npt.NDArray[np.int64]:
+    """Where each of `ids` stands in the distinct ids `among`; -1 where it does not. Both made by `as_ids`."""
+    table = pl.DataFrame({"id": among, "position": np.arange(len(among))})
+    wanted = pl.DataFrame({"id": _in_kind_of(ids, among)})
+    found = wanted.join(table, on="id", how="left", maintain_order="left")["position"].fill_null(-1)
+    return found.to_numpy(writable=True)
+
+
+class Catalogue:
+    """An immutable, ordered list of distinct item ids, with titles where they are known.
+
+    Parameters
+    ----------
+    ids
+        The person's own ids, all whole numbers or all text.
+    titles
+        Optional title of each id; ids without one may be left out.
+
+    Notes
+    -----
+    Two catalogues are equal when they list the same ids in the same order; titles are decoration.
+
+    **Privacy.** A catalogue is public: it appears in the released model as it stands.
+    """
+
+    def __init__(self, ids: Ids, titles: Mapping[Any, str] | None = None) -> None:
+        try:
+            self._series = as_ids(ids).rename("id").rechunk()
+        except TypeError as error:
+            raise CatalogueInvalid(f"the catalogue cannot be used: {error}") from error
+        _refuse_unusable(self._series)
+        self._ids: IdArray = self._series.to_numpy(writable=True)
+        self._ids.flags.writeable = False
+        self._titles = self._known_titles(titles or {})
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], column: str | None = None) -> Catalogue:
+        """Read a catalogue from CSV, TSV, Parquet, NDJSON, or text with one id a line.
+
+        Parameters
+        ----------
+        path
+            The file; its extension says what it is.
+        column
+            Column of the ids; by default the only column, or the one named item, item_id or id. A column
+            named ``title`` gives the titles.
+        """
+        try:
+            names, typed, table = scan_table(path)
+            column = _id_column(names, column, path)
+            frame = table.select(dict.fromkeys([column, *({"title"} & set(names))])).collect()
+        except (OSError, pl.exceptions.PolarsError, ValueError) as error:
+            raise CatalogueInvalid(f"the catalogue {path} cannot be read: {error}") from error
+        ids = frame[column]
+        if not typed:
+            while len(ids) and ids[-1] is None:  # blank lines at the end
+                ids = ids[:-1]
+            ids = infer_ids(ids)
+        titles = frame["title"].cast(pl.String).to_list()[: len(ids)] if "title" in names else []
+        return cls(ids, dict(zip(ids.to_list(), titles, strict=False)))
+
+    @classmethod
+    def from_json(cls, text: str) -> Catalogue:
+        """Read back what `to_json` wrote."""
+        try:
+            stored = json.loads(text)
+            ids, titles = stored["ids"], stored["titles"]
+            return cls(ids, None if titles is None else dict(zip(ids, titles, strict=True)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise CatalogueInvalid(f"this is not a stored catalogue: {error}") from error
+
+    def to_json(self) -> str:
+        """One JSON object: ``ids``, and ``titles`` in the same order (``null`` where unknown)."""
+        ids = self._series.to_list()
+        titles = [self._titles.get(identity) for identity in ids] if self._titles else None
+        return json.dumps({"ids": ids, "titles": titles}, ensure_ascii=False)
+
+    @property
+    def ids(self) -> IdArray:
+        """The ids in order: int64, or Python strings in an object array. Read-only."""
+        return self._ids
+
+    @property
+    def titles(self) -> dict[Id, str]:
+        """Title of each id that has one."""
+        return dict(self._titles)
+
+    def index(self, ids: Ids) -> npt.NDArray[np.int64]:
+        """Position of each id in the catalogue, -1 where it is not listed."""
+        if not isinstance(ids, pl.Series | np.ndarray):
+            ids = list(ids)
+        if len(ids) >= _FEW:
+            try:
+                return positions(as_ids(ids), self._series)
+            except TypeError:  # a mixture of kinds: some may still be known
+                pass
+        found = (self._positions.get(self._key(identity), -1) for identity in ids)
+        return np.fromiter(found, dtype=np.int64, count=len(ids))
+
+    def __contains__(self, identity: object) -> bool:
+        return self._key(identity) in self._positions
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Catalogue):
+            return NotImplemented
+        return self._series.dtype == other._series.dtype and np.array_equal(self._ids, other._ids)
+
+    def __hash__(self) -> int:
+        return hash((len(self), self._series[0], self._series[-1]))
+
+    def __repr__(self) -> str:
+        return f"Catalogue({len(self)} items, {self._series[0]!r} to {self._series[-1]!r})"
+
+    @cached_property
+    def _positions(self) -> dict[Id | None, int]:
+        return {identity: place for place, identity in enumerate(self._series.to_list())}
+
+    def _key(self, identity: object) -> Id | None:
+        """The id as this catalogue would write it, or None if it could never be listed."""
+        if isinstance(identity, bool | np.bool_):
+            return None
+        if isinstance(identity, float | np.floating) and float(identity).is_integer():
+            identity = int(identity)
+        if isinstance(identity, int | np.integer):
+            return str(int(identity)) if self._series.dtype == pl.String else int(identity)
+        if isinstance(identity, str):
+            return identity if self._series.dtype == pl.String else _plain_integer(identity)
+        return None
+
+    def _known_titles(self, titles: Mapping[Any, str | None]) -> dict[Id, str]:
+        keyed = {self._key(identity): title for identity, title in titles.items() if title is not None}
+        strangers = [identity for identity in keyed if identity not in self._positions]
+        if strangers:
+            raise CatalogueInvalid(f"a title is given for {strangers[0]!r}, which is not in the catalogue")
+        return {identity: str(title) for identity, title in keyed.items() if identity is not None}
+
+
+def scan_table(
+    path: str | os.PathLike[str], kind: str | None = None, separator: str = ","
+) -> tuple[list[str], bool, pl.LazyFrame]:
+    """Open a table: column names, whether its columns have types, and the table itself.
+
+    The kind is an extension (``".csv"``), by default the file's own, under ``.gz`` or ``.zst`` if need be.
+
+    Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken exactly as written.
+
+    Raises
+    ------
+    OSError, ValueError, polars.exceptions.PolarsError
+        When the file is missing, of an unknown kind, or damaged.
+    """
+    path = Path(path)
+    kind = kind or Path(path.stem if path.suffix in (".gz", ".zst") else path).suffix.lower()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if kind in (".csv", ".tsv"):
+        table = pl.scan_csv(path, separator="\t" if kind == ".tsv" else separator, infer_schema=False)
+    elif kind == ".txt":
+        lines = [line.strip() or None for line in path.read_text(encoding="utf-8").split("\n")]
+        table = pl.LazyFrame({"item": lines}, schema={"item": pl.String})
+    elif kind in (".parquet", ".pq"):
+        table = pl.scan_parquet(path)
+    elif kind in (".ndjson", ".jsonl"):
+        table = pl.scan_ndjson(path, infer_schema_length=None)
+    else:
+        raise ValueError(
+            f"the extension of {path.name} is unknown; use .csv, .tsv, .parquet, .ndjson or .txt"
+        )
+    return table.collect_schema().names(), kind not in (".csv", ".tsv", ".txt"), table
+
+
+def _series(values: Ids) -> pl.Series:
+    listed: Any = values if isinstance(values, np.ndarray) and values.dtype != object else list(values)
+    try:
+        return pl.Series(listed)
+    except (OverflowError, TypeError):
+        # Python integers of very different sizes have no common column type; anything else is a mixture.
+        if all(value is None or type(value) is int for value in listed):
+            return pl.Series([None if value is None else str(value) for value in listed])
+        raise TypeError("some ids are numbers and some are not; convert them all to text first") from None
+
+
+def _whole(series: pl.Series) -> pl.Series:
+    """Floats that are really integers, as a frame with missing values delivers them."""
+    series = series.fill_nan(None)
+    known = series.drop_nulls()
+    if not ((known.abs() <= _WHOLE_FLOAT_LIMIT) & (known == known.round())).all():
+        raise TypeError("ids must be whole numbers or text, not fractions; convert them to text first")
+    return series.cast(pl.Int64)
+
+
+def _in_kind_of(ids: pl.Series, model: pl.Series) -> pl.Series:
+    if ids.dtype == model.dtype:
+        return ids
+    if model.dtype == pl.String:
+        return ids.cast(pl.String)
+    numbers = ids.cast(pl.Int64, strict=False)
+    plain = numbers.cast(pl.String) == ids
+    return numbers.set(~plain.fill_null(False), None)
+
+
+def _plain_integer(text: str) -> int | None:
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return number if str(number) == text else None
+
+
+def _refuse_unusable(ids: pl.Series) -> None:
+    if len(ids) == 0:
+        raise CatalogueInvalid("the catalogue is empty; list at least one item")
+    missing = ids.is_null() if ids.dtype != pl.String else ids.fill_null("") == ""
+    if missing.any():
+        row = int(missing.to_numpy().argmax()) + 1
+        raise CatalogueInvalid(f"row {row} of the catalogue has no id; fill it in or remove the row")
+    repeated = ~ids.is_first_distinct()
+    if repeated.any():
+        row = int(repeated.to_numpy().argmax()) + 1
+        raise CatalogueInvalid(
+            f"row {row} of the catalogue repeats the id {ids[row - 1]!r}; list every item once"
+        )
+
+
+def _id_column(names: list[str], column: str | None, path: str | os.PathLike[str]) -> str:
+    if column is not None:
+        if column not in names:
+            raise CatalogueInvalid(f"{path} has no column {column!r}; it has {', '.join(names)}")
+        return column
+    if len(names) == 1:
+        return names[0]
+    for name in _ID_COLUMNS:
+        if name in names:
+            return name
+    listed = ", ".join(names)
+    raise CatalogueInvalid(
+        f"{path} has the columns {listed}, none of them item, item_id or id; name the column"
+    )

@@ -1,0 +1,103 @@
+"""``discreet doctor``: is this installation able to do its work?"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+import click
+import threadpoolctl  # type: ignore[import-untyped]
+from rich.table import Table
+
+from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.self_test import CHECKS, Outcome
+from discreet.kernels.threads import get_threads
+
+__all__ = ["command"]
+
+PACKAGES = (
+    "discreet",
+    "numpy",
+    "scipy",
+    "numba",
+    "polars",
+    "pydantic",
+    "randomgen",
+    "dp-accounting",
+    "safetensors",
+    "threadpoolctl",
+    "click",
+    "rich",
+)
+EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch")
+
+
+@click.command("doctor")
+@json_option
+def command(as_json: bool) -> None:
+    """Show versions, threads and libraries, and test noise, kernels and storage on this machine.
+
+    Exit code 1 if something is not as it must be.
+
+    \b
+    Example:
+      discreet doctor
+    """
+    outcomes = [_run(name) for name in CHECKS]
+    healthy = all(outcome["ok"] for outcome in outcomes)
+    report = {"ok": healthy, **_surroundings(), "checks": outcomes}
+    if as_json:
+        print_json(report)
+    else:
+        _show(report)
+    sys.exit(0 if healthy else 1)
+
+
+def _run(name: str) -> dict[str, Any]:
+    """A check that breaks in an unforeseen way has failed too: finding that out is what the doctor is for."""
+    try:
+        outcome = CHECKS[name]()
+    except Exception as error:
+        outcome = Outcome(False, f"{type(error).__name__}: {error}")
+    return {"name": name, "ok": outcome.ok, "detail": outcome.detail}
+
+
+def _surroundings() -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "versions": {name: _version(name) for name in PACKAGES},
+        "extras": {name: _version(name) for name in EXTRAS},
+        "threads": get_threads(),
+        "blas": [
+            f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"
+            for library in threadpoolctl.threadpool_info()
+            if library["user_api"] == "blas"
+        ],
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _show(report: dict[str, Any]) -> None:
+    table = Table(show_header=False)
+    table.add_row("python", f"{report['python']} on {report['platform']}")
+    for group in ("versions", "extras"):
+        table.add_row(
+            group, ", ".join(f"{name} {version or 'absent'}" for name, version in report[group].items())
+        )
+    table.add_row("threads", str(report["threads"]))
+    table.add_row("BLAS", ", ".join(report["blas"]))
+    checks = Table("check", "", "detail")
+    for check in report["checks"]:
+        checks.add_row(check["name"], "ok" if check["ok"] else "FAILED", check["detail"])
+    console = printer()
+    console.print(table)
+    console.print(checks)

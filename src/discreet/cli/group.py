@@ -1,0 +1,79 @@
+"""The list of commands, and what every one of them does with an error.
+
+A person's mistake ends with exit code 2 and a message on stderr, never a traceback. Ctrl-C ends with 130.
+Commands write their results whole or not at all, so neither leaves anything behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+from typing import Any
+
+import click
+
+from discreet.errors import DiscreetError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = ("demo", "train", "evaluate", "recommend", "similar", "budget", "doctor")
+INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+
+
+class Refusal(click.ClickException):
+    """A mistake in what was handed in."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """Loads a command's module when it is asked for, and turns errors into messages."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order they are worth reading."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or ``None``."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"discreet.cli.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; see the module's description for errors."""
+        try:
+            return super().invoke(ctx)
+        except DiscreetError as error:
+            raise Refusal(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted; nothing was written.", err=True)
+            ctx.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader of our output has gone; click ends quietly
+                raise
+            raise Refusal(_describe(error)) from error
+
+
+def _describe(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    where = f": {error.filename}" if error.filename else ""
+    advice = (
+        " Make room and run it again; nothing was written."
+        if error.errno in (errno.ENOSPC, errno.EFBIG)
+        else ""
+    )
+    return f"{reason}{where}.{advice}"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="discreet")
+def main() -> None:
+    """Recommendations that keep a secret.
+
+    Train on what people did, release a model that provably does not reveal any one of them, and recommend
+    for anyone from it.
+
+    \b
+    Start with:  discreet demo
+    """

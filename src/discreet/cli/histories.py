@@ -1,0 +1,109 @@
+"""Histories to recommend from, in a file of one or many users.
+
+table (CSV, Parquet, NDJSON)   columns for item and rating; with a column for the user, many users
+.json                          {item: rating} or [item, ...] for one user, {user: either of these} for many
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from discreet.catalogue import scan_table
+from discreet.data.ratings import Ratings
+from discreet.errors import HistoryInvalid
+from discreet.model import History, Model
+from discreet.model.history import Unknown
+
+__all__ = ["Columns", "read_histories"]
+
+USER_NAMES = ("user", "user_id")
+ITEM_NAMES = ("item", "item_id", "id")
+RATING_NAMES = ("rating",)
+
+Columns = Mapping[str, str | None]
+
+
+def read_histories(path: str, model: Model, columns: Columns, unknown: Unknown) -> Ratings | History:
+    """What a file holds: many users' rows over the model's catalogue, or one history.
+
+    Parameters
+    ----------
+    columns
+        Names of the columns ``user``, ``item`` and ``rating``; where one is ``None``, a usual name is
+        looked for.
+    """
+    if path.lower().endswith(".json"):
+        return _from_json(Path(path), model, unknown)
+    try:
+        names, _, table = scan_table(path)
+        user = _column(names, columns["user"], USER_NAMES)
+        item = _required(names, columns["item"], ITEM_NAMES, "--item-column")
+        rating = None
+        if model.item_side.rating_range is not None:
+            rating = _required(names, columns["rating"], RATING_NAMES, "--rating-column")
+        if user is None:
+            frame = table.select([name for name in (item, rating) if name is not None]).collect()
+            return list(frame.iter_rows()) if rating else frame.to_series().to_list()
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise HistoryInvalid(f"the history {path} cannot be read: {reason}") from error
+    return Ratings.from_file(path, **_reading(model, unknown), user=user, item=item, rating=rating)
+
+
+def _from_json(path: Path, model: Model, unknown: Unknown) -> Ratings | History:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HistoryInvalid(f"the history {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise HistoryInvalid(f"the history {path} is not valid JSON: {error}") from error
+    if not isinstance(content, dict | list):
+        raise HistoryInvalid(f"the history {path} must be an object or a list, not {content!r}")
+    if isinstance(content, dict) and any(isinstance(part, dict | list) for part in content.values()):
+        return _many(content, model, unknown)
+    return content
+
+
+def _many(content: dict[str, Any], model: Model, unknown: Unknown) -> Ratings:
+    rows: list[tuple[str, Any, Any]] = []
+    for user, history in content.items():
+        if not isinstance(history, dict | list):
+            raise HistoryInvalid(f"the history of user {user!r} must be an object or a list, not {history!r}")
+        pairs = history.items() if isinstance(history, dict) else ((item, 1.0) for item in history)
+        rows.extend((user, str(item), rating) for item, rating in pairs)
+    frame = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row", strict=False)
+    rating = None if model.item_side.rating_range is None else "rating"
+    return Ratings.from_frame(frame, **_reading(model, unknown), user="user", item="item", rating=rating)
+
+
+def _reading(model: Model, unknown: Unknown) -> dict[str, Any]:
+    return {
+        "rating_range": model.item_side.rating_range,
+        "catalogue": model.catalogue,
+        "unknown_items": "error" if unknown == "error" else "drop",
+        "duplicates": "error",
+    }
+
+
+def _column(names: list[str], given: str | None, usual: tuple[str, ...]) -> str | None:
+    """The column of that name, or the first one with a usual name if there is any."""
+    if given is None:
+        return next((name for name in usual if name in names), None)
+    if given not in names:
+        raise HistoryInvalid(f"the history has no column {given!r}; it has {', '.join(names)}")
+    return given
+
+
+def _required(names: list[str], given: str | None, usual: tuple[str, ...], option: str) -> str:
+    found = _column(names, given, usual)
+    if found is None:
+        raise HistoryInvalid(
+            f"the history has no column named {' or '.join(usual)}; it has {', '.join(names)}: "
+            f"name the right one with {option}"
+        )
+    return found

@@ -1,0 +1,61 @@
+"""What a command says: one JSON object on stdout, or text for people; progress on a terminal's stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+__all__ = ["ReportProgress", "json_option", "print_json", "printer", "progress_bar"]
+
+ReportProgress = Callable[[str, int, int], None]
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."
+)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print the one JSON object of a command; a number that does not exist (NaN, infinity) is null."""
+    click.echo(json.dumps(_finite(content), allow_nan=False, ensure_ascii=False))
+
+
+def printer() -> Console:
+    """Console for people, on stdout; outside a terminal wide enough that tables are not folded."""
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+
+
+@contextmanager
+def progress_bar() -> Iterator[ReportProgress]:
+    """Yield a function ``(stage, done, total)`` that moves a bar on stderr, or nothing without a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda stage, done, total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=total)
+            progress.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content

@@ -1,0 +1,151 @@
+"""``discreet recommend``: items for one person or for many."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+from rich.table import Table
+
+from discreet.catalogue import Catalogue
+from discreet.cli.answers import show_recommendations
+from discreet.cli.histories import read_histories
+from discreet.cli.output import json_option, print_json, printer
+from discreet.data.ratings import Ratings
+from discreet.errors import HistoryInvalid, SettingsInvalid
+from discreet.model import History, Model, Recommendations
+from discreet.model.directory import replace_file
+from discreet.model.history import Unknown
+
+__all__ = ["command"]
+
+
+@click.command("recommend")
+@click.argument("model_directory", metavar="MODEL")
+@click.option(
+    "--history", required=True, metavar="FILE", help="What was rated or chosen: CSV, Parquet, NDJSON or JSON."
+)
+@click.option("--user", metavar="ID", help="Only this user of the file.")
+@click.option(
+    "-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many items."
+)
+@click.option("--user-column", help="Column of user ids, if it is not called user or user_id.")
+@click.option("--item-column", help="Column of item ids, if it is not called item, item_id or id.")
+@click.option("--rating-column", help="Column of ratings, if it is not called rating.")
+@click.option("--allowed", metavar="FILE", help="List of items to choose from.")
+@click.option("--blocked", metavar="FILE", help="List of items never to choose.")
+@click.option("--include-seen", is_flag=True, help="Items of the history may come again.")
+@click.option(
+    "--unknown-items",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="Items of the history or of the lists that the model does not know.",
+)
+@click.option("--out", metavar="FILE", help="Write user, rank, item and score to a Parquet file.")
+@json_option
+def command(model_directory: str, out: str | None, as_json: bool, **options: Any) -> None:
+    """Recommend items from a history, for anyone, whether they were in the training data or not.
+
+    This costs no privacy budget: a person's own history meets only what was released.
+
+    \b
+    Examples:
+      discreet recommend model/ --history mine.csv -n 5
+      discreet recommend model/ --history everyone.parquet --user 17
+      discreet recommend model/ --history everyone.parquet --out recommendations.parquet
+    """
+    if out is not None:
+        _check_out(Path(out))
+    model = Model.load(model_directory)
+    found = _recommend(model, _history(model, options), options)
+    if out is not None:
+        _write(_frame(found, options["user"]), Path(out), as_json)
+    elif as_json:
+        print_json(_as_dict(found, options["user"]))
+    elif isinstance(found, Recommendations):
+        show_recommendations(found, "Recommended", _score_name(model))
+    else:
+        _show_many(found, _score_name(model))
+
+
+def _history(model: Model, options: dict[str, Any]) -> Ratings | History:
+    columns = {name: options[f"{name}_column"] for name in ("user", "item", "rating")}
+    histories = read_histories(options["history"], model, columns, _unknown(options))
+    user = options["user"]
+    if user is None:
+        return histories
+    if not isinstance(histories, Ratings):
+        raise HistoryInvalid(
+            f"{options['history']} does not tell users apart, so {user!r} cannot be found in it"
+        )
+    return histories.history(user)
+
+
+def _recommend(
+    model: Model, history: Ratings | History, options: dict[str, Any]
+) -> Recommendations | pl.DataFrame:
+    choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
+    choice |= {"exclude_seen": not options["include_seen"], "unknown": _unknown(options)}
+    if isinstance(history, Ratings):
+        return model.recommend_batch(history, options["count"], **choice)
+    return model.recommend(history, options["count"], **choice)
+
+
+def _unknown(options: dict[str, Any]) -> Unknown:
+    return "error" if options["unknown_items"] == "error" else "ignore"
+
+
+def _read_ids(path: str | None) -> list[Any] | None:
+    return None if path is None else Catalogue.from_file(path).ids.tolist()
+
+
+def _check_out(out: Path) -> None:
+    if out.suffix.lower() != ".parquet":
+        raise SettingsInvalid(f"--out writes Parquet; give the file the extension .parquet, not {out.name!r}")
+    if not out.parent.is_dir():
+        raise SettingsInvalid(f"there is no directory {out.parent} to write {out.name} to")
+
+
+def _frame(found: Recommendations | pl.DataFrame, user: str | None) -> pl.DataFrame:
+    if isinstance(found, pl.DataFrame):
+        return found
+    rows = [(user, rank, entry.item, entry.score) for rank, entry in enumerate(found, 1)]
+    return pl.DataFrame(rows, schema=["user", "rank", "item", "score"], orient="row")
+
+
+def _write(frame: pl.DataFrame, out: Path, as_json: bool) -> None:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    replace_file(out, lambda file: file.write(buffer.getbuffer()))
+    result = {"out": str(out), "rows": frame.height, "shortfall": frame["item"].null_count()}
+    if as_json:
+        print_json(result)
+    else:
+        click.echo(f"{result['rows']:,} rows, {result['shortfall']:,} of them without an item left, in {out}")
+
+
+def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[str, Any]:
+    if isinstance(found, Recommendations):
+        return {"user": user, **found.to_dict()}
+    users = []
+    for (one,), rows in found.group_by("user", maintain_order=True):
+        given = rows.drop_nulls("item").select("item", "score").to_dicts()
+        users.append({"user": one, "recommendations": given, "shortfall": rows.height - len(given)})
+    return {"users": users}
+
+
+def _show_many(frame: pl.DataFrame, score_name: str) -> None:
+    table = Table("user", "rank", "item", score_name)
+    for user, rank, item, score in frame.iter_rows():
+        table.add_row(
+            str(user), str(rank), *(("none left", "") if item is None else (str(item), f"{score:.3f}"))
+        )
+    printer().print(table)
+
+
+def _score_name(model: Model) -> str:
+    return "score" if model.item_side.rating_range is None else "predicted rating"

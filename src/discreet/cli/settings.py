@@ -1,0 +1,94 @@
+"""Settings of a method, from ``--set key=value`` and from a configuration file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.errors import SettingsInvalid
+
+__all__ = ["apply_config", "integer_or_auto", "merge_settings"]
+
+_CONFIGURED = "discreet.settings"
+_TABLE = "settings"
+
+
+def integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
+    """Read an option as a whole number of at least ``low``, or ``auto``: the method's public rule chooses."""
+
+    def read(ctx: click.Context, param: click.Parameter, value: Any) -> int | str:
+        if value == "auto":
+            return "auto"
+        try:
+            number = int(str(value))
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is neither a whole number nor 'auto'") from None
+        if number < low:
+            raise click.BadParameter(f"{number} is below {low}")
+        return number
+
+    return read
+
+
+def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
+    """Make a TOML or JSON file the default of every option, and its table ``settings`` that of ``--set``.
+
+    The command line wins over the file.
+    """
+    if path is None:
+        return
+    content = _read(Path(path))
+    options = {p.name for p in ctx.command.params if isinstance(p, click.Option) and p.name}
+    known = options - {"config", "help", "sets"} | {_TABLE}
+    given = {key.replace("-", "_"): value for key, value in content.items()}
+    _refuse_unknown(given, known, f"{path}")
+    settings = given.pop(_TABLE, {})
+    if not isinstance(settings, dict):
+        raise SettingsInvalid(f"{path}: {_TABLE} must be a table of settings, not {settings!r}")
+    ctx.meta[_CONFIGURED] = settings
+    ctx.default_map = given
+
+
+def merge_settings(ctx: click.Context, pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings of the file, overridden by ``key=value`` pairs."""
+    settings: dict[str, Any] = dict(ctx.meta.get(_CONFIGURED, {}))
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise SettingsInvalid(f"--set takes key=value, not {pair!r}")
+        settings[key.strip().replace("-", "_")] = _value(text.strip())
+    return settings
+
+
+def _refuse_unknown(given: Mapping[str, object], known: set[str], where: str) -> None:
+    """Refuse keys that nothing would read; the message lists those that would be."""
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise SettingsInvalid(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise SettingsInvalid(f"there is no configuration file {path}") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
+        raise SettingsInvalid(f"{path} is not valid {kind}: {error}") from None
+    if not isinstance(content, dict):
+        raise SettingsInvalid(f"{path} must hold a table of options")
+    return content
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or a list as in JSON; anything else is a text."""
+    try:
+        return json.loads(text, parse_constant=str)
+    except ValueError:
+        return text

@@ -1,0 +1,114 @@
+"""Ratings that come as arrays already: scipy sparse matrices and row pointers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from discreet.catalogue import Catalogue, IdArray, Ids, as_ids
+from discreet.data.checks import check_filled, check_range
+from discreet.data.encode import Encoded, arrange
+from discreet.errors import RatingsInvalid
+
+__all__ = ["Entries", "encode_entries", "of_arrays", "of_sparse"]
+
+
+class Entries(NamedTuple):
+    """Ratings one by one, by user row and item column, in a matrix of that shape."""
+
+    users: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    shape: tuple[int, int]
+
+
+def of_sparse(matrix: Any, explicit: bool) -> Entries:
+    """The stored entries of a scipy sparse matrix; for implicit feedback a stored zero is no entry."""
+    is_sparse: bool = sparse.issparse(matrix)
+    if not is_sparse:
+        raise RatingsInvalid(f"a scipy sparse matrix is needed, not {type(matrix).__name__}")
+    stored = matrix.tocoo()
+    if stored.dtype.kind not in "biuf":
+        raise RatingsInvalid(f"the matrix holds {stored.dtype}, not real numbers")
+    kept = np.ones(stored.nnz, dtype=bool) if explicit else stored.data != 0
+    users, items, values = (part[kept] for part in (stored.row, stored.col, stored.data))
+    return Entries(users.astype(np.int64), items.astype(np.int64), values.astype(np.float64), matrix.shape)
+
+
+def of_arrays(
+    indptr: npt.ArrayLike, items: npt.ArrayLike, values: npt.ArrayLike, n_items: int | None
+) -> Entries:
+    """Entries from row pointers; without a number of items the highest index decides."""
+    pointers, columns = np.asarray(indptr), np.asarray(items)
+    numbers = np.asarray(values, dtype=np.float64)
+    if pointers.ndim != 1 or columns.ndim != 1 or columns.shape != numbers.shape:
+        raise RatingsInvalid("indptr, items and values must be flat, and items and values equally long")
+    if pointers.dtype.kind not in "iu" or (columns.dtype.kind not in "iu" and columns.size):
+        raise RatingsInvalid("indptr and items must be whole numbers")
+    bounds = pointers.astype(np.int64)
+    steps = bounds[1:] - bounds[:-1]
+    if len(pointers) < 2 or pointers[0] != 0 or pointers[-1] != len(columns) or (steps < 0).any():
+        raise RatingsInvalid("indptr must rise from 0 to the number of ratings, one step for each user")
+    highest = int(columns.max(initial=-1)) + 1
+    if columns.min(initial=0) < 0 or (n_items is not None and highest > n_items):
+        raise RatingsInvalid(f"item indices must lie between 0 and {(n_items or highest) - 1}")
+    users = np.repeat(np.arange(len(steps)), steps)
+    return Entries(users, columns.astype(np.int64), numbers, (len(steps), n_items or highest))
+
+
+def encode_entries(
+    entries: Entries,
+    catalogue: Catalogue | None,
+    rating_range: tuple[float, float] | None,
+    user_ids: Ids | None,
+) -> tuple[Encoded, npt.NDArray[np.int64]]:
+    """Check entries and sort them; also the positions of those that repeat an earlier pair."""
+    users, items, values, (n_users, n_items) = entries
+    rating_range = check_range(rating_range, rated=rating_range is not None)
+    check_filled(len(items))
+    _check_values(entries, rating_range)
+    seen = None
+    if catalogue is None:
+        seen, items = np.unique(items, return_inverse=True)
+        n_items = len(seen)
+    elif n_items != len(catalogue):
+        raise RatingsInvalid(
+            f"the matrix has {n_items} columns and the catalogue {len(catalogue)} items; give one column for "
+            "each item, in the catalogue's order"
+        )
+    if rating_range is None:
+        values = np.ones(len(items))
+    arrays, repeats = arrange(users, items, values, n_users, n_items)
+    return Encoded(arrays, _row_ids(user_ids, n_users), seen, rating_range), repeats
+
+
+def _check_values(entries: Entries, rating_range: tuple[float, float] | None) -> None:
+    low, high = rating_range or (-math.inf, math.inf)
+    values = entries.values
+    bad = ~((values >= low) & (values <= high) & np.isfinite(values))
+    if bad.any():
+        place = int(bad.argmax())
+        where = f"row {entries.users[place] + 1}, column {entries.items[place] + 1}"
+        raise RatingsInvalid(
+            f"{where}: the rating {values[place]:g} is not a number between {low:g} and {high:g}; correct "
+            "it, or give the range of the whole scale"
+        )
+
+
+def _row_ids(user_ids: Ids | None, n_users: int) -> IdArray:
+    if user_ids is None:
+        return np.arange(n_users)
+    try:
+        ids = as_ids(user_ids)
+    except TypeError as error:
+        raise RatingsInvalid(f"the user ids cannot be used: {error}") from error
+    if len(ids) != n_users:
+        raise RatingsInvalid(f"there are {len(ids)} user ids for {n_users} rows; give one for each row")
+    if ids.null_count() or ids.n_unique() < n_users:
+        raise RatingsInvalid("the user ids have gaps or repeat; give every row its own id")
+    distinct: IdArray = ids.to_numpy(writable=True)
+    return distinct

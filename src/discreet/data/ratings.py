@@ -1,0 +1,290 @@
+"""Ratings: who rated what, in the person's own ids. The private side starts here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NotRequired, Required, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.catalogue import Catalogue, Id, IdArray, Ids, as_ids, positions
+from discreet.data import matrices, readers
+from discreet.data.checks import Columns, Duplicates, UnknownItems, check_choice
+from discreet.data.encode import arrange, encode
+from discreet.errors import HistoryInvalid, RatingsInvalid
+
+__all__ = ["CatalogueSource", "Ratings", "Reading"]
+
+CatalogueSource: TypeAlias = Catalogue | str | os.PathLike[str] | Sequence[Id] | npt.NDArray[Any] | None
+
+
+class Reading(TypedDict):
+    """How to read a table; the parameters of `Ratings.from_frame`."""
+
+    user: Required[str]
+    item: Required[str]
+    rating: NotRequired[str | None]
+    rating_range: NotRequired[tuple[float, float] | None]
+    catalogue: NotRequired[CatalogueSource]
+    duplicates: NotRequired[Duplicates]
+    unknown_items: NotRequired[UnknownItems]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """All ratings, by user. Build it with one of the ``from_`` methods, which check what they are given.
+
+    Attributes
+    ----------
+    indptr, items, values
+        The ratings of user row ``i`` are at ``indptr[i]:indptr[i + 1]``; item indices rise within a user.
+        Values are 1.0 for implicit feedback. Do not write to these arrays.
+    user_ids
+        The person's own user ids, one for each row.
+    catalogue
+        The public list that `items` indexes, or None if none was given.
+    provisional_ids
+        Only without a catalogue: the ids of the items that were seen, which `items` then indexes.
+    rating_range
+        Lowest and highest possible rating; None for implicit feedback.
+
+    Notes
+    -----
+    **Privacy.** Everything here is private, `provisional_ids` included: which items were rated at all may
+    give a single user away. Only `catalogue` and `rating_range` are public.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+    user_ids: IdArray
+    catalogue: Catalogue | None
+    rating_range: tuple[float, float] | None
+    provisional_ids: IdArray | None = None
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str,
+        item: str,
+        rating: str | None = None,
+        rating_range: tuple[float, float] | None = None,
+        catalogue: CatalogueSource = None,
+        duplicates: Duplicates = "last",
+        unknown_items: UnknownItems = "error",
+    ) -> Ratings:
+        """Read a polars (lazy or not), pandas or Arrow table, or a mapping of columns.
+
+        Parameters
+        ----------
+        frame
+            One row for each rating.
+        user, item, rating
+            Names of the columns. Without a rating column the feedback is implicit: a row says "did".
+        rating_range
+            Public lowest and highest value of the scale; needed with a rating column.
+        catalogue
+            The public item list: a `Catalogue`, a file (see `Catalogue.from_file`), or ids. Private methods
+            refuse ratings without one, unless they are told to pay for choosing it.
+        duplicates
+            What a repeated pair of user and item means: ``"last"``, the last row counts, or ``"error"``.
+        unknown_items
+            What to do with items the catalogue does not list: ``"error"``, or ``"drop"`` the rows.
+
+        Raises
+        ------
+        RatingsInvalid
+            With the first bad row (counted from 1, without the header) and what to do.
+        """
+        columns = Columns(user, item, rating)
+        listed = _catalogue(catalogue)
+        table = readers.read_frame(frame, columns)
+        encoded = encode(table, columns, rating_range, listed, duplicates, unknown_items)
+        return cls(*encoded.arrays, encoded.user_ids, listed, encoded.rating_range, encoded.seen_items)
+
+    @classmethod
+    def from_csv(
+        cls, path: str | os.PathLike[str], *, separator: str = ",", **reading: Unpack[Reading]
+    ) -> Ratings:
+        """Read a CSV file with a header (plain, .gz or .zst); the other parameters are those of `from_frame`.
+
+        Ids become integers when every one in the column is written as a plain integer, else they stay text.
+        """
+        return cls.from_frame(readers.read_file(path, _columns(reading), ".csv", separator), **reading)
+
+    @classmethod
+    def from_parquet(cls, path: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
+        """Read a Parquet file; the other parameters are those of `from_frame`."""
+        return cls.from_frame(readers.read_file(path, _columns(reading), ".parquet"), **reading)
+
+    @classmethod
+    def from_ndjson(cls, path: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
+        """Read a file with one JSON object a line; the other parameters are those of `from_frame`."""
+        return cls.from_frame(readers.read_file(path, _columns(reading), ".ndjson"), **reading)
+
+    @classmethod
+    def from_sql(
+        cls, query: str, database: str | os.PathLike[str] | None = None, **reading: Unpack[Reading]
+    ) -> Ratings:
+        """Read what a DuckDB query selects, from a database file or from files the query itself names.
+
+        Needs the ``sql`` extra. The other parameters are those of `from_frame`.
+        """
+        return cls.from_frame(readers.read_query(query, database, _columns(reading)), **reading)
+
+    @classmethod
+    def from_file(cls, source: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
+        """Read a file by its extension, or run a text that starts with SELECT, FROM or WITH as DuckDB SQL.
+
+        Extensions: .csv, .tsv (both also under .gz or .zst), .parquet, .pq, .ndjson, .jsonl. The other
+        parameters are those of `from_frame`.
+        """
+        if isinstance(source, str) and readers.is_query(source):
+            return cls.from_sql(source, **reading)
+        return cls.from_frame(readers.read_file(source, _columns(reading)), **reading)
+
+    @classmethod
+    def from_sparse(
+        cls,
+        matrix: Any,
+        *,
+        rating_range: tuple[float, float] | None = None,
+        catalogue: CatalogueSource = None,
+        user_ids: Ids | None = None,
+    ) -> Ratings:
+        """Read a scipy sparse matrix, users in rows and items in columns.
+
+        A stored zero is a rating of zero if there is a range, and nothing if there is none; of a repeated
+        entry the last one counts. Without a catalogue the column numbers are the item ids; without user ids
+        the row numbers are. Users without entries stay.
+        """
+        listed = _catalogue(catalogue)
+        entries = matrices.of_sparse(matrix, rating_range is not None)
+        encoded, _ = matrices.encode_entries(entries, listed, rating_range, user_ids)
+        return cls(*encoded.arrays, encoded.user_ids, listed, encoded.rating_range, encoded.seen_items)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        indptr: npt.ArrayLike,
+        items: npt.ArrayLike,
+        values: npt.ArrayLike,
+        *,
+        catalogue: CatalogueSource,
+        rating_range: tuple[float, float] | None,
+        user_ids: Ids | None = None,
+    ) -> Ratings:
+        """Take arrays of the form the attributes describe, checked; items may come in any order in a user."""
+        listed = _catalogue(catalogue)
+        entries = matrices.of_arrays(indptr, items, values, None if listed is None else len(listed))
+        encoded, repeats = matrices.encode_entries(entries, listed, rating_range, user_ids)
+        if len(repeats):
+            raise RatingsInvalid(
+                f"position {repeats.min()} repeats an item of the same user; list each item once"
+            )
+        return cls(*encoded.arrays, encoded.user_ids, listed, encoded.rating_range, encoded.seen_items)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, those without ratings included."""
+        return len(self.user_ids)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items in the catalogue (or seen, where there is no catalogue)."""
+        return len(self._item_ids())
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return len(self.items)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether there are rating values, and not only the fact of an interaction."""
+        return self.rating_range is not None
+
+    def take_users(self, index: npt.ArrayLike | slice) -> Ratings:
+        """The given user rows (numbers, a mask or a slice), in that order."""
+        rows = np.arange(self.n_users)[index if isinstance(index, slice) else np.asarray(index)]
+        counts = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], counts)
+        return replace(
+            self,
+            indptr=indptr,
+            items=self.items[entries],
+            values=self.values[entries],
+            user_ids=self.user_ids[rows],
+        )
+
+    def for_users(self, user_ids: Ids) -> Ratings:
+        """The rows of the given users, in that order; a user who has none gets an empty row.
+
+        This is what lines two files up, for instance test ratings with the histories they belong to.
+        """
+        wanted = as_ids(user_ids)
+        rows = positions(wanted, as_ids(self.user_ids))
+        known = self.take_users(rows[rows >= 0])
+        counts = np.zeros(len(wanted), dtype=np.int64)
+        counts[rows >= 0] = np.diff(known.indptr)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return replace(known, indptr=indptr, user_ids=wanted.to_numpy(writable=True))
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> Ratings:
+        """The same users with only those ratings where the mask (one entry for each rating) is true."""
+        kept = np.concatenate([[0], np.cumsum(mask)])
+        return replace(self, indptr=kept[self.indptr], items=self.items[mask], values=self.values[mask])
+
+    def with_catalogue(self, catalogue: CatalogueSource, unknown_items: UnknownItems = "drop") -> Ratings:
+        """The same users with another item list; ratings of items it lacks are dropped or refused."""
+        check_choice("unknown_items", unknown_items, ("error", "drop"))
+        listed = _catalogue(catalogue)
+        if listed is None:
+            raise RatingsInvalid("a catalogue is needed; give a Catalogue, a file, or ids")
+        ids = self._item_ids()
+        index = listed.index(ids)[self.items]
+        if unknown_items == "error" and (index < 0).any():
+            stranger = ids[self.items[np.argmax(index < 0)]]
+            raise RatingsInvalid(
+                f"item {stranger!r} is rated but not in the catalogue; list it, or drop such items"
+            )
+        kept = self.keep(index >= 0)
+        users = np.repeat(np.arange(self.n_users), np.diff(kept.indptr))
+        arrays, _ = arrange(users, index[index >= 0], kept.values, self.n_users, len(listed))
+        return Ratings(*arrays, self.user_ids, listed, self.rating_range)
+
+    def history(self, user_id: Id) -> dict[Id, float]:
+        """What one user rated, and how: a history to recommend from."""
+        row = int(positions(as_ids([user_id]), as_ids(self.user_ids))[0])
+        if row < 0:
+            raise HistoryInvalid(f"there is no user {user_id!r} in these ratings")
+        part = slice(self.indptr[row], self.indptr[row + 1])
+        return dict(zip(self._item_ids()[self.items[part]].tolist(), self.values[part].tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        scale = "implicit" if self.rating_range is None else "{:g} to {:g}".format(*self.rating_range)
+        return f"Ratings({self.n_users} users, {self.n_items} items, {self.n_ratings} ratings, {scale})"
+
+    def _item_ids(self) -> IdArray:
+        if self.catalogue is not None:
+            return self.catalogue.ids
+        assert self.provisional_ids is not None
+        return self.provisional_ids
+
+
+def _catalogue(source: CatalogueSource) -> Catalogue | None:
+    if source is None or isinstance(source, Catalogue):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return Catalogue.from_file(source)
+    return Catalogue(source)
+
+
+def _columns(reading: Reading) -> Columns:
+    return Columns(reading["user"], reading["item"], reading.get("rating"))

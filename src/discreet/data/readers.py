@@ -1,0 +1,134 @@
+"""Where ratings come from: files, queries and frames, each read into a table of the named columns.
+
+Only the named columns are read. pandas, pyarrow and DuckDB are used when what the person hands in needs them
+and are never imported otherwise.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.catalogue import as_ids, infer_ids, scan_table
+from discreet.data.checks import Columns, check_columns
+from discreet.errors import RatingsInvalid
+
+__all__ = ["is_query", "read_file", "read_frame", "read_query", "without_types"]
+
+_QUERY = re.compile(r"""\s*(select|from|with)[\s("'*]""", re.IGNORECASE)
+
+
+def is_query(source: object) -> bool:
+    """Whether a source is SQL: a text that starts with SELECT, FROM or WITH and is not the name of a file."""
+    return isinstance(source, str) and _QUERY.match(source) is not None and not _is_path(source)
+
+
+def read_file(
+    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str = ","
+) -> pl.DataFrame:
+    """Read CSV, TSV, Parquet or NDJSON, by the extension or the kind given (``".csv"``)."""
+    try:
+        names, typed, table = scan_table(path, kind, separator)
+        check_columns(names, columns)
+        frame = table.select(columns.names()).collect()
+    except pl.exceptions.NoDataError:
+        raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row") from None
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise RatingsInvalid(f"{path} cannot be read: {_reason(error)}") from error
+    return frame if typed else without_types(frame, columns)
+
+
+def read_query(query: str, database: str | os.PathLike[str] | None, columns: Columns) -> pl.DataFrame:
+    """Run a query with DuckDB, in a database file (opened read-only) or in none."""
+    try:
+        duckdb = importlib.import_module("duckdb")
+    except ImportError:
+        raise RatingsInvalid("SQL needs DuckDB; install it with: pip install 'discreet[sql]'") from None
+    if database is not None and not Path(database).is_file():
+        raise RatingsInvalid(f"there is no database {database}")
+    # Without this a table name in the query could silently mean one of our own local variables.
+    config = {"python_enable_replacements": False}
+    try:
+        where, read_only = (":memory:", False) if database is None else (os.fspath(database), True)
+        with duckdb.connect(where, read_only=read_only, config=config) as connection:
+            answer = connection.sql(query)
+            if answer is None:
+                raise RatingsInvalid("the query gives no table; write one that selects rows")
+            check_columns(answer.columns, columns)
+            return pl.DataFrame(answer).select(columns.names())
+    except duckdb.Error as error:
+        raise RatingsInvalid(f"the query failed: {_reason(error)}") from error
+
+
+def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
+    """Take the named columns of a polars, pandas or Arrow table, or of a mapping of columns."""
+    try:
+        if isinstance(frame, pl.LazyFrame):
+            check_columns(frame.collect_schema().names(), columns)
+            return frame.select(columns.names()).collect()
+        if isinstance(frame, pl.DataFrame):
+            check_columns(frame.columns, columns)
+            return frame.select(columns.names())
+        if isinstance(frame, Mapping) or type(frame).__module__.startswith("pandas."):
+            return _from_columns(frame, columns)
+        if hasattr(frame, "__arrow_c_stream__"):
+            return read_frame(pl.DataFrame(frame), columns)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise RatingsInvalid(f"the frame cannot be read: {_reason(error)}") from error
+    raise RatingsInvalid(
+        f"ratings cannot be read from {type(frame).__name__}; give a polars, pandas or Arrow table, or a path"
+    )
+
+
+def without_types(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+    """Finish a table that came as text: no blank rows at the end, and integer ids where all of them are."""
+    blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+    if len(blank) and blank[-1]:
+        frame = frame.head(0 if blank.all() else len(blank) - int(np.argmin(blank[::-1])))
+    return frame.with_columns(infer_ids(frame[columns.user]), infer_ids(frame[columns.item]))
+
+
+def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:
+    """Column by column, so that a wide frame is not converted as a whole and giant ids survive."""
+    names = {str(name): name for name in frame}
+    check_columns(list(names), columns)
+    table = {}
+    for column in columns.names():
+        values = _plain(frame[names[column]])
+        try:
+            table[column] = pl.Series(values, strict=False) if column == columns.rating else as_ids(values)
+        except TypeError as error:
+            raise RatingsInvalid(f"column {column!r}: {error}") from error
+        except ImportError:
+            raise RatingsInvalid(
+                f"column {column!r} needs pyarrow; install it with: pip install pyarrow"
+            ) from None
+    return pl.DataFrame(table)
+
+
+def _plain(values: Any) -> Any:
+    """A column as polars takes it without pyarrow, where that is possible."""
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        if dtype.kind != "O":
+            return np.asarray(values)
+        return list(values.where(values.notna(), None) if hasattr(values, "notna") else values)
+    return list(values) if dtype is None else pl.Series(values)
+
+
+def _is_path(source: str) -> bool:
+    try:
+        return Path(source).exists()
+    except (OSError, ValueError):  # too long for a name, or with a null byte
+        return False
+
+
+def _reason(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

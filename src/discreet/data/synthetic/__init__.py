@@ -1,0 +1,7 @@
+"""Synthetic worlds: the ones of the papers, and a market with the skew of real data. All of it is made up."""
+
+from discreet.data.synthetic._low_rank import low_rank
+from discreet.data.synthetic._market import market
+from discreet.data.synthetic._poisson import poisson_silos
+
+__all__ = ["low_rank", "market", "poisson_silos"]

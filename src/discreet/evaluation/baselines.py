@@ -1,0 +1,48 @@
+"""What anyone gets without a model: the numbers every result has to stand beside.
+
+A user's own mean never leaves that user and is free under any privacy budget. The global mean and
+popularity are taken here from the histories as they are, without noise: yardsticks for an evaluation, not
+something to release.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.model import Histories
+
+__all__ = ["global_mean", "popularity_ranking", "user_means"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def global_mean(histories: Histories) -> float:
+    """Mean of all ratings."""
+    return float(np.mean(histories.values))
+
+
+def user_means(histories: Histories, fallback: float) -> Floats:
+    """Each user's own mean rating; ``fallback`` for a user without a history."""
+    counts = np.diff(histories.indptr)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(rows, weights=histories.values, minlength=len(counts))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), fallback)
+
+
+def popularity_ranking(counted: Histories, queries: Histories, n_items: int, k: int) -> npt.NDArray[Any]:
+    """For each query the ``k`` items most often chosen in ``counted`` that the query does not have."""
+    counts = np.bincount(counted.items, minlength=n_items).astype(np.float64)
+    users = len(queries.indptr) - 1
+    ranking, _ = kernels.top_n(
+        np.zeros((users, 1)),
+        np.zeros((n_items, 1)),
+        counts,
+        min(k, n_items),
+        exclude_indptr=queries.indptr,
+        exclude_items=queries.items,
+    )
+    return ranking

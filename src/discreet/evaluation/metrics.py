@@ -1,0 +1,72 @@
+"""How good are predictions and rankings? Arrays in, one number out.
+
+Rankings are arrays of item positions, one row a user and best first, with -1 where fewer items were left.
+Targets are compressed rows of item positions. A user without targets says nothing and is left out of every
+mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["coverage", "hits", "mae", "ndcg_at_k", "recall_at_k", "rmse"]
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[Any]
+
+
+def rmse(predicted: Floats, actual: Floats) -> float:
+    """Root of the mean squared error; NaN for no ratings."""
+    return float(np.sqrt(np.mean(np.square(predicted - actual)))) if len(actual) else float("nan")
+
+
+def mae(predicted: Floats, actual: Floats) -> float:
+    """Mean absolute error; NaN for no ratings."""
+    return float(np.mean(np.abs(predicted - actual))) if len(actual) else float("nan")
+
+
+def hits(ranking: Index, target_indptr: Index, target_items: Index) -> npt.NDArray[np.bool_]:
+    """Whether each place of each user's ranking is one of that user's targets."""
+    users = len(target_indptr) - 1
+    if len(ranking) != users:
+        raise ValueError(f"{len(ranking)} rankings for {users} users with targets")
+    items = np.asarray(target_items, dtype=np.int64)
+    width = 1 + max(int(items.max(initial=-1)), int(ranking.max(initial=-1)), 0)
+    wanted = np.repeat(np.arange(users), np.diff(target_indptr)) * width + items
+    keys = np.arange(users)[:, np.newaxis] * width + ranking
+    return np.isin(keys, wanted) & (ranking >= 0)
+
+
+def recall_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
+    """Recall@k as DPALS defines it (the long version, section on metrics).
+
+    For one user, |top k among the items not in the query, and in the target| / min(k, |target|); then the
+    mean over users. The ranking must already leave out the query.
+    """
+    counts = np.diff(target_indptr)
+    found = hits(ranking[:, :k], target_indptr, target_items).sum(axis=1)
+    return _mean(found / np.minimum(np.maximum(counts, 1), k), counts)
+
+
+def ndcg_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
+    """Discounted gain (1 / log2(place + 1), every target counts 1) over the best that was possible."""
+    counts = np.diff(target_indptr)
+    gains = 1.0 / np.log2(np.arange(2, k + 2))
+    found = hits(ranking[:, :k], target_indptr, target_items)
+    best = np.concatenate([[0.0], np.cumsum(gains)])[np.minimum(counts, k)]
+    gained = found @ gains[: found.shape[1]]
+    return _mean(np.divide(gained, best, out=np.zeros(len(best)), where=best > 0), counts)
+
+
+def coverage(ranking: Index, n_items: int) -> float:
+    """Share of the catalogue that appears in at least one user's ranking."""
+    shown = np.unique(ranking)
+    return float(np.count_nonzero(shown >= 0) / n_items)
+
+
+def _mean(per_user: Floats, counts: Index) -> float:
+    with_target = counts > 0
+    return float(per_user[with_target].mean()) if with_target.any() else float("nan")

@@ -1,0 +1,24 @@
+"""How kernels are compiled: to machine code that other processes load from disk, outside the interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+REASSOCIATE = {"reassoc", "contract"}
+"""Sums may be vectorised and fused; nothing is assumed about NaN, infinities or signs of zero."""
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile on first use, without the interpreter lock, and keep the machine code on disk.
+
+    Where no folder can be written to, numba refuses to cache at all; then the code is compiled in every process.
+    """
+    options: dict[str, Any] = {"nogil": True, "fastmath": REASSOCIATE, "error_model": "numpy"}
+    try:
+        compiled: Callable[..., Any] = njit(cache=True, **options)(function)
+    except RuntimeError:
+        compiled = njit(**options)(function)
+    return compiled

@@ -1,0 +1,115 @@
+"""Products and factorisations of small padded matrices, built from register tiles.
+
+Matrices here are C-contiguous, padded to whole vectors (`registers.padded`), 64-byte aligned, and symmetric ones
+hold their upper triangle only; what stands below the diagonal blocks is never read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from discreet.kernels.arrays import Array
+from discreet.kernels.compile import kernel
+from discreet.kernels.registers import BYTES, HEIGHT, WIDE
+from discreet.kernels.tiles import (
+    add_narrow,
+    add_pairs_narrow,
+    add_pairs_wide,
+    add_wide,
+    subtract_narrow,
+    subtract_wide,
+)
+
+
+@kernel
+def aligned(rows: int, columns: int, like: Array) -> Array:
+    """A zeroed matrix that starts on a cache line, of the dtype of `like`."""
+    slack = BYTES // like.itemsize
+    raw = np.zeros(rows * columns + slack, like.dtype)
+    skip = (-raw.ctypes.data % BYTES) // like.itemsize
+    return raw[skip : skip + rows * columns].reshape((rows, columns))
+
+
+@kernel
+def add_product(C: Array, i: int, j: int, stop: int, A: Array, p: int, B: Array, q: int, k: int) -> None:
+    """``C[i:i+8, j:stop] += A[:k, p:p+8].T @ B[:k, q:]``, `j` and `stop` on vector borders."""
+    step = BYTES // A.itemsize
+    while j + WIDE * step <= stop:
+        add_wide(C, i, j, A, p, B, q, k)
+        j += WIDE * step
+        q += WIDE * step
+    while j < stop:
+        add_narrow(C, i, j, A, p, B, q, k)
+        j += step
+        q += step
+
+
+@kernel
+def add_square(C: Array, A: Array, k: int, d: int) -> None:
+    """Upper triangle of ``C += A[:k].T @ A[:k]`` for the first `d` rows."""
+    step = BYTES // A.itemsize
+    for i in range(0, d, HEIGHT):
+        start = i // step * step
+        add_product(C, i, start, C.shape[1], A, i, A, start, k)
+
+
+@kernel
+def add_pair_square(C: Any, A: Any, k: int, d: int) -> None:
+    """Like `add_square` where each int32 of `A` holds two int16 and C is float64; sums of k pairs fit in int32."""
+    step = BYTES // A.itemsize
+    for i in range(0, d, HEIGHT):
+        j = i // step * step
+        while j + WIDE * step <= C.shape[1]:
+            add_pairs_wide(C, i, j, A, i, A, j, k)
+            j += WIDE * step
+        while j < C.shape[1]:
+            add_pairs_narrow(C, i, j, A, i, A, j, k)
+            j += step
+
+
+@kernel
+def factor(U: Array, d: int) -> bool:
+    """Upper Cholesky factor of a symmetric matrix in place, reciprocals on its diagonal.
+
+    Gives False, with `U` spoiled, where a pivot is not positive (or not a number).
+    """
+    step = BYTES // U.itemsize
+    for i in range(0, d, HEIGHT):
+        j = i // step * step
+        while j + WIDE * step <= U.shape[1]:
+            subtract_wide(U, i, j, U, i, U, j, i)
+            j += WIDE * step
+        while j < U.shape[1]:
+            subtract_narrow(U, i, j, U, i, U, j, i)
+            j += step
+        for r in range(i, min(i + HEIGHT, d)):
+            for s in range(i, r):
+                pull = U[s, r]
+                for c in range(r, d):
+                    U[r, c] -= pull * U[s, c]
+            pivot = U[r, r]
+            if not (pivot > 0 and pivot < math.inf):
+                return False
+            scale = U.dtype.type(1) / np.sqrt(pivot)
+            for c in range(r + 1, d):
+                U[r, c] *= scale
+            U[r, r] = scale
+    return True
+
+
+@kernel
+def substitute(U: Array, b: Array, d: int) -> None:
+    """Solve ``U.T @ U @ x = b`` in place for a result of `factor`."""
+    for r in range(d):
+        b[r] *= U[r, r]
+        pull = b[r]
+        for c in range(r + 1, d):
+            b[c] -= pull * U[r, c]
+    for r in range(d - 1, -1, -1):
+        total = b[r]
+        for c in range(r + 1, d):
+            total -= U[r, c] * b[c]
+        b[r] = total * U[r, r]

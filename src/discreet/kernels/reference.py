@@ -1,0 +1,145 @@
+"""The kernels in plain NumPy: slow, short, and the oracle the compiled ones are tested against.
+
+Every function here has the name, the arguments and the meaning of the one exported by `discreet.kernels`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.arrays import Array, Bools, Floats, Index, Shorts, Whole
+
+
+def solve_rows(
+    indptr: Index,
+    items: Index,
+    targets: Array,
+    features: Array,
+    ridge: Array,
+    row_scale: Array | None = None,
+    gram: Array | None = None,
+    rhs: Array | None = None,
+    spread: Array | None = None,
+    weights: Array | None = None,
+) -> Array:
+    """Ridge solve of every row; see `discreet.kernels.rows.solve_rows`."""
+    kind = features.dtype
+    n, d = len(indptr) - 1, features.shape[1]
+    scale = np.ones(n) if row_scale is None else np.asarray(row_scale)
+    out = np.zeros((n, d), kind)
+    for i in range(n):
+        entries = slice(int(indptr[i]), int(indptr[i + 1]))
+        block = features[items[entries]]
+        weight = np.ones(len(block), kind) if weights is None else weights[entries].astype(kind)
+        matrix = (block.T * weight) @ block + np.diag(ridge * scale[i]).astype(kind)
+        vector = block.T @ (weight * targets[entries].astype(kind))
+        if gram is not None:
+            matrix = matrix + gram.astype(kind)
+        if spread is not None:
+            matrix = matrix + np.diag(weight @ spread[items[entries]].astype(kind))
+        if rhs is not None:
+            vector = vector + rhs.astype(kind)
+        out[i] = _definite_solve(matrix, vector)
+    return out
+
+
+def _definite_solve(matrix: Array, vector: Array) -> Array:
+    """The solution, or zeros where the matrix is not positive definite (then no minimum exists)."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(vector)
+    solution: Array = np.linalg.solve(matrix, vector)
+    return solution
+
+
+def transpose(indptr: Index, items: Index, n_items: int) -> tuple[Whole, NDArray[np.int32], Whole]:
+    """The same entries item by item; see `discreet.kernels.order.transpose`."""
+    position = np.argsort(items, kind="stable").astype(np.int64)
+    users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    t_indptr = np.zeros(n_items + 1, np.int64)
+    np.cumsum(np.bincount(items, minlength=n_items), out=t_indptr[1:])
+    return t_indptr, users[position], position
+
+
+def item_sums(t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts) -> Floats:
+    """Exact sums of target times feature; see `discreet.kernels.items.item_sums`."""
+    out = np.zeros((len(t_indptr) - 1, features.shape[1]), np.int64)
+    for j in range(len(out)):
+        entries = slice(int(t_indptr[j]), int(t_indptr[j + 1]))
+        values = targets[t_position[entries]].astype(np.int64)
+        out[j] = values @ features[t_users[entries]].astype(np.int64)
+    return out.astype(np.float64)
+
+
+def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
+    """Exact sums of f f^T per item; see `discreet.kernels.items.item_moments`."""
+    d = features.shape[1]
+    out = np.zeros((len(t_indptr) - 1, d, d), np.int64)
+    for j in range(len(out)):
+        block = features[t_users[int(t_indptr[j]) : int(t_indptr[j + 1])]].astype(np.int64)
+        out[j] = block.T @ block
+    return out.astype(np.float64)
+
+
+def item_weights(t_indptr: Index, t_users: Index, weights: NDArray[np.int32]) -> Floats:
+    """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
+    running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])
+    return (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
+
+
+def user_moment(features: Shorts) -> Floats:
+    """Exact sum of f f^T over all rows; see `discreet.kernels.items.user_moment`."""
+    whole = features.astype(np.int64)
+    return (whole.T @ whole).astype(np.float64)
+
+
+def solve_items(H: Floats, q: Floats, ridge: Floats) -> Floats:
+    """PSD projection, then ridge, then solve; see `discreet.kernels.solve.solve_items`."""
+    m, d = q.shape
+    ridges = np.broadcast_to(ridge, (m, d))
+    out = np.zeros((m, d))
+    for j in range(m):
+        values, vectors = np.linalg.eigh(H[j])
+        positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        out[j] = _definite_solve(positive + np.diag(ridges[j]), q[j])
+    return out
+
+
+def dot_pairs(rows: Index, cols: Index, left: Array, right: Array) -> Floats:
+    """Inner products of chosen pairs; see `discreet.kernels.pairs.dot_pairs`."""
+    products: Floats = np.einsum("ij,ij->i", left[rows].astype(np.float64), right[cols].astype(np.float64))
+    return products
+
+
+def residuals(indptr: Index, items: Index, targets: Array, coefficients: Array, features: Array) -> Floats:
+    """Target minus fitted value of every entry; see `discreet.kernels.pairs.residuals`."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return targets.astype(np.float64) - dot_pairs(rows, items, coefficients, features)
+
+
+def top_n(
+    coefficients: Array,
+    factors: Array,
+    offsets: Array,
+    n: int,
+    exclude_indptr: Index | None = None,
+    exclude_items: Index | None = None,
+    allowed: Bools | None = None,
+) -> tuple[NDArray[np.int32], Floats]:
+    """The n best items of every row; see `discreet.kernels.ranking.top_n`."""
+    rows, m = len(coefficients), len(factors)
+    index = np.full((rows, n), -1, np.int32)
+    scores = np.full((rows, n), np.nan)
+    for i in range(rows):
+        open_items = np.ones(m, bool) if allowed is None else allowed.copy()
+        if exclude_indptr is not None and exclude_items is not None:
+            open_items[exclude_items[int(exclude_indptr[i]) : int(exclude_indptr[i + 1])]] = False
+        row = factors.astype(np.float64) @ coefficients[i].astype(np.float64) + offsets
+        open_items &= ~np.isnan(row)
+        candidates = np.flatnonzero(open_items)
+        best = candidates[np.argsort(-row[candidates], kind="stable")[:n]]
+        index[i, : len(best)] = best
+        scores[i, : len(best)] = row[best]
+    return index, scores

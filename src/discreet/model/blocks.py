@@ -1,0 +1,89 @@
+"""Many users at once, a block at a time: memory stays at block x (rank + n), never users x items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.catalogue import Catalogue
+from discreet.errors import HistoryInvalid
+from discreet.item_side import ItemSide
+from discreet.model.history import Histories
+
+__all__ = ["Block", "check_histories", "fold_in_blocks", "score_top"]
+
+BLOCK = 8192
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+class Block(NamedTuple):
+    """Consecutive users, their entries as compressed rows of their own, and their coefficients."""
+
+    users: slice
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[Any]
+    coefficients: Floats
+
+
+def fold_in_blocks(item_side: ItemSide, histories: Histories, size: int = BLOCK) -> Iterator[Block]:
+    """Each block of users with the coefficients that follow from their own histories."""
+    n_users = len(histories.indptr) - 1
+    for start in range(0, n_users, size):
+        users = slice(start, min(start + size, n_users))
+        bounds = histories.indptr[users.start : users.stop + 1]
+        entries = slice(int(bounds[0]), int(bounds[-1]))
+        indptr = bounds - bounds[0]
+        items = histories.items[entries]
+        yield Block(users, indptr, items, item_side.fold_in(indptr, items, histories.values[entries]))
+
+
+def score_top(
+    item_side: ItemSide,
+    coefficients: Floats,
+    n: int,
+    seen: tuple[npt.NDArray[np.int64], npt.NDArray[Any]] | None = None,
+    allowed: Bools | None = None,
+) -> tuple[npt.NDArray[np.int32], Floats]:
+    """Positions (-1 where fewer remain) and scores (NaN there) of the ``n`` best items of each user.
+
+    The order follows the unclipped score, so that items above the range are still told apart; the score
+    that is handed out is the same number ``predict`` gives.
+    """
+    indptr, items = (None, None) if seen is None else seen
+    index, scores = kernels.top_n(
+        coefficients,
+        item_side.design(),
+        item_side.offsets + item_side.centre,
+        min(n, item_side.n_items),
+        exclude_indptr=indptr,
+        exclude_items=items,
+        allowed=allowed,
+    )
+    if item_side.rating_range is not None:
+        scores = np.clip(scores, *item_side.rating_range)
+    return index, scores
+
+
+def check_histories(histories: Histories, catalogue: Catalogue, item_side: ItemSide) -> None:
+    """Refuse histories over another catalogue or with values the model cannot take."""
+    if histories.catalogue is None or histories.catalogue != catalogue:
+        raise HistoryInvalid(
+            "the histories are not numbered by the model's catalogue; read them with "
+            "catalogue=model.catalogue, or convert them with ratings.with_catalogue(model.catalogue)"
+        )
+    values = np.asarray(histories.values)
+    low, high = (1.0, 1.0) if item_side.rating_range is None else item_side.rating_range
+    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    if len(wrong):
+        row = int(np.searchsorted(histories.indptr, wrong[0], side="right")) - 1
+        wanted = "1 (implicit feedback)" if item_side.rating_range is None else f"in {low:g} to {high:g}"
+        raise HistoryInvalid(
+            f"user {histories.user_ids[row]!r} has the value {values[wrong[0]]:g}, which must be {wanted}; "
+            "read the histories with the rating range the model was trained with"
+        )

@@ -1,0 +1,69 @@
+"""Put a directory of files in its place whole or not at all, and an output file likewise."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["replace_directory", "replace_file"]
+
+
+def replace_directory(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write ``files`` to a sibling of ``target``, make them durable, and rename the sibling to ``target``.
+
+    An existing ``target`` is moved aside first and removed last; if anything goes wrong between (a full
+    disk, a signal), it is moved back. No other name is left beside ``target`` unless the process is killed
+    outright.
+    """
+    fresh, aside = _sibling(target, "partial"), _sibling(target, "replaced")
+    try:
+        fresh.mkdir()
+        for name, content in files.items():
+            _write_durably(fresh / name, content)
+        _flush_directory(fresh)
+        if target.exists():
+            os.rename(target, aside)
+        os.rename(fresh, target)
+    finally:
+        if not target.exists() and aside.exists():
+            os.rename(aside, target)
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
+    _flush_directory(target.parent)
+
+
+def replace_file(target: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Let ``write`` fill a sibling of ``target``, make it durable, and rename it to ``target``."""
+    fresh = _sibling(target, "partial")
+    try:
+        with fresh.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, target)
+    finally:
+        fresh.unlink(missing_ok=True)
+    _flush_directory(target.parent)
+
+
+def _sibling(target: Path, purpose: str) -> Path:
+    return target.with_name(f".{target.name}.{purpose}-{secrets.token_hex(8)}")
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,178 @@
+"""A person's own history: checked against the catalogue and the rating range before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.catalogue import Catalogue
+from discreet.errors import HistoryInvalid
+
+__all__ = ["Histories", "History", "ReadHistory", "Unknown", "locate", "name_some", "read_history"]
+
+History = Mapping[Any, float] | Iterable[Any]
+Unknown = Literal["error", "ignore"]
+RatingRange = tuple[float, float] | None
+
+_NAMED = 5
+
+
+class Histories(Protocol):
+    """Many users' histories at once, as compressed rows over a catalogue; ``discreet.Ratings`` is one.
+
+    ``items`` are positions in ``catalogue``, so it has to be the model's own.
+    """
+
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]:
+        """Start of each user's entries, and the end of the last."""
+
+    @property
+    def items(self) -> npt.NDArray[np.int32]:
+        """Catalogue positions."""
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """Ratings; all 1 for implicit feedback."""
+
+    @property
+    def user_ids(self) -> npt.NDArray[Any]:
+        """The person's own ids, one for each row."""
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """What ``items`` point into."""
+
+
+@dataclass(frozen=True)
+class ReadHistory:
+    """A checked history of one user: catalogue positions in ascending order, ratings, ids left out."""
+
+    items: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+    ignored: int
+
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]:
+        """The one row as compressed rows."""
+        return np.array([0, len(self.items)], dtype=np.int64)
+
+
+def read_history(
+    history: History, catalogue: Catalogue, rating_range: RatingRange, unknown: Unknown
+) -> ReadHistory:
+    """Check one user's history and turn it into positions and values.
+
+    Parameters
+    ----------
+    history
+        Explicit feedback: a mapping of item id to rating, or pairs of both. Implicit feedback: item ids.
+    rating_range
+        Range the ratings must lie in; ``None`` means implicit feedback.
+    unknown
+        ``"error"`` refuses ids that are not in the catalogue, ``"ignore"`` leaves them out and counts them.
+
+    Raises
+    ------
+    HistoryInvalid
+        Unknown or repeated ids, ratings that are missing, not numbers, or outside the range.
+    """
+    ids, values = _split(history, rating_range)
+    numbers = _read_values(ids, values, rating_range)
+    index, ignored = locate(ids, catalogue, "the history", unknown)
+    _refuse_duplicates(ids, index)
+    known = index >= 0
+    order = np.argsort(index[known], kind="stable")
+    return ReadHistory(index[known][order].astype(np.int32), numbers[known][order], ignored)
+
+
+def locate(
+    ids: Sequence[Any], catalogue: Catalogue, where: str, unknown: Unknown
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Catalogue positions (-1 for unknown ids) and how many ids are unknown, which ``"error"`` refuses."""
+    if unknown not in ("error", "ignore"):
+        raise HistoryInvalid(f'unknown must be "error" or "ignore", not {unknown!r}')
+    index = catalogue.index(ids)
+    strangers = [ids[i] for i in np.flatnonzero(index < 0).tolist()]
+    if strangers and unknown == "error":
+        raise HistoryInvalid(
+            f"{where} names {len(strangers)} of {len(ids)} items that the model's catalogue does not have: "
+            f"{name_some(strangers)}. The catalogue has {len(catalogue)} ids such as "
+            f"{name_some(list(catalogue.ids[:2]))}. Correct the ids, or leave unknown ones out "
+            '(unknown="ignore", on the command line --unknown-items drop).'
+        )
+    return index, len(strangers)
+
+
+def name_some(ids: Sequence[Any]) -> str:
+    """The first few ids in their own notation, for a message."""
+    shown = ", ".join(repr(i.item() if isinstance(i, np.generic) else i) for i in ids[:_NAMED])
+    return shown + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+
+
+def _split(history: History, rating_range: RatingRange) -> tuple[list[Any], list[Any]]:
+    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+        raise HistoryInvalid(
+            f"a history is {_wanted(rating_range)}, not {type(history).__name__} {history!r}"
+        )
+    if isinstance(history, Mapping):
+        return list(history.keys()), list(history.values())
+    entries = list(history)
+    if rating_range is None:
+        return entries, [1.0] * len(entries)
+    if not all(isinstance(entry, tuple | list) and len(entry) == 2 for entry in entries):
+        raise HistoryInvalid(
+            f"this model was trained on ratings, so a history is {_wanted(rating_range)}; "
+            "a bare list of item ids has no ratings"
+        )
+    return [entry[0] for entry in entries], [entry[1] for entry in entries]
+
+
+def _wanted(rating_range: RatingRange) -> str:
+    if rating_range is None:
+        return "a list of item ids"
+    return "a mapping of item id to rating, such as {item: rating}"
+
+
+def _refuse_duplicates(ids: Sequence[Any], index: npt.NDArray[np.int64]) -> None:
+    """Two ids are the same if the catalogue has them in one place, however they are written (7 and "7")."""
+    _, first = np.unique(index, return_index=True)
+    repeated = np.setdiff1d(np.flatnonzero(index >= 0), first)
+    if len(repeated):
+        raise HistoryInvalid(
+            f"the history names {name_some([ids[i] for i in repeated.tolist()])} more than once; "
+            "keep one entry for each item"
+        )
+
+
+def _read_values(
+    ids: Sequence[Any], values: Sequence[Any], rating_range: RatingRange
+) -> npt.NDArray[np.float64]:
+    numbers = np.empty(len(values))
+    low, high = (1.0, 1.0) if rating_range is None else rating_range
+    for position, (one, value) in enumerate(zip(ids, values, strict=True)):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise HistoryInvalid(f"the rating of {name_some([one])} is {value!r}, not a number") from None
+        if not low <= number <= high:  # written so that NaN is refused too
+            raise HistoryInvalid(_outside(one, number, rating_range))
+        numbers[position] = number
+    return numbers
+
+
+def _outside(one: Any, number: float, rating_range: RatingRange) -> str:
+    if rating_range is None:
+        return (
+            f"the history gives {name_some([one])} the value {number:g}, but this model was trained on what "
+            "people chose, without ratings; pass a list of item ids"
+        )
+    low, high = rating_range
+    return (
+        f"the rating of {name_some([one])} is {number:g}, outside the model's range {low:g} to {high:g}; "
+        "correct it or leave the item out"
+    )

@@ -1,0 +1,262 @@
+"""The released model: recommend, predict, find similar items, from public arrays and one history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet import kernels
+from discreet.catalogue import Catalogue
+from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
+from discreet.item_side import ItemSide
+from discreet.model import storage
+from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
+from discreet.model.history import Histories, History, Unknown, locate, name_some, read_history
+from discreet.model.recommendations import Recommendation, Recommendations
+from discreet.privacy.statement import Statement
+
+__all__ = ["Model"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Item side, catalogue and privacy statement: all that leaves training.
+
+    Parameters
+    ----------
+    item_side
+        Offsets, factors and the rule by which a history becomes a user vector.
+    catalogue
+        The items, in the order of the rows of ``item_side``.
+    statement
+        What the release promises.
+    method
+        Name of the method that trained it.
+    settings
+        Its public settings, as plain JSON values.
+
+    Notes
+    -----
+    **Privacy.** Every method works on released arrays and on the history handed in, by or for the person it
+    belongs to: nothing is charged, for people in the training data and for anyone else.
+    """
+
+    item_side: ItemSide
+    catalogue: Catalogue
+    statement: Statement
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_item_side(self.item_side)
+        if len(self.catalogue) != self.item_side.n_items:
+            raise ModelInvalid(
+                f"the catalogue has {len(self.catalogue)} items and the arrays have {self.item_side.n_items}"
+            )
+
+    def predict(self, history: History, items: Iterable[Any], *, unknown: Unknown = "error") -> Floats:
+        """Predicted ratings (explicit) or scores (implicit) of ``items`` for the owner of ``history``.
+
+        ``unknown`` concerns the history; the items asked for must be in the catalogue.
+        """
+        wanted, _ = locate(list(items), self.catalogue, "the list of items to predict", "error")
+        coefficients, _ = self._coefficients(history, unknown)
+        return self.item_side.predict(coefficients, np.zeros(len(wanted), dtype=np.int64), wanted)
+
+    def recommend(
+        self,
+        history: History,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] | None = None,
+        unknown: Unknown = "error",
+    ) -> Recommendations:
+        """The ``n`` best items for the owner of ``history``.
+
+        Parameters
+        ----------
+        history
+            Mapping of item id to rating (explicit feedback) or item ids (implicit feedback); may be empty.
+        exclude_seen
+            Leave out the items of the history.
+        allowed, blocked
+            Ids to choose from, and ids never to choose.
+        unknown
+            ``"error"`` refuses ids outside the catalogue; ``"ignore"`` leaves them out and counts them in
+            ``ignored``.
+
+        Returns
+        -------
+        Recommendations
+            Exactly ``n`` items, or fewer with the rest in ``shortfall``.
+        """
+        _check_n(n)
+        coefficients, read = self._coefficients(history, unknown)
+        mask, strangers = self._mask(allowed, blocked, unknown)
+        seen = (read.indptr, read.items) if exclude_seen else None
+        index, scores = score_top(self.item_side, coefficients, n, seen, mask)
+        return self._name(index[0], scores[0], n, read.ignored + strangers)
+
+    def recommend_batch(
+        self,
+        histories: Histories,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] | None = None,
+        unknown: Unknown = "error",
+        block: int = BLOCK,
+    ) -> pl.DataFrame:
+        """The ``n`` best items for each of many users, as a frame (``user``, ``rank``, ``item``, ``score``).
+
+        Every user has exactly ``n`` rows, ranks 1 to ``n``; where too few items were left, ``item`` and
+        ``score`` are null. ``histories`` is anything shaped like ``discreet.Ratings`` over this
+        catalogue; ``unknown`` concerns the filters.
+        """
+        _check_n(n)
+        check_histories(histories, self.catalogue, self.item_side)
+        mask, _ = self._mask(allowed, blocked, unknown)
+        index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
+        scores = np.full(index.shape, np.nan)
+        for part in fold_in_blocks(self.item_side, histories, block):
+            seen = (part.indptr, part.items) if exclude_seen else None
+            best, score = score_top(self.item_side, part.coefficients, n, seen, mask)
+            index[part.users, : best.shape[1]] = best
+            scores[part.users, : best.shape[1]] = score
+        return self._frame(histories.user_ids, index, scores)
+
+    def similar(self, item: Any, n: int = 10) -> Recommendations:
+        """The ``n`` items whose factors point most nearly the same way (cosine), without the item itself."""
+        _check_n(n)
+        if self.item_side.rank == 0:
+            raise SettingsInvalid(
+                "this model has rank 0 (item offsets alone), so items have no direction to compare; "
+                "train with a rank of at least 1 (--rank 4), which may need a larger budget"
+            )
+        position = int(locate([item], self.catalogue, "the request", "error")[0][0])
+        lengths = np.linalg.norm(self.item_side.factors, axis=1)
+        if lengths[position] == 0.0:
+            raise HistoryInvalid(
+                f"the model learned no direction for {name_some([item])}: its factors are zero"
+            )
+        directions = self.item_side.factors / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis]
+        others = lengths > 0.0
+        others[position] = False
+        index, cosines = kernels.top_n(
+            directions[[position]], directions, np.zeros(len(lengths)), min(n, len(lengths)), allowed=others
+        )
+        return self._name(index[0], cosines[0], n, 0)
+
+    def save(self, directory: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the model to ``directory``, whole or not at all; see :mod:`discreet.model.storage`."""
+        return storage.save(self._parts(), directory, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Model:
+        """Read a saved model; anything altered, missing or added is refused with `ModelInvalid`."""
+        parts = storage.load(directory)
+        return cls(parts.item_side, parts.catalogue, parts.statement, parts.method, parts.settings)
+
+    def __repr__(self) -> str:
+        side = self.item_side
+        return f"Model({self.method}, {side.feedback}, {side.n_items} items, rank {side.rank})"
+
+    @cached_property
+    def _titles(self) -> dict[int | str, str]:
+        return self.catalogue.titles
+
+    def _parts(self) -> storage.Parts:
+        return storage.Parts(self.item_side, self.catalogue, self.statement, self.method, self.settings)
+
+    def _coefficients(self, history: History, unknown: Unknown) -> tuple[Floats, Any]:
+        read = read_history(history, self.catalogue, self.item_side.rating_range, unknown)
+        return self.item_side.fold_in(read.indptr, read.items, read.values), read
+
+    def _mask(
+        self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown: Unknown
+    ) -> tuple[Bools | None, int]:
+        if allowed is None and blocked is None:
+            return None, 0
+        mask, strangers = np.full(self.item_side.n_items, allowed is None), 0
+        for name, ids, value in (("allowed", allowed, True), ("blocked", blocked, False)):
+            index, missing = locate(_as_list(ids, name), self.catalogue, f"the list of {name} items", unknown)
+            mask[index[index >= 0]] = value
+            strangers += missing
+        return mask, strangers
+
+    def _name(
+        self, index: npt.NDArray[np.int32], scores: Floats, requested: int, ignored: int
+    ) -> Recommendations:
+        found = index >= 0
+        ids = self.catalogue.ids[index[found]].tolist()
+        entries = tuple(
+            Recommendation(one, score, self._titles.get(one))
+            for one, score in zip(ids, scores[found].tolist(), strict=True)
+        )
+        return Recommendations(entries, requested, ignored)
+
+    def _frame(
+        self, user_ids: npt.NDArray[Any], index: npt.NDArray[np.int32], scores: Floats
+    ) -> pl.DataFrame:
+        users, n = index.shape
+        ids = _series("item", self.catalogue.ids)
+        positions = pl.Series(index.ravel())
+        ranks = np.tile(np.arange(1, n + 1, dtype=np.uint32), users)
+        frame = pl.DataFrame(
+            {
+                "user": _series("user", user_ids).gather(np.repeat(np.arange(users), n)),
+                "rank": ranks,
+                "item": ids.gather(positions.clip(0)),
+                "score": pl.Series(scores.ravel()),
+            }
+        )
+        missing = positions < 0
+        return frame.with_columns(
+            pl.when(missing).then(None).otherwise(pl.col(column)).alias(column)
+            for column in ("item", "score")
+        )
+
+
+def check_item_side(side: ItemSide) -> None:
+    """Shapes fit each other and every number is finite."""
+    m = side.offsets.shape[0]
+    if side.offsets.ndim != 1 or side.factors.ndim != 2 or side.factors.shape[0] != m:
+        raise ModelInvalid(
+            f"offsets {side.offsets.shape} and factors {side.factors.shape} do not fit each other"
+        )
+    if side.spread is not None and side.spread.shape != side.factors.shape:
+        raise ModelInvalid(f"spread {side.spread.shape} does not fit the factors {side.factors.shape}")
+    if (side.feedback == "explicit") != (side.rating_range is not None):
+        raise ModelInvalid(f"{side.feedback} feedback with the rating range {side.rating_range}")
+    for name in ("offsets", "factors", "spread"):
+        array = getattr(side, name)
+        if array is not None and not np.isfinite(array).all():
+            raise ModelInvalid(f"{name} has numbers that are not finite")
+
+
+def _check_n(n: int) -> None:
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+        raise SettingsInvalid(f"n must be a whole number of at least 1, not {n!r}")
+
+
+def _as_list(ids: Iterable[Any] | None, name: str) -> Sequence[Any]:
+    if isinstance(ids, str | bytes):
+        raise HistoryInvalid(f"{name} is a list of item ids, not one text ({ids!r})")
+    return [] if ids is None else list(ids)
+
+
+def _series(name: str, ids: npt.NDArray[Any]) -> pl.Series:
+    return pl.Series(name, ids if ids.dtype.kind == "i" else ids.tolist())

@@ -1,0 +1,254 @@
+"""Integer contributions: the only form in which anything may be handed to the gate.
+
+A block is one kind of statistic (a vector for each item, a matrix over all users, ...). It holds what every
+user contributes as integers on a public grid, says how large each user's contribution is, and sums them
+exactly. ``unit`` is the size, in grid steps, that counts as 1; a user's energies over all blocks of a release
+add up to at most 1, which is the sensitivity the gate relies on and checks.
+
+``item_weights`` c_j are public. An item's noise is divided by c_j and a user's contribution to it counts
+c_j times, so the weight changes who gets how much of the budget without ever being rounded into a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.privacy.noise import Noise
+
+__all__ = ["Block", "ItemMatrix", "ItemVector", "ItemWeight", "Pattern", "UserMatrix", "UserVector"]
+
+Floats = npt.NDArray[np.float64]
+Shorts = npt.NDArray[np.int16]
+Ints = npt.NDArray[np.integer]
+Mask = npt.NDArray[np.bool_]
+_Value = TypeVar("_Value", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which user touches which item, user-major and item-major. Private.
+
+    Parameters
+    ----------
+    indptr, items
+        CSR by user.
+    n_items
+        Size of the public catalogue.
+    """
+
+    indptr: Ints
+    items: Ints
+    n_items: int
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Items per user."""
+        return np.diff(self.indptr).astype(np.float64)
+
+    @cached_property
+    def by_item(self) -> tuple[Ints, Ints, Ints]:
+        """The same pairs item by item: (indptr, users, position in the user-major order)."""
+        return kernels.transpose(self.indptr, self.items, self.n_items)
+
+    def user_sums(self, values: Floats) -> Floats:
+        """Sum of a value per pair over each user's pairs."""
+        sums = np.zeros(self.n_users)
+        filled = self.counts > 0
+        if filled.any():
+            sums[filled] = np.add.reduceat(values, self.indptr[:-1][filled])
+        return sums
+
+
+class Block(Protocol):
+    """What the gate needs to know of a block."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> float: ...
+    def energies(self) -> Floats:
+        """Squared L2 norm of each user's contribution, in units."""
+        ...
+
+    def without(self, users: Mask) -> Self:
+        """The same block with these users' contributions set to zero."""
+        ...
+
+    def total(self) -> Floats:
+        """Exact integer sum over users."""
+        ...
+
+    def largest_entry(self) -> float:
+        """Bound on the absolute value that any entry of any partial sum can take."""
+        ...
+
+    def smallest_sigma(self, mu: float) -> float:
+        """Smallest noise scale of any entry, in grid steps."""
+        ...
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        """Integer Gaussian noise for a release at this mu."""
+        ...
+
+
+@dataclass(frozen=True)
+class _ItemBlock:
+    name: str
+    unit: float
+    pattern: Pattern
+    item_weights: Floats
+
+    def _weight_sums(self) -> Floats:
+        return self.pattern.user_sums(self.item_weights[self.pattern.items] ** 2)
+
+    def _sigma(self, mu: float) -> Floats:
+        return self.unit / (mu * self.item_weights)
+
+    def smallest_sigma(self, mu: float) -> float:
+        return float(self._sigma(mu).min())
+
+    def largest_entry(self) -> float:
+        """Each user is bounded by ``unit / c_j`` on item j, hence n users by n times that."""
+        return self.pattern.n_users * self.unit / float(self.item_weights.min())
+
+
+@dataclass(frozen=True)
+class ItemVector(_ItemBlock):
+    """For each item the sum over its users of ``target * feature``: users x order, pairs -> items x order."""
+
+    features: Shorts
+    targets: Shorts
+
+    def energies(self) -> Floats:
+        weighted = (self.targets * self.item_weights[self.pattern.items]) ** 2
+        return _square_norms(self.features) * self.pattern.user_sums(weighted) / self.unit**2
+
+    def without(self, users: Mask) -> ItemVector:
+        return replace(self, features=_silenced(self.features, users))
+
+    def total(self) -> Floats:
+        return kernels.item_sums(*self.pattern.by_item, self.features, self.targets)
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        return source.integers(np.repeat(self._sigma(mu)[:, None], self.features.shape[1], axis=1))
+
+
+@dataclass(frozen=True)
+class ItemMatrix(_ItemBlock):
+    """For each item the sum over its users of ``feature feature^T`` -> items x order x order."""
+
+    features: Shorts
+
+    def energies(self) -> Floats:
+        return _square_norms(self.features) ** 2 * self._weight_sums() / self.unit**2
+
+    def without(self, users: Mask) -> ItemMatrix:
+        return replace(self, features=_silenced(self.features, users))
+
+    def total(self) -> Floats:
+        indptr, users, _ = self.pattern.by_item
+        return kernels.item_moments(indptr, users, self.features)
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        return source.symmetric_integers(self._sigma(mu), self.features.shape[1])
+
+
+@dataclass(frozen=True)
+class ItemWeight(_ItemBlock):
+    """For each item the sum of its users' weights -> items."""
+
+    weights: npt.NDArray[np.int32]
+
+    def energies(self) -> Floats:
+        return self.weights.astype(np.float64) ** 2 * self._weight_sums() / self.unit**2
+
+    def without(self, users: Mask) -> ItemWeight:
+        return replace(self, weights=_silenced(self.weights, users))
+
+    def total(self) -> Floats:
+        indptr, users, _ = self.pattern.by_item
+        return kernels.item_weights(indptr, users, self.weights)
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        return source.integers(self._sigma(mu))
+
+
+@dataclass(frozen=True)
+class UserMatrix:
+    """One sum over all users of ``feature feature^T`` -> order x order."""
+
+    name: str
+    unit: float
+    features: Shorts
+
+    def energies(self) -> Floats:
+        return _square_norms(self.features) ** 2 / self.unit**2
+
+    def without(self, users: Mask) -> UserMatrix:
+        return replace(self, features=_silenced(self.features, users))
+
+    def total(self) -> Floats:
+        return kernels.user_moment(self.features)
+
+    def largest_entry(self) -> float:
+        return len(self.features) * self.unit
+
+    def smallest_sigma(self, mu: float) -> float:
+        return self.unit / mu
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        return source.symmetric_integers(np.array([self.unit / mu]), self.features.shape[1])[0]
+
+
+@dataclass(frozen=True)
+class UserVector:
+    """One sum over all users of a short vector of integers -> entries."""
+
+    name: str
+    unit: float
+    values: npt.NDArray[np.int32]
+
+    def energies(self) -> Floats:
+        return (self.values.astype(np.float64) ** 2).sum(axis=1) / self.unit**2
+
+    def without(self, users: Mask) -> UserVector:
+        return replace(self, values=_silenced(self.values, users))
+
+    def total(self) -> Floats:
+        return self.values.sum(axis=0, dtype=np.int64).astype(np.float64)
+
+    def largest_entry(self) -> float:
+        return len(self.values) * self.unit
+
+    def smallest_sigma(self, mu: float) -> float:
+        return self.unit / mu
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        return source.integers(np.full(self.values.shape[1], self.unit / mu))
+
+
+def total_energies(blocks: Sequence[Block]) -> Floats:
+    """Each user's squared norm over all blocks of a release together."""
+    return np.sum([block.energies() for block in blocks], axis=0)
+
+
+def _square_norms(features: Shorts) -> Floats:
+    return np.einsum("ij,ij->i", features, features, dtype=np.float64)
+
+
+def _silenced(values: npt.NDArray[_Value], users: Mask) -> npt.NDArray[_Value]:
+    kept = values.copy()
+    kept[users] = 0
+    return kept

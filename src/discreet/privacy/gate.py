@@ -1,0 +1,101 @@
+"""The gate: the only door through which anything computed from ratings leaves.
+
+Proof note: ``proofs/gate.md``. In short: a user's integer contributions have total squared norm at most 1 in
+units (:func:`discreet.privacy.contribution`), the gate checks that again on the very integers it sums and
+silences whoever exceeds it, and adds Gaussian noise of scale unit / mu. Adding or removing a user therefore
+moves the release by at most 1/ (1/mu) = mu standard deviations: a mu-GDP release, charged before it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import SettingsInvalid
+from discreet.privacy.blocks import Block, total_energies
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import Noise
+
+__all__ = ["Gate"]
+
+Floats = npt.NDArray[np.float64]
+
+# Float rounding in computing energies (relative error below 1e-12 for any row length) is allowed for by
+# this much in the check and paid for by the same amount in the noise.
+_SLACK = 1e-9
+_EXACT = 2.0**53
+_FINEST = 2.0**10
+
+
+class Gate:
+    """Sums integer contributions exactly, adds noise, charges.
+
+    Parameters
+    ----------
+    ledger
+        Pays for every release; its budget is the run's.
+    noise
+        Where the noise comes from; a fresh unpredictable source by default.
+    """
+
+    def __init__(self, ledger: Ledger, noise: Noise | None = None) -> None:
+        self.ledger = ledger
+        self._noise = Noise() if noise is None else noise
+
+    @property
+    def fixed_noise(self) -> bool:
+        """Whether the noise repeats (tests), which makes every release not private."""
+        return self._noise.fixed
+
+    def release(
+        self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0
+    ) -> dict[str, Floats]:
+        """Release the noisy sums of all blocks together for one charge of ``mu``.
+
+        Parameters
+        ----------
+        name
+            What the statement calls this release.
+        blocks
+            Contributions whose energies add up to at most 1 for every user.
+        mu
+            Gaussian cost of the release.
+        delta
+            Direct cost in delta, where the use of the release needs it (a threshold).
+
+        Returns
+        -------
+        dict
+            For each block's name its noisy sum, in grid steps (integers held in float64).
+
+        Notes
+        -----
+        **Privacy**: mu-GDP for adding or removing one user, whatever the blocks contain.
+        """
+        for block in blocks:
+            _check_grid(block, mu)
+        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": ", ".join(b.name for b in blocks)})
+        # `not <=` rather than `>`: an energy that is not a number is silenced as well.
+        excess = ~(total_energies(blocks) <= 1.0 + _SLACK)
+        if excess.any():
+            blocks = [block.without(excess) for block in blocks]
+        released = {}
+        for block in blocks:
+            total = block.total()
+            total += block.noise(self._noise, mu / (1.0 + _SLACK))
+            released[block.name] = total
+        self.ledger.redeem(charge)
+        return released
+
+
+def _check_grid(block: Block, mu: float) -> None:
+    if not block.largest_entry() < _EXACT:
+        raise SettingsInvalid(
+            f"{block.name}: too many users for exact sums on this grid (partial sums could pass 2^53)"
+        )
+    if not block.smallest_sigma(mu) >= _FINEST:
+        raise SettingsInvalid(
+            f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
+        )

@@ -1,0 +1,237 @@
+"""A saved model is whole, comes back the same, and is refused when anything about it changed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import shutil
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from discreet.errors import ModelInvalid
+from discreet.model import Model, directory
+from tests.model.conftest import make_model
+
+FILES = ["catalogue.json", "manifest.json", "model.json", "model.safetensors", "statement.json"]
+
+
+@pytest.fixture
+def saved(explicit: Model, tmp_path: Path) -> Path:
+    """A model on disk."""
+    return explicit.save(tmp_path / "model")
+
+
+def edit_json(path: Path, change: dict[str, object]) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+
+def sign_again(folder: Path) -> None:
+    """What a careful forger would do, to get past the digests to the checks of the content."""
+    digests = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()}
+    del digests["manifest.json"]
+    edit_json(folder / "manifest.json", {"files": digests})
+
+
+@pytest.mark.parametrize("feedback", ["explicit", "implicit"])
+@pytest.mark.parametrize("rank", [0, 3])
+def test_round_trip_to_the_last_bit(tmp_path: Path, feedback: str, rank: int) -> None:
+    model = make_model(feedback, rank=rank)
+    back = Model.load(model.save(str(tmp_path / "model")))
+    for field in fields(model.item_side):
+        before, after = getattr(model.item_side, field.name), getattr(back.item_side, field.name)
+        np.testing.assert_array_equal(before, after)
+        assert type(before) is type(after)
+    assert (back.catalogue, back.statement) == (model.catalogue, model.statement)
+    assert back.catalogue.titles == model.catalogue.titles
+    assert (back.method, back.settings) == (model.method, model.settings)
+
+
+def test_the_directory_has_exactly_these_files_and_no_pickle(saved: Path) -> None:
+    assert sorted(path.name for path in saved.iterdir()) == FILES
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_altered_byte_in_any_file_is_found(saved: Path, name: str) -> None:
+    content = bytearray((saved / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (saved / name).write_bytes(content)
+    with pytest.raises(ModelInvalid, match=name):
+        Model.load(saved)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_named(saved: Path, name: str) -> None:
+    (saved / name).unlink()
+    with pytest.raises(ModelInvalid, match=name):
+        Model.load(saved)
+
+
+def test_an_added_file_is_named(saved: Path) -> None:
+    (saved / "notes.txt").write_text("mine")
+    with pytest.raises(ModelInvalid, match=r"notes\.txt does not belong"):
+        Model.load(saved)
+
+
+def test_what_is_no_model_at_all(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(ModelInvalid, match="not a model directory"):
+            Model.load(place)
+
+
+def test_another_format_version_is_refused(saved: Path) -> None:
+    edit_json(saved / "manifest.json", {"version": 2})
+    with pytest.raises(ModelInvalid, match="version 2; this release reads"):
+        Model.load(saved)
+
+
+def test_a_manifest_that_leaves_a_file_out_is_refused(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    del manifest["files"]["statement.json"]
+    (saved / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelInvalid, match=r"manifest\.json was altered"):
+        Model.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"centre": float("nan")}, "NaN is not a finite number"),
+        ({"centre": "3"}, "centre is '3'"),
+        ({"centre": True}, "centre is True"),
+        ({"feedback": "both"}, "feedback is 'both'"),
+        ({"feedback": "implicit"}, "implicit feedback with the rating range"),
+        ({"rating_range": [5, 1]}, "rating range"),
+        ({"rating_range": [1]}, r"model\.json"),
+        ({"surprise": 1}, "item_side has the fields"),
+    ],
+)
+def test_impossible_scalars_are_refused_even_with_a_fresh_manifest(
+    saved: Path, change: dict[str, object], message: str
+) -> None:
+    description = json.loads((saved / "model.json").read_text())
+    edit_json(saved / "model.json", {"item_side": {**description["item_side"], **change}})
+    sign_again(saved)
+    with pytest.raises(ModelInvalid, match=message):
+        Model.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"offsets": np.zeros(11)}, "do not fit"),
+        ({"offsets": np.zeros(12, np.float32)}, "float32"),
+        ({"factors": np.zeros((12, 2))}, "spread"),
+        ({"factors": np.full((12, 3), np.inf)}, "factors has numbers that are not finite"),
+        ({"more": np.zeros(1)}, "the arrays are"),
+    ],
+)
+def test_impossible_arrays_are_refused_even_with_a_fresh_manifest(
+    saved: Path, change: dict[str, np.ndarray], message: str
+) -> None:
+    arrays = safetensors.numpy.load((saved / "model.safetensors").read_bytes())
+    (saved / "model.safetensors").write_bytes(safetensors.numpy.save({**arrays, **change}))
+    sign_again(saved)
+    with pytest.raises(ModelInvalid, match=message):
+        Model.load(saved)
+
+
+def test_a_catalogue_of_another_length_is_refused(saved: Path) -> None:
+    edit_json(saved / "catalogue.json", {"ids": ["a", "b"], "titles": None})
+    sign_again(saved)
+    with pytest.raises(ModelInvalid, match="catalogue has 2 items and the arrays have 12"):
+        Model.load(saved)
+
+
+def test_a_statement_that_claims_privacy_without_releases_is_refused(saved: Path) -> None:
+    edit_json(saved / "statement.json", {"private": True, "epsilon": 0.1, "delta": 1e-9, "mu": 0.01})
+    sign_again(saved)
+    with pytest.raises(ModelInvalid, match=r"statement\.json"):
+        Model.load(saved)
+
+
+def test_a_model_is_only_replaced_when_asked(saved: Path) -> None:
+    other = make_model("explicit", seed=5)
+    with pytest.raises(ModelInvalid, match="already has a model.*--force"):
+        other.save(saved)
+    other.save(saved, overwrite=True)
+    np.testing.assert_array_equal(Model.load(saved).item_side.offsets, other.item_side.offsets)
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+def test_a_directory_with_other_things_is_never_replaced(explicit: Model, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(ModelInvalid, match="other files in it and no model"):
+        explicit.save(tmp_path, overwrite=True)
+    with pytest.raises(ModelInvalid, match="not a directory"):
+        explicit.save(tmp_path / "thesis.tex", overwrite=True)
+    with pytest.raises(ModelInvalid, match="create it before"):
+        explicit.save(tmp_path / "missing" / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_directory_may_become_the_model(explicit: Model, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    Model.load(explicit.save(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("moment", range(8))
+def test_a_failure_at_any_moment_leaves_the_old_model_and_nothing_else(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException, moment: int
+) -> None:
+    """The fsyncs and renames, in order, fail one at a time: 6 fsyncs of the new files, then two renames."""
+    before = Model.load(saved).item_side.offsets
+    steps = 0
+
+    def failing(real):  # type: ignore[no-untyped-def]
+        def step(*arguments):  # type: ignore[no-untyped-def]
+            nonlocal steps
+            steps += 1
+            if steps == moment + 1:
+                raise failure
+            return real(*arguments)
+
+        return step
+
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "rename"):
+            patch.setattr(directory.os, name, failing(getattr(directory.os, name)))
+        with pytest.raises(type(failure)):
+            make_model("explicit", seed=5).save(saved, overwrite=True)
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+    np.testing.assert_array_equal(Model.load(saved).item_side.offsets, before)
+
+
+def test_a_failed_first_save_leaves_nothing(
+    explicit: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(directory.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        explicit.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copied_model_loads(saved: Path, tmp_path: Path) -> None:
+    Model.load(shutil.copytree(saved, tmp_path / "copy"))
+
+
+def test_an_output_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "out.bin"
+    directory.replace_file(target, lambda file: file.write(b"first"))
+
+    def fail(file: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        directory.replace_file(target, fail)
+    assert target.read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.bin"]

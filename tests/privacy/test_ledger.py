@@ -1,0 +1,242 @@
+"""The ledger: nothing leaves uncharged, twice, or beyond the budget."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import BudgetExceeded, BudgetInvalid, UnchargedRelease
+from discreet.privacy.accounting import compose, delta_from, epsilon_from
+from discreet.privacy.budget import Budget
+from discreet.privacy.ledger import Charge, Ledger
+
+BUDGET = Budget(1.0, 1e-6)
+
+
+def _spend(ledger: Ledger, mu: float, times: int) -> None:
+    for number in range(times):
+        ledger.charge(f"round {number + 1}", mu=mu)
+
+
+def test_a_plan_that_fits_leaves_nothing() -> None:
+    ledger = Ledger(BUDGET)
+    _spend(ledger, BUDGET.mu / math.sqrt(7), 7)
+    assert ledger.spent_mu == pytest.approx(BUDGET.mu, rel=1e-14)
+    assert ledger.remaining_mu < 1e-6 * BUDGET.mu
+    assert ledger.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert ledger.epsilon_spent <= 1.0
+
+
+@pytest.mark.parametrize("times", [1, 2, 7, 300])
+def test_one_round_too_many_is_refused(times: int) -> None:
+    ledger = Ledger(BUDGET)
+    mu = BUDGET.mu / math.sqrt(times)
+    _spend(ledger, mu, times)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("one more", mu=mu)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("a little more", mu=1e-4 * BUDGET.mu)
+    assert len(ledger.charges) == times
+
+
+@pytest.mark.parametrize(("excess", "fits"), [(-1e-11, True), (1e-13, True), (4e-12, False), (1e-9, False)])
+def test_tolerance_is_for_rounding_only(excess: float, fits: bool) -> None:
+    ledger = Ledger(BUDGET)
+    mu = BUDGET.mu * (1.0 + excess)
+    if fits:
+        ledger.charge("all of it", mu=mu)
+        assert delta_from(ledger.spent_mu, BUDGET.epsilon) <= BUDGET.delta
+    else:
+        with pytest.raises(BudgetExceeded):
+            ledger.charge("all of it", mu=mu)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    epsilon=st.floats(0.05, 50.0),
+    shares=st.lists(st.floats(0.01, 0.9), min_size=1, max_size=30),
+    direct=st.floats(0.0, 0.9),
+)
+def test_whatever_is_accepted_is_within_the_promise(
+    epsilon: float, shares: list[float], direct: float
+) -> None:
+    ledger = Ledger(Budget(epsilon, 1e-5))
+    for number, share in enumerate(shares):
+        extra = direct * 1e-5 if number == 0 else 0.0
+        ledger.charge("part", mu=share * (ledger.remaining_mu if number else 0.3 * epsilon / 10), delta=extra)
+    mu = compose(charge.mu for charge in ledger.charges)
+    assert delta_from(mu, epsilon) + ledger.spent_delta <= 1e-5
+    assert delta_from(mu, ledger.epsilon_spent) + ledger.spent_delta <= 1e-5
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("too much", mu=ledger.remaining_mu * (1.0 + 1e-6) + 1e-5 * mu)
+
+
+def test_all_that_remains_can_be_spent() -> None:
+    ledger = Ledger(BUDGET)
+    for share in (0.3, 0.5, 0.9, 1.0):
+        ledger.charge("part", mu=share * ledger.remaining_mu)
+    assert ledger.remaining_mu < 1e-6 * BUDGET.mu
+
+
+def test_direct_delta_is_taken_off_before_the_conversion() -> None:
+    ledger = Ledger(BUDGET)
+    full = BUDGET.mu
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("all of mu and half of delta", mu=full, delta=5e-7)
+    ledger.charge("counts", mu=BUDGET.mu_for(5e-7), delta=5e-7)
+    assert ledger.spent_mu < full
+    assert ledger.spent_delta == 5e-7
+    assert ledger.remaining_mu == 0.0
+    assert ledger.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_later_delta_counts_for_earlier_releases() -> None:
+    ledger = Ledger(BUDGET)
+    ledger.charge("sums", mu=BUDGET.mu_for(5e-7))
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("counts", mu=1e-9, delta=9e-7)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("counts", mu=1e-9, delta=1e-6)
+
+
+def test_epsilon_spent_is_that_of_what_was_charged() -> None:
+    ledger = Ledger(BUDGET)
+    assert ledger.epsilon_spent == 0.0
+    _spend(ledger, 0.1, 3)
+    assert ledger.epsilon_spent == epsilon_from(0.1 * math.sqrt(3), 1e-6)
+    assert ledger.epsilon_spent < 1.0
+
+
+@pytest.mark.parametrize("mu", [0.0, -0.1, math.nan, -math.inf])
+def test_a_release_must_cost_something(mu: float) -> None:
+    with pytest.raises(BudgetInvalid, match="more than nothing"):
+        Ledger(BUDGET).charge("free", mu=mu)
+
+
+@pytest.mark.parametrize("mu", [math.inf, 1e300, 1.0])
+def test_too_little_noise_is_refused(mu: float) -> None:
+    with pytest.raises(BudgetExceeded):
+        Ledger(BUDGET).charge("bare", mu=mu)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, math.nan, 1.0, math.inf])
+def test_nonsense_delta_is_refused(delta: float) -> None:
+    with pytest.raises(BudgetInvalid, match="of delta"):
+        Ledger(BUDGET).charge("counts", mu=0.1, delta=delta)
+
+
+def test_the_message_says_what_was_asked_what_is_left_and_what_to_do() -> None:
+    ledger = Ledger(BUDGET)
+    ledger.charge("first", mu=0.2)
+    with pytest.raises(
+        BudgetExceeded, match=r"'second' asks for mu 0\.3 .* only mu 0\.1266.*is left .*Plan fewer"
+    ):
+        ledger.charge("second", mu=0.3)
+
+
+def test_a_token_is_good_for_one_release() -> None:
+    ledger = Ledger(BUDGET)
+    token = ledger.charge("sums", mu=0.1)
+    ledger.redeem(token)
+    with pytest.raises(UnchargedRelease, match="already"):
+        ledger.redeem(token)
+
+
+def test_a_token_of_another_run_a_copy_or_a_forgery_is_worthless() -> None:
+    ledger, other = Ledger(BUDGET), Ledger(BUDGET)
+    token = ledger.charge("sums", mu=0.1)
+    forged = Charge(token.name, token.mu, token.delta, token.detail)
+    for worthless in (other.charge("sums", mu=0.1), copy.copy(token), forged, None):
+        with pytest.raises(UnchargedRelease, match="not charged"):
+            ledger.redeem(worthless)  # type: ignore[arg-type]
+    ledger.redeem(token)
+
+
+def test_a_closed_ledger_keeps_what_was_charged_and_takes_no_more() -> None:
+    ledger = Ledger(BUDGET)
+    token = ledger.charge("never released", mu=0.1)
+    ledger.close()
+    ledger.close()
+    assert ledger.closed
+    assert ledger.spent_mu == 0.1
+    with pytest.raises(UnchargedRelease, match="over"):
+        ledger.charge("late", mu=0.1)
+    with pytest.raises(UnchargedRelease, match="over"):
+        ledger.redeem(token)
+
+
+def test_charges_cannot_be_changed() -> None:
+    detail = {"noise_scale": 3.0}
+    charge = Ledger(BUDGET).charge("sums", mu=0.1, detail=detail)
+    detail["noise_scale"] = 0.0
+    assert dict(charge.detail) == {"noise_scale": 3.0}
+    with pytest.raises(FrozenInstanceError):
+        charge.mu = 0.0  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        charge.detail["noise_scale"] = 0.0  # type: ignore[index]
+
+
+def test_facts_become_plain_values() -> None:
+    detail = {"items": np.int64(3), "scale": np.float32(0.5), "name": "x", "fitted": True}
+    charge = Ledger(BUDGET).charge("sums", mu=0.1, detail=detail)
+    assert [type(value) for value in charge.detail.values()] == [int, float, str, bool]
+    for bad in (math.nan, math.inf, [1.0], None):
+        with pytest.raises(BudgetInvalid, match="finite number"):
+            Ledger(BUDGET).charge("sums", mu=0.1, detail={"scale": bad})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("name", ["", "  ", None])
+def test_a_release_needs_a_name(name: str) -> None:
+    with pytest.raises(BudgetInvalid, match="name"):
+        Ledger(BUDGET).charge(name, mu=0.1)
+
+
+def test_a_ledger_needs_a_budget() -> None:
+    with pytest.raises(BudgetInvalid, match="Budget"):
+        Ledger(1.0)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _hasty_threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that are switched so often that an unguarded ledger slips."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(count) as threads:
+            yield threads
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def test_threads_cannot_overspend_or_release_twice_together() -> None:
+    ledger = Ledger(BUDGET)
+    mu = BUDGET.mu / 10.0  # exactly a hundred fit
+
+    def attempt(number: int) -> Charge | None:
+        try:
+            return ledger.charge(f"release {number}", mu=mu)
+        except BudgetExceeded:
+            return None
+
+    def release(token: Charge) -> bool:
+        try:
+            ledger.redeem(token)
+        except UnchargedRelease:
+            return False
+        return True
+
+    with _hasty_threads(8) as threads:
+        tokens = [token for token in threads.map(attempt, range(150)) if token]
+        released = list(threads.map(release, [token for token in tokens for _ in range(3)]))
+    assert len(tokens) == len(ledger.charges) == 100
+    assert sum(released) == 100

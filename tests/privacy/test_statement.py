@@ -1,0 +1,208 @@
+"""The statement: complete, never less than what was spent, and not to be forged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from discreet.errors import ModelInvalid, UnchargedRelease
+from discreet.privacy.accounting import delta_from
+from discreet.privacy.budget import Budget
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.statement import NOT_PROTECTED, Statement
+
+BUDGET = Budget(1.0, 1e-5)
+PUBLIC = ("the item catalogue", "the rating range, 1 to 5", "all settings")
+
+
+def _ledger(rounds: int = 6) -> Ledger:
+    ledger = Ledger(BUDGET)
+    mu = BUDGET.mu_for(1e-7)
+    ledger.charge("item counts above a threshold", mu=mu * math.sqrt(0.1), delta=1e-7)
+    for number in range(1, rounds + 1):
+        for part, share in (("matrices", 0.3), ("vectors", 0.6)):
+            facts = {"noise_scale": 12.5, "sensitivity": 1.0}
+            ledger.charge(f"round {number}: {part}", mu=mu * math.sqrt(share / rounds), detail=facts)
+    return ledger
+
+
+@pytest.fixture
+def statement() -> Statement:
+    return Statement.from_ledger(_ledger(), public=PUBLIC, not_protected=["who downloads the model"])
+
+
+def test_it_says_all_there_is_to_say(statement: Statement) -> None:
+    assert statement.private
+    assert statement.reason is None
+    assert (statement.unit, statement.relation, statement.model) == (
+        "one user, with all of that user's ratings",
+        "add or remove one user",
+        "central",
+    )
+    assert statement.delta == 1e-5
+    assert statement.epsilon == pytest.approx(1.0, rel=1e-9)
+    assert statement.mu == pytest.approx(BUDGET.mu_for(1e-7), rel=1e-12)
+    assert len(statement.releases) == 13
+    assert math.fsum(release.share for release in statement.releases) == pytest.approx(1.0)
+    assert statement.releases[2].share == pytest.approx(0.1)
+    assert statement.releases[2].detail == {"noise_scale": 12.5, "sensitivity": 1.0}
+    assert statement.public == PUBLIC
+    assert statement.not_protected == (*NOT_PROTECTED, "who downloads the model")
+
+
+def test_the_text(statement: Statement) -> None:
+    text = str(statement)
+    for needed in (
+        "one user, with all of that user's ratings",
+        "add or remove one user",
+        "epsilon 1 at delta 1e-5 (mu 0.2679)",
+        "the rating range, 1 to 5",
+        "noise scale 12.5",
+        "delta 1e-7",
+        "evaluation on private test data",
+        "tuning by repeated fits",
+        "the fact that a model was trained",
+        "the time the training took",
+        "who downloads the model",
+    ):
+        assert needed in text
+    assert re.search(r"round 1\.\.6: matrices +6 x +mu 0\.0\d+ +30\.0 %", text)
+    assert re.search(r"round 1\.\.6: vectors +6 x +mu 0\.0\d+ +60\.0 %", text)
+    assert "NOT PRIVATE" not in text
+
+
+def test_rounds_that_differ_are_not_thrown_together() -> None:
+    ledger = Ledger(BUDGET)
+    for name, mu in (("round 1", 0.1), ("round 2", 0.05), ("round 3", 0.1), ("round 4", 0.1), ("mean", 0.05)):
+        ledger.charge(name, mu=mu)
+    ledger.charge("mean", mu=0.05)
+    lines = str(Statement.from_ledger(ledger)).splitlines()
+    rows = [(" ".join(line.split()[:-6]), line.split()[-6]) for line in lines if " x  mu " in line]
+    assert rows == [("round 1, 3..4", "3"), ("round 2", "1"), ("mean", "2")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(st.text(min_size=1, max_size=300).filter(str.strip), min_size=1, max_size=6),
+    public=st.lists(st.text(max_size=300), max_size=3),
+)
+def test_text_fits_a_terminal_and_json_comes_back(names: list[str], public: list[str]) -> None:
+    ledger = Ledger(Budget(3.0, 1e-6))
+    for name in names:
+        ledger.charge(name, mu=0.1, detail={"noise_scale": 1 / 3, "of": name, "n": 3, "yes": True})
+    statement = Statement.from_ledger(ledger, public=public)
+    assert max(map(len, str(statement).splitlines())) <= 100
+    again = Statement.from_json(statement.to_json())
+    assert again == statement
+    assert again.epsilon == statement.epsilon
+    assert [type(v) for v in again.releases[0].detail.values()] == [float, str, int, bool]
+    assert str(again) == str(statement)
+
+
+@settings(max_examples=100, deadline=None)
+@given(mus=st.lists(st.floats(1e-4, 0.3), min_size=1, max_size=20), exponent=st.floats(-12.0, -2.0))
+def test_never_less_than_spent_not_even_when_printed(mus: list[float], exponent: float) -> None:
+    ledger = Ledger(Budget(50.0, 10.0**exponent))
+    for mu in mus:
+        ledger.charge("sums", mu=mu)
+    statement = Statement.from_ledger(ledger)
+    assert statement.epsilon is not None
+    assert statement.mu is not None
+    assert delta_from(statement.mu, statement.epsilon) <= ledger.budget.delta
+    shown = re.search(r"epsilon (\S+) at delta (\S+) \(mu (\S+)\)", " ".join(str(statement).split()))
+    assert shown is not None
+    epsilon, delta, mu = map(float, shown.groups())
+    assert epsilon >= statement.epsilon
+    assert delta >= ledger.budget.delta
+    assert mu >= statement.mu
+    assert epsilon <= statement.epsilon * 1.001
+
+
+def test_what_was_charged_and_not_released_is_owed(statement: Statement) -> None:
+    ledger = _ledger()  # nothing of it is ever redeemed
+    assert Statement.from_ledger(ledger).epsilon == statement.epsilon
+
+
+def test_stating_ends_the_run() -> None:
+    ledger = Ledger(BUDGET)
+    ledger.charge("sums", mu=0.01)
+    Statement.from_ledger(ledger)
+    with pytest.raises(UnchargedRelease):
+        ledger.charge("more", mu=0.01)
+
+
+def test_a_run_that_charged_nothing_cannot_be_called_private() -> None:
+    with pytest.raises(ModelInvalid, match="without any charged release"):
+        Statement.from_ledger(Ledger(BUDGET))
+
+
+def test_not_private() -> None:
+    statement = Statement.not_private("trained without noise", public=["all settings"])
+    assert not statement.private
+    assert (statement.epsilon, statement.delta, statement.mu) == (None, None, None)
+    assert "NOT PRIVATE: trained without noise" in str(statement)
+    assert "epsilon" not in str(statement)
+    assert Statement.from_json(statement.to_json()) == statement
+    with pytest.raises(ValidationError):
+        Statement.not_private("")
+
+
+def test_a_fixed_noise_key_is_not_private() -> None:
+    statement = Statement.from_ledger(_ledger(), public=PUBLIC, fixed_noise_key=True)
+    assert not statement.private
+    assert statement.fixed_noise_key
+    assert statement.epsilon is None
+    assert len(statement.releases) == 13
+    assert "NOT PRIVATE" in str(statement)
+    assert "fixed key" in str(statement)
+
+
+def test_it_cannot_be_changed(statement: Statement) -> None:
+    with pytest.raises(ValidationError):
+        statement.epsilon = 0.1  # type: ignore[misc]
+    assert copy.deepcopy(statement) == statement
+
+
+FORGERIES = {
+    "smaller epsilon": {"epsilon": 0.99},
+    "smaller delta": {"delta": 9e-6},
+    "smaller mu": {"mu": 0.2},
+    "smaller mu and epsilon": {"mu": 0.2, "epsilon": 0.8},
+    "a release left out of mu": {"mu": 0.26, "epsilon": 0.97},
+    "no epsilon": {"epsilon": None},
+    "no releases": {"releases": []},
+    "another unit": {"unit": "one rating"},
+    "another relation": {"relation": "replace one rating"},
+    "an unknown field": {"certified": True},
+    "not private, with an epsilon": {"private": False, "reason": "none"},
+    "private and not": {"reason": "no noise"},
+    "private with a fixed key": {"fixed_noise_key": True},
+    "text for a number": {"epsilon": "1.0"},
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=str)
+def test_a_forged_statement_is_refused(statement: Statement, forgery: str) -> None:
+    fields = json.loads(statement.to_json()) | FORGERIES[forgery]
+    with pytest.raises(ModelInvalid, match="cannot be trusted"):
+        Statement.from_json(json.dumps(fields))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "-1", "0"])
+def test_no_odd_mu_gets_in(statement: Statement, number: str) -> None:
+    text = re.sub(r'"mu": [\d.]+', f'"mu": {number}', statement.to_json(), count=1)
+    assert text != statement.to_json()
+    with pytest.raises(ModelInvalid):
+        Statement.from_json(text)
+
+
+def test_not_json_at_all() -> None:
+    with pytest.raises(ModelInvalid, match="cannot be trusted"):
+        Statement.from_json("{")
