@@ -123,7 +123,7 @@ class Catalogue:
         try:
             names, typed, table = scan_table(path)
             column = _id_column(names, column, path)
-            frame = table.select(dict.fromkeys([column, *({"title"} & set(names))])).collect()
+            frame = table.select({column} | ({"title"} & set(names))).collect()
         except (OSError, pl.exceptions.PolarsError, ValueError) as error:
             raise CatalogueInvalid(f"the catalogue {path} cannot be read: {error}") from error
         ids = frame[column]

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import Model
-from tests.model.conftest import make_model
+from tests.model.models import make_model
 
 HISTORY = {"item-2": 5.0, "item-9": 1.0, "item-4": 4.0}
 
@@ -77,7 +77,7 @@ def test_filters_still_give_exactly_n(explicit: Model) -> None:
 
 
 def test_filters_with_unknown_ids_are_refused(explicit: Model) -> None:
-    with pytest.raises(HistoryInvalid, match="the list of blocked items names 1 of 1.*'ghost'"):
+    with pytest.raises(HistoryInvalid, match=r"the list of blocked items names 1 of 1.*'ghost'"):
         explicit.recommend(HISTORY, blocked=["ghost"])
     with pytest.raises(HistoryInvalid, match="allowed is a list of item ids, not one text"):
         explicit.recommend(HISTORY, allowed="item-1")

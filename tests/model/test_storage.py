@@ -15,7 +15,7 @@ import safetensors.numpy
 
 from discreet.errors import ModelInvalid
 from discreet.model import Model, directory
-from tests.model.conftest import make_model
+from tests.model.models import make_model
 
 FILES = ["catalogue.json", "manifest.json", "model.json", "model.safetensors", "statement.json"]
 
@@ -157,7 +157,7 @@ def test_a_statement_that_claims_privacy_without_releases_is_refused(saved: Path
 
 def test_a_model_is_only_replaced_when_asked(saved: Path) -> None:
     other = make_model("explicit", seed=5)
-    with pytest.raises(ModelInvalid, match="already has a model.*--force"):
+    with pytest.raises(ModelInvalid, match=r"already has a model.*--force"):
         other.save(saved)
     other.save(saved, overwrite=True)
     np.testing.assert_array_equal(Model.load(saved).item_side.offsets, other.item_side.offsets)

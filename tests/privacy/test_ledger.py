@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import math
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import FrozenInstanceError
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -206,37 +208,54 @@ def test_a_ledger_needs_a_budget() -> None:
         Ledger(1.0)  # type: ignore[arg-type]
 
 
-@contextmanager
-def _hasty_threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that are switched so often that an unguarded ledger slips."""
-    usual = sys.getswitchinterval()
+def _all_at_once(work: Callable[[], int], threads: int = 8) -> int:
+    """Sum of what the threads did, switched so often that an unguarded ledger slips."""
+    start, usual = Barrier(threads), sys.getswitchinterval()
+
+    def wait_and_work(_: int) -> int:
+        start.wait()
+        return work()
+
     sys.setswitchinterval(1e-6)
     try:
-        with ThreadPoolExecutor(count) as threads:
-            yield threads
+        with ThreadPoolExecutor(threads) as pool:
+            return sum(pool.map(wait_and_work, range(threads)))
     finally:
         sys.setswitchinterval(usual)
 
 
-def test_threads_cannot_overspend_or_release_twice_together() -> None:
+def test_threads_cannot_overspend_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adding up is made slow, so that without a lock several threads would find the same money."""
+
+    def slow(mus: Iterable[float]) -> float:
+        time.sleep(1e-3)
+        return compose(mus)
+
+    monkeypatch.setattr("discreet.privacy.ledger.compose", slow)
     ledger = Ledger(BUDGET)
-    mu = BUDGET.mu / 10.0  # exactly a hundred fit
+    mu = BUDGET.mu / math.sqrt(12.0)  # twelve fit
 
-    def attempt(number: int) -> Charge | None:
-        try:
-            return ledger.charge(f"release {number}", mu=mu)
-        except BudgetExceeded:
-            return None
+    def spend() -> int:
+        for done in range(12):
+            try:
+                ledger.charge("release", mu=mu)
+            except BudgetExceeded:
+                return done
+        return 12
 
-    def release(token: Charge) -> bool:
-        try:
-            ledger.redeem(token)
-        except UnchargedRelease:
-            return False
-        return True
+    assert _all_at_once(spend) == len(ledger.charges) == 12
 
-    with _hasty_threads(8) as threads:
-        tokens = [token for token in threads.map(attempt, range(150)) if token]
-        released = list(threads.map(release, [token for token in tokens for _ in range(3)]))
-    assert len(tokens) == len(ledger.charges) == 100
-    assert sum(released) == 100
+
+def test_threads_cannot_release_the_same_thing_together() -> None:
+    ledger = Ledger(BUDGET)
+    tokens = [ledger.charge("release", mu=BUDGET.mu / 20.0) for _ in range(400)]
+
+    def release() -> int:
+        done = 0
+        for token in tokens:
+            with suppress(UnchargedRelease):
+                ledger.redeem(token)
+                done += 1
+        return done
+
+    assert _all_at_once(release) == 400

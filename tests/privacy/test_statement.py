@@ -173,6 +173,7 @@ def test_it_cannot_be_changed(statement: Statement) -> None:
 FORGERIES = {
     "smaller epsilon": {"epsilon": 0.99},
     "smaller delta": {"delta": 9e-6},
+    "the threshold's delta left out": {"delta": 9.95e-6},
     "smaller mu": {"mu": 0.2},
     "smaller mu and epsilon": {"mu": 0.2, "epsilon": 0.8},
     "a release left out of mu": {"mu": 0.26, "epsilon": 0.97},

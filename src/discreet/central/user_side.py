@@ -50,9 +50,12 @@ def user_statistics(
 def _features(coefficients: Floats, frame: Frame) -> Floats:
     constant = coefficients.copy()
     constant[:, 0] = 1.0
-    return constant @ frame.whiten.T
+    features: Floats = constant @ frame.whiten.T
+    return features
 
 
 def _standard_length(vectors: Floats) -> Floats:
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return np.divide(vectors * np.sqrt(vectors.shape[1]), length, out=np.zeros_like(vectors), where=length > 0)
+    return np.divide(
+        vectors * np.sqrt(vectors.shape[1]), length, out=np.zeros_like(vectors), where=length > 0
+    )

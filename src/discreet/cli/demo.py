@@ -114,18 +114,17 @@ def _as_dict(demo: _Demo, model: Model, found: Recommendations, seconds: float) 
 
 
 def _show(demo: _Demo, model: Model, found: Recommendations, seconds: float) -> None:
-    size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
-    table = Comparison({"test RMSE": 4, "seconds": 1}, title=f"A market of {size}; delta {DELTA:g}")
+    table = Comparison({"test RMSE": 4, "seconds": 1})
     for row in demo.rows:
         table.add(row["method"], **{"test RMSE": row["rmse"], "seconds": row["seconds"]})
     console = printer()
+    size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
+    console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
     console.print(table.to_rich())
     console.print()
     console.print(str(model.statement), markup=False)
     console.print()
     likes = ", ".join(f"{item} {rating:g}" for item, rating in NEWCOMER.items())
     console.print(f"A newcomer who was not in the data rated {likes}.")
-    show_recommendations(
-        found, f"For the newcomer, from the model with epsilon {EPSILONS[-1]:g}", "predicted rating"
-    )
+    show_recommendations(found, f"For the newcomer (epsilon {EPSILONS[-1]:g})", "predicted rating")
     console.print(f"{seconds:.1f} s in all. Next: discreet train --help")

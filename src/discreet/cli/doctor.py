@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 import click
-import threadpoolctl  # type: ignore[import-untyped]
+import threadpoolctl
 from rich.table import Table
 
 from discreet.cli.output import json_option, print_json, printer

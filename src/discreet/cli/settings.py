@@ -16,6 +16,8 @@ __all__ = ["apply_config", "integer_or_auto", "merge_settings"]
 
 _CONFIGURED = "discreet.settings"
 _TABLE = "settings"
+# Not for a file: what it would be circular or dangerous to leave lying there.
+_ONLY_TYPED = {"config", "set", "json", "force"}
 
 
 def integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
@@ -43,15 +45,14 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
     if path is None:
         return
     content = _read(Path(path))
-    options = {p.name for p in ctx.command.params if isinstance(p, click.Option) and p.name}
-    known = options - {"config", "help", "sets"} | {_TABLE}
-    given = {key.replace("-", "_"): value for key, value in content.items()}
-    _refuse_unknown(given, known, f"{path}")
+    names = _option_names(ctx.command)
+    given = {key.replace("_", "-"): value for key, value in content.items()}
+    _refuse_unknown(given, {*names, _TABLE}, path)
     settings = given.pop(_TABLE, {})
     if not isinstance(settings, dict):
         raise SettingsInvalid(f"{path}: {_TABLE} must be a table of settings, not {settings!r}")
     ctx.meta[_CONFIGURED] = settings
-    ctx.default_map = given
+    ctx.default_map = {names[key]: value for key, value in given.items()}
 
 
 def merge_settings(ctx: click.Context, pairs: Sequence[str]) -> dict[str, Any]:
@@ -65,8 +66,14 @@ def merge_settings(ctx: click.Context, pairs: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
+def _option_names(command: click.Command) -> dict[str, str]:
+    """What a file may set: options by the name a person types, and the name the command knows them by."""
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    names = {option.opts[0].removeprefix("--"): option.name for option in options if option.name is not None}
+    return {typed: name for typed, name in names.items() if typed not in _ONLY_TYPED}
+
+
 def _refuse_unknown(given: Mapping[str, object], known: set[str], where: str) -> None:
-    """Refuse keys that nothing would read; the message lists those that would be."""
     unknown = sorted(set(given) - known)
     if unknown:
         raise SettingsInvalid(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, as_ids, positions
 from discreet.data import matrices, readers
-from discreet.data.checks import Columns, Duplicates, UnknownItems, check_choice
+from discreet.data.checks import Columns, Duplicates, UnknownItems, check_choice, check_ids
 from discreet.data.encode import arrange, encode
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
@@ -228,7 +228,7 @@ class Ratings:
 
         This is what lines two files up, for instance test ratings with the histories they belong to.
         """
-        wanted = as_ids(user_ids)
+        wanted = check_ids(user_ids, "user_ids", "user")
         rows = positions(wanted, as_ids(self.user_ids))
         known = self.take_users(rows[rows >= 0])
         counts = np.zeros(len(wanted), dtype=np.int64)
@@ -261,7 +261,8 @@ class Ratings:
 
     def history(self, user_id: Id) -> dict[Id, float]:
         """What one user rated, and how: a history to recommend from."""
-        row = int(positions(as_ids([user_id]), as_ids(self.user_ids))[0])
+        known = isinstance(user_id, int | str | np.integer)
+        row = int(positions(as_ids([user_id]), as_ids(self.user_ids))[0]) if known else -1
         if row < 0:
             raise HistoryInvalid(f"there is no user {user_id!r} in these ratings")
         part = slice(self.indptr[row], self.indptr[row + 1])

@@ -35,11 +35,11 @@ def read_file(
 ) -> pl.DataFrame:
     """Read CSV, TSV, Parquet or NDJSON, by the extension or the kind given (``".csv"``)."""
     try:
+        if Path(path).is_file() and not Path(path).stat().st_size:
+            raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row")
         names, typed, table = scan_table(path, kind, separator)
         check_columns(names, columns)
         frame = table.select(columns.names()).collect()
-    except pl.exceptions.NoDataError:
-        raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row") from None
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise RatingsInvalid(f"{path} cannot be read: {_reason(error)}") from error
     return frame if typed else without_types(frame, columns)
@@ -62,7 +62,7 @@ def read_query(query: str, database: str | os.PathLike[str] | None, columns: Col
             if answer is None:
                 raise RatingsInvalid("the query gives no table; write one that selects rows")
             check_columns(answer.columns, columns)
-            return pl.DataFrame(answer).select(columns.names())
+            return _fetched(answer).select(columns.names())
     except duckdb.Error as error:
         raise RatingsInvalid(f"the query failed: {_reason(error)}") from error
 
@@ -76,7 +76,7 @@ def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
         if isinstance(frame, pl.DataFrame):
             check_columns(frame.columns, columns)
             return frame.select(columns.names())
-        if isinstance(frame, Mapping) or type(frame).__module__.startswith("pandas."):
+        if isinstance(frame, Mapping) or type(frame).__module__.partition(".")[0] == "pandas":
             return _from_columns(frame, columns)
         if hasattr(frame, "__arrow_c_stream__"):
             return read_frame(pl.DataFrame(frame), columns)
@@ -93,6 +93,14 @@ def without_types(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     if len(blank) and blank[-1]:
         frame = frame.head(0 if blank.all() else len(blank) - int(np.argmin(blank[::-1])))
     return frame.with_columns(infer_ids(frame[columns.user]), infer_ids(frame[columns.item]))
+
+
+def _fetched(answer: Any) -> pl.DataFrame:
+    try:
+        frame: pl.DataFrame = answer.pl()
+    except ImportError:  # without pyarrow; DuckDB 2.0 then complains of leaks when the program ends
+        frame = pl.DataFrame(answer)
+    return frame
 
 
 def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Activity", "Plan"]
+__all__ = ["Activity", "Plan", "difficulty"]
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,27 @@ class Plan:
 
     Parameters
     ----------
-    rank, rounds
-        Size of the model and number of rounds after the offsets; rank 0 means offsets alone.
+    rank
+        Size of the model; 0 means offsets alone.
     shares
         Shares of mu^2: the offsets' release first, then each round's. They sum to 1.
     """
 
     rank: int
-    rounds: int
     shares: tuple[float, ...]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds after the offsets."""
+        return len(self.shares) - 1
+
+    @classmethod
+    def make(cls, rank: int, rounds: int, first: float, growth: float) -> Plan:
+        """Spend ``first`` on the offsets and the rest on rounds that each get ``growth`` times the one before."""
+        if rank == 0:
+            return cls(0, (1.0,))
+        sizes = [growth**t for t in range(rounds)]
+        return cls(rank, (first, *((1.0 - first) * size / math.fsum(sizes) for size in sizes)))
 
 
 def difficulty(activity: Activity, n_items: int, mu: float) -> float:
@@ -61,3 +73,29 @@ def difficulty(activity: Activity, n_items: int, mu: float) -> float:
     residual and the order.
     """
     return n_items / (mu * activity.users * math.sqrt(activity.ratings_per_user))
+
+
+def choose_rank(activity: Activity, n_items: int, mu: float, *, explicit: bool) -> int:
+    """Rank that the budget can carry.
+
+    Three limits, each with its reason: the noise in an item's vector grows with the rank (measured: a product of
+    rank and difficulty of about 0.4 for ratings and 2 for clicks is still worth having); the users' moment must
+    be readable, whose noise grows with the rank over n mu; and no more directions than a handful of ratings per
+    user can place or the catalogue can hold. Below three directions explicit ratings do better with the whole
+    budget in the offsets.
+    """
+    hard = difficulty(activity, n_items, mu)
+    carried = (0.4 if explicit else 2.0) / hard
+    readable = 0.02 * activity.users * mu / math.sqrt(_ROUNDS[explicit]) - 1.0
+    placed = min(activity.ratings_per_user / 2.0, n_items / 4.0)
+    rank = int(min(_MOST[explicit], carried, readable, placed))
+    return rank if rank >= (3 if explicit else 2) else 0
+
+
+def choose_rounds(*, explicit: bool) -> int:
+    """Rounds: ratings need several to find their directions, clicks settle sooner and then gather noise."""
+    return _ROUNDS[explicit]
+
+
+_ROUNDS = {True: 8, False: 4}
+_MOST = {True: 16, False: 24}

@@ -57,7 +57,8 @@ def denoise(vectors: Floats, weight: Floats, variance: Floats, floor: float = 0.
     signal = (weight**2)[:, None] * values
     total = signal + variance[:, None]
     gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
-    return (gain * (vectors @ basis)) @ basis.T
+    denoised: Floats = (gain * (vectors @ basis)) @ basis.T
+    return denoised
 
 
 def regress_offsets(noisy: Floats, variance: Floats, popularity: Floats, steps: int = 20) -> Floats:
@@ -91,7 +92,8 @@ def shrink_to_identity(moment: Floats, sigma: float) -> Floats:
     rest = change - diagonal
     believed = _believed(diagonal, sigma**2 * order) + _believed(rest, 0.5 * sigma**2 * order * (order - 1))
     values, basis = np.linalg.eigh(np.eye(order) + believed)
-    return (basis * np.maximum(values, 0.05)) @ basis.T
+    shrunk: Floats = (basis * np.maximum(values, 0.05)) @ basis.T
+    return shrunk
 
 
 def _believed(change: Floats, noise: float) -> Floats:

@@ -23,6 +23,9 @@ __all__ = ["Frame", "first_offsets", "first_popularity", "refine"]
 
 Floats = npt.NDArray[np.float64]
 
+# Share of the mean signal that every direction is taken to have, so that none dies before it was seen.
+_FLOOR = 0.1
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -74,7 +77,6 @@ class _Round:
     total: float
     mean_square: float
     weight: Floats
-    ratio: float
 
 
 def refine(
@@ -85,7 +87,7 @@ def refine(
     *,
     ratings: float,
     start: bool,
-    floor: float,
+    caution: float,
 ) -> tuple[ItemSide, Frame, Popularity]:
     """One round: denoise the gradients, step, and choose the next coordinates.
 
@@ -99,18 +101,21 @@ def refine(
         Public estimate of the number of ratings.
     start
         Whether the factors are still a random start: then the step replaces them instead of adding to them.
-    floor
-        See :func:`discreet.item_side.shrinkage.denoise`.
+    caution
+        The users' ridge is this many times the mean squared residual (explicit feedback). Large in the first
+        rounds, where a user's vector should follow the strongest directions only.
     """
     now = _normalised(frame, statistics, popularity)
     gradient = statistics.gradient
     if side.feedback == "implicit":
         gradient = gradient - _pull(side, frame, now, start)
     variance = statistics.gradient_sigma**2 + now.mean_square * _mean_weight(side, now, ratings) * now.weight
-    step = _step(side, now, statistics, denoise(gradient, now.weight, variance, floor), variance) @ frame.whiten
+    step = (
+        _step(side, now, statistics, denoise(gradient, now.weight, variance, _FLOOR), variance) @ frame.whiten
+    )
     factors = step[:, 1:] if start else side.factors + step[:, 1:]
     moved = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
-    moved, frame = _regauge(moved, frame, now, popularity, ratings)
+    moved, frame = _regauge(moved, frame, now, popularity, caution)
     return moved, frame, popularity.updated(statistics.weight, statistics.weight_sigma)
 
 
@@ -118,8 +123,8 @@ def _normalised(frame: Frame, statistics: RoundStatistics, popularity: Popularit
     order = len(frame.whiten)
     total = _total(statistics.moment, frame.whiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
-    ratio, weight = popularity.scaled(statistics.weight)
-    return _Round(moment, total, _mean_square(frame, statistics, total), weight, ratio)
+    _, weight = popularity.scaled(statistics.weight)
+    return _Round(moment, total, _mean_square(frame, statistics, total), weight)
 
 
 def _total(moment: Floats, whiten: Floats) -> float:
@@ -146,7 +151,8 @@ def _pull(side: ItemSide, frame: Frame, now: _Round, start: bool) -> Floats:
     """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
     factors = np.zeros_like(side.factors) if start else side.factors
     scores = np.column_stack([side.offsets, factors]) @ np.linalg.inv(frame.whiten)
-    return side.gravity * now.total * scores @ now.moment
+    pull: Floats = side.gravity * now.total * scores @ now.moment
+    return pull
 
 
 def _step(
@@ -161,37 +167,39 @@ def _step(
 
 
 def _regauge(
-    side: ItemSide, frame: Frame, now: _Round, popularity: Popularity, ratings: float
+    side: ItemSide, frame: Frame, now: _Round, popularity: Popularity, caution: float
 ) -> tuple[ItemSide, Frame]:
-    """Turn and stretch the factors so that users' vectors are about uncorrelated and of the size the ridge expects.
+    """Turn and stretch the factors so that users' vectors are about uncorrelated and as large as the ridge expects.
 
     The model does not change (``V M`` with ``M^-1 u``); only what the next round's features look like does.
     """
     unwhiten = np.linalg.inv(frame.whiten)
     moment = unwhiten @ now.moment @ unwhiten.T
-    mean = moment[0, 1:] / moment[0, 0]
-    values, basis = np.linalg.eigh(moment[1:, 1:] / moment[0, 0] - np.outer(mean, mean))
+    moment /= moment[0, 0]
+    covariance = moment[1:, 1:] - np.outer(moment[0, 1:], moment[0, 1:])
+    values, basis = np.linalg.eigh(covariance)
     root = basis * np.sqrt(np.maximum(values, 1e-9 * max(float(values.max()), 1e-12)))
     factors = side.factors @ root
-    share = popularity.positive() / popularity.positive().sum()
-    power, turn = np.linalg.eigh((factors * share[:, None]).T @ factors)
+    share = popularity.positive()
+    power, turn = np.linalg.eigh((factors * (share / share.sum())[:, None]).T @ factors)
     change = root @ turn
-    size = np.ones(side.rank)
-    residual = float(np.sqrt(now.mean_square))
     penalty = side.factor_penalty
     if side.feedback == "explicit":
-        penalty = max(now.mean_square, 1e-6)
+        # A ridge estimate of a unit vector is shorter than 1 by its reliability: expect that length, not 1.
+        penalty = caution * max(now.mean_square, 1e-6)
         seen = frame.ratings_per_user * np.maximum(power, 0.0)
-        size = np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
-    change = change / size
-    factors = side.factors @ change
+        change = change / np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
     transform = np.eye(1 + side.rank)
     transform[1:, 1:] = np.linalg.inv(change)
-    whiten = _inverse_root(transform @ (moment / moment[0, 0]) @ transform.T)
-    return replace(side, factors=factors, factor_penalty=penalty), Frame(whiten, residual, frame.ratings_per_user)
+    whiten = _inverse_root(transform @ moment @ transform.T)
+    residual = float(np.sqrt(now.mean_square))
+    return replace(side, factors=side.factors @ change, factor_penalty=penalty), Frame(
+        whiten, residual, frame.ratings_per_user
+    )
 
 
 def _inverse_root(moment: Floats) -> Floats:
     """``moment ** -1/2``, with directions that hardly occur treated as if they occurred a little."""
     values, basis = np.linalg.eigh(moment)
-    return (basis / np.sqrt(np.maximum(values, 1e-3 * float(values.max())))) @ basis.T
+    root: Floats = (basis / np.sqrt(np.maximum(values, 1e-3 * float(values.max())))) @ basis.T
+    return root

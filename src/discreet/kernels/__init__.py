@@ -1,33 +1,21 @@
-"""Arrays in, arrays out: the heavy arithmetic, with no I/O and no privacy in it."""
+"""Arrays in, arrays out: the heavy arithmetic, with no I/O and no privacy in it.
 
-from contextlib import contextmanager
+Exported are the compiled versions; `discreet.kernels.reference` has the same functions in plain NumPy.
+"""
 
-from discreet.kernels.reference import (
-    dot_pairs,
-    item_moments,
-    item_sums,
-    item_weights,
-    residuals,
-    solve_items,
-    solve_rows,
-    top_n,
-    transpose,
-    user_moment,
-)
-
-
-def set_threads(k):
-    pass
-
-
-@contextmanager
-def threads(k):
-    yield
-
+from discreet.kernels.items import item_moments, item_statistics, item_sums, item_weights, user_moment
+from discreet.kernels.order import transpose
+from discreet.kernels.pairs import dot_pairs, residuals
+from discreet.kernels.ranking import top_n
+from discreet.kernels.rows import solve_rows
+from discreet.kernels.solve import solve_items
+from discreet.kernels.threads import get_threads, set_threads, threads
 
 __all__ = [
     "dot_pairs",
+    "get_threads",
     "item_moments",
+    "item_statistics",
     "item_sums",
     "item_weights",
     "residuals",

@@ -13,16 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.arrays import Floats, Index, Shorts
+from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.order import longest_first
 from discreet.kernels.products import add_pair_square, aligned
-from discreet.kernels.registers import padded
+from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, get_threads, share
 
 MOST_ROWS = 256
 """Rows packed at once, however small their values: the block stays in a near cache."""
 CHUNK = 4096
 """Rows of `user_moment` a thread takes at a time."""
+
+
+def item_statistics(
+    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+) -> tuple[Floats, Floats]:
+    """`item_moments` and `item_sums` at once, in hardly more time than the moments alone.
+
+    Returns
+    -------
+    H, q
+        float64, items x d x d and items x d.
+    """
+    _check_targets(t_users, t_position, targets)
+    return _statistics(t_indptr, t_users, t_position, features, targets)
 
 
 def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
@@ -40,25 +55,36 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
     float64, items x d x d
         Whole numbers; every sum must stay below 2^53 for this to be exact, which the caller sees to.
     """
-    m, d = len(t_indptr) - 1, features.shape[1]
-    out = np.empty((m, d, d))
-    if out.size:
-        share(
-            _item_moments,
-            m,
-            float(t_indptr[-1]) * d * d / 8 + out.size,
-            longest_first(t_indptr),
-            np.ascontiguousarray(t_indptr, np.int64),
-            np.ascontiguousarray(t_users, np.int32),
-            np.ascontiguousarray(features, np.int16),
-            padded(d, np.int32),
-            _rows_without_overflow(features),
-            out,
-        )
-    return out
+    return _statistics(t_indptr, t_users, np.zeros(0, np.int64), features, np.zeros(0, np.int16))[0]
 
 
-def item_sums(t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts) -> Floats:
+def _statistics(
+    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+) -> tuple[Floats, Floats]:
+    m, (n, d) = len(t_indptr) - 1, features.shape
+    check_rows(t_indptr, t_users, n)
+    H, q = np.empty((m, d, d)), np.zeros((m, d))
+    share(
+        _item_statistics,
+        m,
+        float(t_indptr[-1]) * d * d / 8 + H.size,
+        longest_first(t_indptr),
+        np.ascontiguousarray(t_indptr, np.int64),
+        np.ascontiguousarray(t_users, np.int32),
+        np.ascontiguousarray(t_position, np.int64),
+        np.ascontiguousarray(features, np.int16),
+        np.ascontiguousarray(targets, np.int16),
+        padded(d + 1, np.int32),
+        _rows_without_overflow(features, targets),
+        H,
+        q,
+    )
+    return H, q
+
+
+def item_sums(
+    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+) -> Floats:
     """Sum of target times feature over the entries of each item, exactly.
 
     Parameters
@@ -75,7 +101,9 @@ def item_sums(t_indptr: Index, t_users: Index, t_position: Index, features: Shor
     float64, items x d
         Whole numbers; every sum must stay below 2^53.
     """
-    m, d = len(t_indptr) - 1, features.shape[1]
+    m, (n, d) = len(t_indptr) - 1, features.shape
+    check_rows(t_indptr, t_users, n)
+    _check_targets(t_users, t_position, targets)
     out = np.zeros((m, d))
     if out.size:
         share(
@@ -95,6 +123,7 @@ def item_sums(t_indptr: Index, t_users: Index, t_position: Index, features: Shor
 
 def item_weights(t_indptr: Index, t_users: Index, weights: NDArray[np.int32]) -> Floats:
     """Sum of the weights of each item's users, exactly (float64, whole numbers below 2^53)."""
+    check_rows(t_indptr, t_users, len(weights))
     out = np.zeros(len(t_indptr) - 1)
     _item_weights(
         np.ascontiguousarray(t_indptr, np.int64),
@@ -117,7 +146,7 @@ def user_moment(features: Shorts) -> Floats:
         n * d * d / 8,
         np.zeros(1, np.int64),
         np.ascontiguousarray(features, np.int16),
-        _rows_without_overflow(features),
+        _rows_without_overflow(features, features[:0]),
         parts,
     )
     upper = np.triu(parts.sum(0)[:d, :d])
@@ -125,11 +154,20 @@ def user_moment(features: Shorts) -> Floats:
     return total
 
 
-def _rows_without_overflow(features: Shorts) -> int:
+def _check_targets(t_users: Index, t_position: Index, targets: Shorts) -> None:
+    check_shapes(t_position=(t_position, t_users.shape), targets=(targets, t_users.shape))
+    check_index(t_position, len(targets))
+
+
+def _rows_without_overflow(features: Shorts, targets: Shorts) -> int:
     """Rows whose products can be added in int32: an even number, or one."""
-    largest = max(int(features.max(initial=0)), -int(features.min(initial=0)), 1)
-    rows = min((2**31 - 1) // largest**2, MOST_ROWS)
+    largest = max(_largest(features), 1)
+    rows = min((2**31 - 1) // (largest * max(largest, _largest(targets))), MOST_ROWS)
     return max(rows // 2 * 2, 1)
+
+
+def _largest(values: Shorts) -> int:
+    return max(int(values.max(initial=0)), -int(values.min(initial=0)))
 
 
 @kernel
@@ -151,34 +189,62 @@ def _pack(block: Any, features: Any, users: Any, start: int, stop: int) -> int:
 
 
 @kernel
-def _item_moments(
+def _pack_targets(block: Any, targets: Any, position: Any, start: int, stop: int, column: int) -> None:
+    for k in range((stop - start + 1) // 2):
+        entry = start + 2 * k
+        pair = np.int32(targets[position[entry]]) & 0xFFFF
+        if entry + 1 < stop:
+            pair |= np.int32(targets[position[entry + 1]]) << 16
+        block[k, column] = pair
+
+
+@kernel
+def _item_statistics(
     counter: Any,
     grain: int,
     order: Any,
     t_indptr: Any,
     t_users: Any,
+    t_position: Any,
     features: Any,
+    targets: Any,
     width: int,
     rows: int,
-    out: Any,
+    H: Any,
+    q: Any,
 ) -> None:
-    m, d = out.shape[:2]
+    m, d = q.shape
     block = aligned(rows // 2 + 1, width, t_users)
-    total = aligned(width, width, out)
+    total = aligned(width, width, q)
     first = claim(counter, grain)
     while first < m:
         for place in range(first, min(first + grain, m)):
             j = order[place]
             total[:] = 0
             for start in range(t_indptr[j], t_indptr[j + 1], rows):
-                pairs = _pack(block, features, t_users, start, min(start + rows, t_indptr[j + 1]))
+                stop = min(start + rows, t_indptr[j + 1])
+                pairs = _pack(block, features, t_users, start, stop)
+                if targets.size:
+                    _pack_targets(block, targets, t_position, start, stop, d)
                 add_pair_square(total, block, pairs, d)
             for p in range(d):
-                for q in range(p, d):
-                    out[j, p, q] = total[p, q]
-                for q in range(p):
-                    out[j, p, q] = total[q, p]
+                q[j, p] = total[p, d]
+            _unfold(total, H[j])
         first = claim(counter, grain)
+
+
+@kernel
+def _unfold(upper: Any, full: Any) -> None:
+    """Copy an upper triangle to both triangles, block by block so that columns are written from a near cache."""
+    d = len(full)
+    for i in range(0, d, HEIGHT):
+        for j in range(i, d, HEIGHT):
+            for c in range(j, min(j + HEIGHT, d)):
+                for p in range(i, min(i + HEIGHT, c + 1)):
+                    full[c, p] = upper[p, c]
+        for p in range(i, min(i + HEIGHT, d)):
+            for c in range(p, d):
+                full[p, c] = upper[p, c]
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.arrays import Index, Whole
+from discreet.kernels.checks import check_rows
 from discreet.kernels.compile import kernel
 
 
@@ -32,6 +33,7 @@ def transpose(indptr: Index, items: Index, n_items: int) -> tuple[Whole, NDArray
     t_indptr, t_users, t_position
         Where each item's entries start, their users in rising order, and where each entry stands in user order.
     """
+    check_rows(indptr, items, n_items)
     t_indptr = np.zeros(n_items + 1, np.int64)
     np.cumsum(np.bincount(items, minlength=n_items), out=t_indptr[1:])
     t_users = np.empty(len(items), np.int32)

@@ -1,4 +1,4 @@
-"""Products and factorisations of small padded matrices, built from register tiles.
+"""Products of small padded matrices, built from register tiles.
 
 Matrices here are C-contiguous, padded to whole vectors (`registers.padded`), 64-byte aligned, and symmetric ones
 hold their upper triangle only; what stands below the diagonal blocks is never read.
@@ -6,7 +6,6 @@ hold their upper triangle only; what stands below the diagonal blocks is never r
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -71,45 +70,13 @@ def add_pair_square(C: Any, A: Any, k: int, d: int) -> None:
 
 
 @kernel
-def factor(U: Array, d: int) -> bool:
-    """Upper Cholesky factor of a symmetric matrix in place, reciprocals on its diagonal.
-
-    Gives False, with `U` spoiled, where a pivot is not positive (or not a number).
-    """
+def subtract_earlier(U: Array, i: int) -> None:
+    """``U[i:i+8, i:] -= U[:i, i:i+8].T @ U[:i, i:]``: a Cholesky factor's finished rows from its next eight."""
     step = BYTES // U.itemsize
-    for i in range(0, d, HEIGHT):
-        j = i // step * step
-        while j + WIDE * step <= U.shape[1]:
-            subtract_wide(U, i, j, U, i, U, j, i)
-            j += WIDE * step
-        while j < U.shape[1]:
-            subtract_narrow(U, i, j, U, i, U, j, i)
-            j += step
-        for r in range(i, min(i + HEIGHT, d)):
-            for s in range(i, r):
-                pull = U[s, r]
-                for c in range(r, d):
-                    U[r, c] -= pull * U[s, c]
-            pivot = U[r, r]
-            if not (pivot > 0 and pivot < math.inf):
-                return False
-            scale = U.dtype.type(1) / np.sqrt(pivot)
-            for c in range(r + 1, d):
-                U[r, c] *= scale
-            U[r, r] = scale
-    return True
-
-
-@kernel
-def substitute(U: Array, b: Array, d: int) -> None:
-    """Solve ``U.T @ U @ x = b`` in place for a result of `factor`."""
-    for r in range(d):
-        b[r] *= U[r, r]
-        pull = b[r]
-        for c in range(r + 1, d):
-            b[c] -= pull * U[r, c]
-    for r in range(d - 1, -1, -1):
-        total = b[r]
-        for c in range(r + 1, d):
-            total -= U[r, c] * b[c]
-        b[r] = total * U[r, r]
+    j = i // step * step
+    while j + WIDE * step <= U.shape[1]:
+        subtract_wide(U, i, j, U, i, U, j, i)
+        j += WIDE * step
+    while j < U.shape[1]:
+        subtract_narrow(U, i, j, U, i, U, j, i)
+        j += step

@@ -63,7 +63,9 @@ def transpose(indptr: Index, items: Index, n_items: int) -> tuple[Whole, NDArray
     return t_indptr, users[position], position
 
 
-def item_sums(t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts) -> Floats:
+def item_sums(
+    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+) -> Floats:
     """Exact sums of target times feature; see `discreet.kernels.items.item_sums`."""
     out = np.zeros((len(t_indptr) - 1, features.shape[1]), np.int64)
     for j in range(len(out)):
@@ -83,10 +85,20 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
     return out.astype(np.float64)
 
 
+def item_statistics(
+    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+) -> tuple[Floats, Floats]:
+    """Both of the above; see `discreet.kernels.items.item_statistics`."""
+    return item_moments(t_indptr, t_users, features), item_sums(
+        t_indptr, t_users, t_position, features, targets
+    )
+
+
 def item_weights(t_indptr: Index, t_users: Index, weights: NDArray[np.int32]) -> Floats:
     """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
     running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])
-    return (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
+    sums: Floats = (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
+    return sums
 
 
 def user_moment(features: Shorts) -> Floats:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
+from numba.core.registry import cpu_target
 
 HEIGHT = 8
 """Rows of a tile. With two vectors a row this is 16 sums in flight: enough to hide the latency of the adder."""
 
 
-def _features() -> dict[str, bool]:
-    try:
-        return dict(llvm.get_host_cpu_features())
-    except RuntimeError:  # the platform cannot tell: take the narrowest vectors
-        return {}
+def _target() -> tuple[bool, frozenset[str]]:
+    """Whether code is compiled for x86, and the extensions it may use.
+
+    Asked of numba rather than of the processor, because numba's settings can exclude some, and because machine code
+    on disk is kept apart by exactly this answer.
+    """
+    triple, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return triple.startswith("x86_64"), frozenset(features.split(","))
 
 
-_CPU = _features()
-X86 = platform.machine().lower() in {"x86_64", "amd64"}
-BYTES = 64 if _CPU.get("avx512bw") else 32 if _CPU.get("avx2") else 16
+X86, _EXTENSIONS = _target()
+BYTES = 64 if "+avx512bw" in _EXTENSIONS else 32 if "+avx2" in _EXTENSIONS else 16
 """Width of a vector register."""
-WIDE = 2 if _CPU.get("avx512bw") or not X86 else 1
+WIDE = 2 if "+avx512bw" in _EXTENSIONS or not X86 else 1
 """Most vectors in a row of a tile: two where there are 32 registers, one where there are 16."""
 
 
 def lanes(dtype: Any) -> int:
     """Numbers in one vector register."""
-    return BYTES // np.dtype(dtype).itemsize
+    return BYTES // int(np.dtype(dtype).itemsize)
 
 
 def padded(columns: int, dtype: Any) -> int:

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from discreet.kernels.arrays import Array, Index
+from discreet.kernels.checks import check_rows, check_shapes
+from discreet.kernels.cholesky import factor, substitute
 from discreet.kernels.compile import kernel
+from discreet.kernels.lanes import load, splat, store
 from discreet.kernels.order import longest_first
-from discreet.kernels.products import add_square, aligned, factor, substitute
-from discreet.kernels.registers import padded
+from discreet.kernels.products import add_square, aligned
+from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
 
-BLOCK_BYTES = 24 * 1024
+BLOCK_BYTES = 16 * 1024
 """Gathered rows multiplied at once: with the other operands they stay in a first-level cache."""
 
 
@@ -61,7 +64,17 @@ def solve_rows(
         A row's result depends on nothing but that row, not on the number of threads either.
     """
     kind = features.dtype
-    n, d = len(indptr) - 1, features.shape[1]
+    n, (m, d) = len(indptr) - 1, features.shape
+    check_rows(indptr, items, m)
+    check_shapes(
+        targets=(targets, items.shape),
+        ridge=(ridge, (d,)),
+        row_scale=(row_scale, (n,)),
+        gram=(gram, (d, d)),
+        rhs=(rhs, (d,)),
+        spread=(spread, (m, d)),
+        weights=(weights, items.shape),
+    )
     out = np.zeros((n, d), kind)
     if n == 0 or d == 0:
         return out
@@ -76,18 +89,32 @@ def solve_rows(
         np.ascontiguousarray(indptr, np.int64),
         np.ascontiguousarray(items, np.int32),
         np.ascontiguousarray(targets, kind),
-        np.ascontiguousarray(features),
+        _pad_rows(features),
         np.ascontiguousarray(ridge, kind),
         none if row_scale is None else np.ascontiguousarray(row_scale, kind),
-        np.zeros((d, d), kind) if gram is None else np.ascontiguousarray(gram, kind),
+        _pad_matrix(gram, d, width, kind),
         np.zeros(d, kind) if rhs is None else np.ascontiguousarray(rhs, kind),
         none.reshape(0, 0) if spread is None else np.ascontiguousarray(spread, kind),
         none if weights is None else np.ascontiguousarray(weights, kind),
-        width,
         max(BLOCK_BYTES // (width * kind.itemsize), 8),
         out,
     )
     return out
+
+
+def _pad_rows(features: Array) -> Array:
+    """Features in whole registers, each row starting on a register's border."""
+    m, d = features.shape
+    out: Array = aligned(m, padded(d, features.dtype), features)
+    out[:, :d] = features
+    return out
+
+
+def _pad_matrix(gram: Array | None, d: int, width: int, kind: np.dtype[Any]) -> Array:
+    """The matrix all rows share; ones on the diagonal of its padding keep it positive definite."""
+    matrix = np.eye(width, dtype=kind)
+    matrix[:d, :d] = 0 if gram is None else gram
+    return matrix
 
 
 @kernel
@@ -105,38 +132,41 @@ def _solve_rows(
     rhs: Any,
     spread: Any,
     weights: Any,
-    width: int,
     height: int,
     out: Any,
 ) -> None:
     n, d = out.shape
-    block = aligned(height, width, features)
-    matrix = aligned(width, width, features)
-    vector = np.empty(d, features.dtype)
+    width = gram.shape[0]
+    block, matrix = aligned(height, width, features), aligned(width, width, features)
+    vector, solution = aligned(2, width, features), aligned(2, width, features)
+    corners = np.empty((width // HEIGHT, HEIGHT, HEIGHT), features.dtype)
     first = claim(counter, grain)
     while first < n:
         for place in range(first, min(first + grain, n)):
             i = order[place]
-            scale = row_scale[i] if row_scale.size else features.dtype.type(1)
-            _start(matrix, vector, gram, rhs, ridge, scale)
+            _start(
+                matrix, vector, gram, rhs, ridge, row_scale[i] if row_scale.size else features.dtype.type(1)
+            )
             for start in range(indptr[i], indptr[i + 1], height):
                 stop = min(start + height, indptr[i + 1])
                 _gather(block, vector, matrix, start, stop, items, targets, features, spread, weights)
                 add_square(matrix, block, stop - start, d)
-            if factor(matrix, d):
-                substitute(matrix, vector, d)
-                out[i] = vector
+            if factor(matrix, d, corners):
+                substitute(matrix, d, corners, vector, solution)
+                for c in range(d):
+                    out[i, c] = solution[0, c]
         first = claim(counter, grain)
 
 
 @kernel
 def _start(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: Any) -> None:
     """The part of the normal equations that all rows share, and this row's penalty."""
-    d = len(rhs)
-    for p in range(d):
-        vector[p] = rhs[p]
-        for q in range(d):
-            matrix[p, q] = gram[p, q]
+    step = BYTES // matrix.itemsize
+    for p in range(matrix.shape[0]):
+        for c in range(p // step * step, matrix.shape[1], step):
+            store(matrix, p, c, load(gram, p, c))
+    for p in range(len(rhs)):
+        vector[0, p] = rhs[p]
         matrix[p, p] += ridge[p] * scale
 
 
@@ -154,23 +184,16 @@ def _gather(
     weights: Any,
 ) -> None:
     """Copy the features of some entries side by side and add their share of the vector and of the diagonal."""
-    d = features.shape[1]
+    step = BYTES // features.itemsize
     for entry in range(start, stop):
         j = items[entry]
         k = entry - start
-        target = targets[entry]
-        weight = features.dtype.type(1)
-        if weights.size:
-            weight = weights[entry]
-            root = np.sqrt(weight)
-            for c in range(d):
-                block[k, c] = root * features[j, c]
-        else:
-            for c in range(d):
-                block[k, c] = features[j, c]
-        pull = weight * target
-        for c in range(d):
-            vector[c] += pull * features[j, c]
+        weight = weights[entry] if weights.size else features.dtype.type(1)
+        root, pull = splat(np.sqrt(weight)), splat(weight * targets[entry])
+        for c in range(0, block.shape[1], step):
+            value = load(features, j, c)
+            store(block, k, c, root * value)
+            store(vector, 0, c, load(vector, 0, c) + pull * value)
         if spread.size:
-            for c in range(d):
+            for c in range(spread.shape[1]):
                 matrix[c, c] += weight * spread[j, c]

@@ -31,6 +31,7 @@ _ELEMENT = {"float32": ir.FloatType(), "float64": ir.DoubleType(), "int32": ir.I
 
 
 Step = Callable[[ir.IRBuilder, Any, Any, Any], Any]
+Keep = Callable[[ir.IRBuilder, Any, Any], Any]
 
 
 def _constant(value: int) -> ir.Constant:
@@ -50,7 +51,15 @@ def _at(builder: ir.IRBuilder, pointer: Any, offset: Any, as_type: Any = None) -
 
 
 def _outer_sums(
-    builder: ir.IRBuilder, vector: ir.VectorType, wide: int, step: Step, a: Any, lda: Any, b: Any, ldb: Any, k: Any
+    builder: ir.IRBuilder,
+    vector: ir.VectorType,
+    wide: int,
+    step: Step,
+    a: Any,
+    lda: Any,
+    b: Any,
+    ldb: Any,
+    k: Any,
 ) -> list[list[Any]]:
     """Emit the loop over k; gives the finished accumulators, ``HEIGHT`` x ``wide``."""
     before = builder.basic_block
@@ -65,7 +74,8 @@ def _outer_sums(
     sums = [[builder.phi(vector) for _ in range(wide)] for _ in range(HEIGHT)]
     size = vector.count
     columns = [
-        builder.load(_at(builder, row_b, _constant(s * size), vector), align=BYTES // size) for s in range(wide)
+        builder.load(_at(builder, row_b, _constant(s * size), vector), align=BYTES // size)
+        for s in range(wide)
     ]
     new = []
     for r in range(HEIGHT):
@@ -106,7 +116,9 @@ def _pair_step(vector: ir.VectorType) -> Step:
 
     def halves(builder: ir.IRBuilder, value: Any) -> list[Any]:
         blank = ir.Constant(pairs, ir.Undefined)
-        picks = [ir.Constant(ir.VectorType(_INDEX, vector.count), range(o, 2 * vector.count, 2)) for o in (0, 1)]
+        picks = [
+            ir.Constant(ir.VectorType(_INDEX, vector.count), range(o, 2 * vector.count, 2)) for o in (0, 1)
+        ]
         return [builder.sext(builder.shuffle_vector(value, blank, pick), vector) for pick in picks]
 
     def step(builder: ir.IRBuilder, total: Any, left: Any, right: Any) -> Any:
@@ -117,7 +129,9 @@ def _pair_step(vector: ir.VectorType) -> Step:
                 cgutils.get_or_insert_function(builder.module, kind, names[vector.count]), [left, right]
             )
         else:
-            products = [builder.mul(x, y) for x, y in zip(halves(builder, left), halves(builder, right), strict=True)]
+            products = [
+                builder.mul(x, y) for x, y in zip(halves(builder, left), halves(builder, right), strict=True)
+            ]
             both = builder.add(*products)
         return builder.add(total, both)
 
@@ -136,14 +150,16 @@ def _add_whole(builder: ir.IRBuilder, old: Any, total: Any) -> Any:
     return builder.fadd(old, builder.sitofp(total, old.type))
 
 
-def _pointer(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, row: Any, column: Any) -> tuple[Any, Any]:
+def _pointer(
+    context: Any, builder: ir.IRBuilder, kind: Any, array: Any, row: Any, column: Any
+) -> tuple[Any, Any]:
     """Address of one element of a C-contiguous matrix, and the length of its rows."""
     parts = context.make_array(kind)(context, builder, array)
     stride = builder.extract_value(parts.shape, 1)
     return _at(builder, parts.data, builder.add(builder.mul(row, stride), column)), stride
 
 
-def _tile(wide: int, step_of: Callable[[ir.VectorType], Step], keep: Step | Any, pairs: bool = False) -> Any:
+def _tile(wide: int, step_of: Callable[[ir.VectorType], Step], keep: Keep) -> Any:
     """Make one tile routine ``tile(C, i, j, A, p, B, q, k)`` of the given width."""
 
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
@@ -155,7 +171,7 @@ def _tile(wide: int, step_of: Callable[[ir.VectorType], Step], keep: Step | Any,
         left, lda = _pointer(context, builder, kinds[3], a, _constant(0), p)
         right, ldb = _pointer(context, builder, kinds[5], b, _constant(0), q)
         sums = _outer_sums(builder, vector, wide, step_of(vector), left, lda, right, ldb, k)
-        result = ir.VectorType(into.type.pointee, vector.count)
+        result = ir.VectorType(_ELEMENT[str(kinds[0].dtype)], vector.count)
         align = kinds[0].dtype.bitwidth // 8
         for r in range(HEIGHT):
             row = _at(builder, into, builder.mul(ldc, _constant(r)))

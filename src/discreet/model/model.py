@@ -17,6 +17,7 @@ from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.item_side import ItemSide
 from discreet.model import storage
+from discreet.model.arrays import check_item_side
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
 from discreet.model.history import Histories, History, Unknown, locate, name_some, read_history
 from discreet.model.recommendations import Recommendation, Recommendations
@@ -228,23 +229,6 @@ class Model:
             pl.when(missing).then(None).otherwise(pl.col(column)).alias(column)
             for column in ("item", "score")
         )
-
-
-def check_item_side(side: ItemSide) -> None:
-    """Shapes fit each other and every number is finite."""
-    m = side.offsets.shape[0]
-    if side.offsets.ndim != 1 or side.factors.ndim != 2 or side.factors.shape[0] != m:
-        raise ModelInvalid(
-            f"offsets {side.offsets.shape} and factors {side.factors.shape} do not fit each other"
-        )
-    if side.spread is not None and side.spread.shape != side.factors.shape:
-        raise ModelInvalid(f"spread {side.spread.shape} does not fit the factors {side.factors.shape}")
-    if (side.feedback == "explicit") != (side.rating_range is not None):
-        raise ModelInvalid(f"{side.feedback} feedback with the rating range {side.rating_range}")
-    for name in ("offsets", "factors", "spread"):
-        array = getattr(side, name)
-        if array is not None and not np.isfinite(array).all():
-            raise ModelInvalid(f"{name} has numbers that are not finite")
 
 
 def _check_n(n: int) -> None:

@@ -98,11 +98,11 @@ def epsilon_from(mu: float, delta: float, extra_delta: float = 0.0) -> float:
     Returns
     -------
     float
-        ``delta_from(result, ...) <= delta - extra_delta`` holds for the result. Infinite when there
+        ``delta_from(mu, result) <= delta - extra_delta`` holds for the result. Infinite when there
         was no noise or when ``extra_delta`` leaves nothing.
     """
     mu, rest = _cost(mu), _rest(delta, extra_delta)
-    if rest == 0.0:
+    if rest == 0.0 or math.isinf(mu):
         return math.inf
     if delta_from(mu, 0.0) <= rest:
         return 0.0
@@ -152,7 +152,7 @@ def mu_from(epsilon: float, delta: float, extra_delta: float = 0.0) -> float:
     root = _crossing(
         lambda x: _log_delta(math.exp(x), epsilon) - target, math.log(lower), math.log(upper), 1e-13
     )
-    mu, step = math.exp(root), _SLACK
+    mu, step = math.exp(root), 1e-12
     while delta_from(mu * (1.0 + _SLACK), epsilon) > rest:
         mu, step = mu * (1.0 - step), 2.0 * step
     return mu

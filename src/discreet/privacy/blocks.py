@@ -11,64 +11,28 @@ c_j times, so the weight changes who gets how much of the budget without ever be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
+from discreet.errors import RatingsInvalid
 from discreet.privacy.noise import Noise
+from discreet.privacy.pattern import Pattern
 
 __all__ = ["Block", "ItemMatrix", "ItemVector", "ItemWeight", "Pattern", "UserMatrix", "UserVector"]
 
 Floats = npt.NDArray[np.float64]
 Shorts = npt.NDArray[np.int16]
-Ints = npt.NDArray[np.integer]
 Mask = npt.NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
 
-
-@dataclass(frozen=True)
-class Pattern:
-    """Which user touches which item, user-major and item-major. Private.
-
-    Parameters
-    ----------
-    indptr, items
-        CSR by user.
-    n_items
-        Size of the public catalogue.
-    """
-
-    indptr: Ints
-    items: Ints
-    n_items: int
-
-    @property
-    def n_users(self) -> int:
-        """Number of users."""
-        return len(self.indptr) - 1
-
-    @cached_property
-    def counts(self) -> Floats:
-        """Items per user."""
-        return np.diff(self.indptr).astype(np.float64)
-
-    @cached_property
-    def by_item(self) -> tuple[Ints, Ints, Ints]:
-        """The same pairs item by item: (indptr, users, position in the user-major order)."""
-        return kernels.transpose(self.indptr, self.items, self.n_items)
-
-    def user_sums(self, values: Floats) -> Floats:
-        """Sum of a value per pair over each user's pairs."""
-        sums = np.zeros(self.n_users)
-        filled = self.counts > 0
-        if filled.any():
-            sums[filled] = np.add.reduceat(values, self.indptr[:-1][filled])
-        return sums
+# A symmetrised matrix has this much less noise beside its diagonal (see Noise.symmetric_integers).
+_OFF_DIAGONAL = math.sqrt(0.5)
 
 
 class Block(Protocol):
@@ -110,8 +74,15 @@ class _ItemBlock:
     pattern: Pattern
     item_weights: Floats
 
+    def __post_init__(self) -> None:
+        _must_fit(self.name, self.item_weights.shape, (self.pattern.n_items,))
+
+    def _scales(self) -> Floats:
+        """c_j / unit. Divided before anything is squared: the gate's bounds on both keep the square in range."""
+        return self.item_weights / self.unit
+
     def _weight_sums(self) -> Floats:
-        return self.pattern.user_sums(self.item_weights[self.pattern.items] ** 2)
+        return self.pattern.user_sums(self._scales()[self.pattern.items] ** 2)
 
     def _sigma(self, mu: float) -> Floats:
         return self.unit / (mu * self.item_weights)
@@ -131,9 +102,14 @@ class ItemVector(_ItemBlock):
     features: Shorts
     targets: Shorts
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _must_fit(self.name, self.features.shape[:1], (self.pattern.n_users,))
+        _must_fit(self.name, self.targets.shape, self.pattern.items.shape)
+
     def energies(self) -> Floats:
-        weighted = (self.targets * self.item_weights[self.pattern.items]) ** 2
-        return _square_norms(self.features) * self.pattern.user_sums(weighted) / self.unit**2
+        weighted = (self.targets * self._scales()[self.pattern.items]) ** 2
+        return _square_norms(self.features) * self.pattern.user_sums(weighted)
 
     def without(self, users: Mask) -> ItemVector:
         return replace(self, features=_silenced(self.features, users))
@@ -151,8 +127,15 @@ class ItemMatrix(_ItemBlock):
 
     features: Shorts
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _must_fit(self.name, self.features.shape[:1], (self.pattern.n_users,))
+
     def energies(self) -> Floats:
-        return _square_norms(self.features) ** 2 * self._weight_sums() / self.unit**2
+        return _square_norms(self.features) ** 2 * self._weight_sums()
+
+    def smallest_sigma(self, mu: float) -> float:
+        return super().smallest_sigma(mu) * _OFF_DIAGONAL
 
     def without(self, users: Mask) -> ItemMatrix:
         return replace(self, features=_silenced(self.features, users))
@@ -171,8 +154,12 @@ class ItemWeight(_ItemBlock):
 
     weights: npt.NDArray[np.int32]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _must_fit(self.name, self.weights.shape, (self.pattern.n_users,))
+
     def energies(self) -> Floats:
-        return self.weights.astype(np.float64) ** 2 * self._weight_sums() / self.unit**2
+        return self.weights.astype(np.float64) ** 2 * self._weight_sums()
 
     def without(self, users: Mask) -> ItemWeight:
         return replace(self, weights=_silenced(self.weights, users))
@@ -194,7 +181,7 @@ class UserMatrix:
     features: Shorts
 
     def energies(self) -> Floats:
-        return _square_norms(self.features) ** 2 / self.unit**2
+        return (_square_norms(self.features) / self.unit) ** 2
 
     def without(self, users: Mask) -> UserMatrix:
         return replace(self, features=_silenced(self.features, users))
@@ -206,7 +193,7 @@ class UserMatrix:
         return len(self.features) * self.unit
 
     def smallest_sigma(self, mu: float) -> float:
-        return self.unit / mu
+        return self.unit / mu * _OFF_DIAGONAL
 
     def noise(self, source: Noise, mu: float) -> Floats:
         return source.symmetric_integers(np.array([self.unit / mu]), self.features.shape[1])[0]
@@ -221,7 +208,7 @@ class UserVector:
     values: npt.NDArray[np.int32]
 
     def energies(self) -> Floats:
-        return (self.values.astype(np.float64) ** 2).sum(axis=1) / self.unit**2
+        return ((self.values / self.unit) ** 2).sum(axis=1)
 
     def without(self, users: Mask) -> UserVector:
         return replace(self, values=_silenced(self.values, users))
@@ -242,6 +229,12 @@ class UserVector:
 def total_energies(blocks: Sequence[Block]) -> Floats:
     """Each user's squared norm over all blocks of a release together."""
     return np.sum([block.energies() for block in blocks], axis=0)
+
+
+def _must_fit(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse arrays that disagree with the pattern: compiled sums would read beyond their end."""
+    if shape != expected:
+        raise RatingsInvalid(f"{name}: an array has shape {shape} where the pattern needs {expected}")
 
 
 def _square_norms(features: Shorts) -> Floats:

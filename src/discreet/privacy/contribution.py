@@ -135,7 +135,9 @@ class RoundContribution:
         if units.curvature is not None:
             root = np.sqrt(omega / units.curvature * floor)
             blocks.append(
-                ItemMatrix("curvature", _FEATURE**2 * floor, pattern, item_weights, _grid(features, root * _FEATURE))
+                ItemMatrix(
+                    "curvature", _FEATURE**2 * floor, pattern, item_weights, _grid(features, root * _FEATURE)
+                )
             )
         return cls(blocks, units, item_weights)
 

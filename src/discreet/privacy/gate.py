@@ -8,12 +8,13 @@ moves the release by at most 1/ (1/mu) = mu standard deviations: a mu-GDP releas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import SettingsInvalid
+from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.blocks import Block, total_energies
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
@@ -27,6 +28,9 @@ Floats = npt.NDArray[np.float64]
 _SLACK = 1e-9
 _EXACT = 2.0**53
 _FINEST = 2.0**10
+# What leaves lies on steps of about this part of the noise. A normal number from a generator of 52 bits lies on
+# some 2^52 points; every step must hold so many of them that no likelihood shows where they are.
+_RESOLUTION = 2.0**14
 
 
 class Gate:
@@ -74,9 +78,14 @@ class Gate:
         -----
         **Privacy**: mu-GDP for adding or removing one user, whatever the blocks contain.
         """
+        mu = float(mu)
+        if not mu > 0.0:
+            raise BudgetInvalid(f"{name!r} must cost more than nothing, got mu {mu}")
         for block in blocks:
             _check_grid(block, mu)
-        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": ", ".join(b.name for b in blocks)})
+        charge = self.ledger.charge(
+            name, mu=mu, delta=delta, detail={"blocks": ", ".join(b.name for b in blocks)}
+        )
         # `not <=` rather than `>`: an energy that is not a number is silenced as well.
         excess = ~(total_energies(blocks) <= 1.0 + _SLACK)
         if excess.any():
@@ -85,13 +94,13 @@ class Gate:
         for block in blocks:
             total = block.total()
             total += block.noise(self._noise, mu / (1.0 + _SLACK))
-            released[block.name] = total
+            released[block.name] = _coarse(total, block.smallest_sigma(mu))
         self.ledger.redeem(charge)
         return released
 
 
 def _check_grid(block: Block, mu: float) -> None:
-    if not block.largest_entry() < _EXACT:
+    if not block.largest_entry() * (1.0 + _SLACK) < _EXACT:
         raise SettingsInvalid(
             f"{block.name}: too many users for exact sums on this grid (partial sums could pass 2^53)"
         )
@@ -99,3 +108,12 @@ def _check_grid(block: Block, mu: float) -> None:
         raise SettingsInvalid(
             f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
         )
+
+
+def _coarse(noisy: Floats, sigma: float) -> Floats:
+    """Round down to a power of two of about ``sigma`` / 2^14. Down, so that nothing passes a threshold by it."""
+    step = max(2.0 ** math.floor(math.log2(sigma / _RESOLUTION)), 1.0)
+    if step > 1.0:
+        np.floor(noisy / step, out=noisy)
+        noisy *= step
+    return noisy

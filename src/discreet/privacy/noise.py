@@ -10,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from randomgen import AESCounter
+
+from discreet.kernels import get_threads
+from discreet.kernels.compile import kernel
 
 __all__ = ["Noise"]
 
@@ -54,7 +57,7 @@ class Noise:
         if len(pieces) == 1:
             _fill(*pieces[0])
         elif pieces:
-            with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+            with ThreadPoolExecutor(get_threads()) as pool:
                 list(pool.map(lambda piece: _fill(*piece), pieces))
         return out
 
@@ -91,11 +94,11 @@ def _fill(out: Floats, key: int) -> None:
     np.random.Generator(AESCounter(key=key)).standard_normal(out=out)
 
 
-@numba.njit(parallel=True, cache=True)  # type: ignore[untyped-decorator]
-def _fill_symmetric(out, values, sigma):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+@kernel
+def _fill_symmetric(out: Any, values: Any, sigma: Any) -> None:
     order = out.shape[1]
     half = np.sqrt(0.5)
-    for j in numba.prange(out.shape[0]):
+    for j in range(out.shape[0]):
         k = 0
         for a in range(order):
             out[j, a, a] = np.rint(values[j, k] * sigma[j])

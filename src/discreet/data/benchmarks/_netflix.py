@@ -52,21 +52,14 @@ def _texts(path: Path) -> Iterator[bytes]:
 
 def _parse(text: bytes) -> pl.DataFrame:
     """A line ``12:`` names the film of the lines ``user,rating,date`` that follow it."""
-    schema = {"user": pl.String, "rating": pl.String, "date": pl.String}
+    text = b"user,rating,date\n" + text  # or the short first line would decide how many fields there are
     try:
-        table = pl.read_csv(
-            text, has_header=False, schema=schema, columns=["user", "rating"], quote_char=None
-        )
+        table = pl.read_csv(text, infer_schema=False, columns=["user", "rating"], quote_char=None)
     except pl.exceptions.PolarsError as error:
         raise RatingsInvalid(f"the Netflix files are not in the published format: {error}") from error
     film = pl.col("user").str.ends_with(":")
-    table = table.filter(pl.col("user").is_not_null()).with_columns(
-        pl.when(film)
-        .then(pl.col("user").str.strip_suffix(":"))
-        .forward_fill()
-        .cast(pl.Int32, strict=False)
-        .alias("item")
-    )
+    number = pl.when(film).then(pl.col("user").str.strip_suffix(":")).cast(pl.Int32, strict=False)
+    table = table.filter(pl.col("user").is_not_null()).with_columns(number.forward_fill().alias("item"))
     return table.filter(~film).select(pl.col("user").cast(pl.Int32, strict=False), "item", "rating")
 
 

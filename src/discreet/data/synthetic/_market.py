@@ -84,7 +84,8 @@ def _factors(rows: int, rng: np.random.Generator) -> Floats:
     """Factors whose products have variance 1, the first dimensions carrying most of it."""
     spectrum = _DECAY ** np.arange(_RANK)
     spectrum /= np.sqrt((spectrum**2).sum())
-    return rng.standard_normal((rows, _RANK)) * np.sqrt(spectrum)
+    factors: Floats = rng.standard_normal((rows, _RANK)) * np.sqrt(spectrum)
+    return factors
 
 
 def _stars(
@@ -99,7 +100,7 @@ def _stars(
     fame -= fame.mean()
     moods = _USER_SPREAD * rng.standard_normal(len(tastes))
     offsets = _ITEM_SPREAD * rng.standard_normal(len(traits)) + _FAME_SPREAD * fame / max(fame.std(), 1e-9)
-    stars: Floats = _MEAN + _NOISE * rng.standard_normal(len(items))
+    stars = _MEAN + _NOISE * rng.standard_normal(len(items))
     stars += moods[users]
     stars += offsets[items]
     for factor in range(_RANK):  # one factor at a time: ratings x rank would be the largest array of all

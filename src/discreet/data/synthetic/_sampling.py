@@ -1,4 +1,8 @@
-"""Drawing distinct items for every user in time proportional to what is drawn, never users times items."""
+"""Drawing distinct items for every user in time proportional to what is drawn, never users times items.
+
+Only the inner loops are compiled, and they use nothing but arithmetic: sorting or searching inside them would
+cost more time to compile than the whole draw takes.
+"""
 
 from __future__ import annotations
 
@@ -8,68 +12,96 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["alias_table", "draw_uniform", "draw_weighted"]
+__all__ = ["draw_uniform", "draw_weighted"]
 
 Floats = npt.NDArray[np.float64]
+Pointers = npt.NDArray[np.int64]
+Items = npt.NDArray[np.int32]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def draw_uniform(rng: Any, indptr: Any, n_items: int) -> Any:
-    """For every user, distinct items in random order, each set equally likely.
-
-    A partial Fisher-Yates shuffle of one list that is never put back in order: any start is as good as
-    another.
-    """
-    items = np.empty(indptr[-1], np.int32)
-    deck = np.arange(n_items).astype(np.int32)
-    for user in range(len(indptr) - 1):
-        start = indptr[user]
-        for place in range(indptr[user + 1] - start):
-            other = place + int(rng.random() * (n_items - place))
-            deck[place], deck[other] = deck[other], deck[place]
-            items[start + place] = deck[place]
+def draw_uniform(rng: np.random.Generator, indptr: Pointers, n_items: int) -> Items:
+    """For every user, distinct items in random order, each set equally likely."""
+    items = np.empty(indptr[-1], dtype=np.int32)
+    _shuffle(rng, indptr, np.arange(n_items, dtype=np.int32), items)
     return items
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def alias_table(weights: Any) -> Any:
-    """Walker's table: draw j with probability proportional to its weight from one uniform number."""
-    size = len(weights)
-    share = weights * (size / weights.sum())
-    other = np.arange(size)
-    small = np.flatnonzero(share < 1.0)
-    large = np.flatnonzero(share >= 1.0)
-    n_small, n_large = len(small), len(large)
-    stack = np.empty(size, np.int64)
-    stack[:n_small] = small
-    while n_small > 0 and n_large > 0:
-        n_small -= 1
-        poor, rich = stack[n_small], large[n_large - 1]
-        other[poor] = rich
-        share[rich] -= 1.0 - share[poor]
-        if share[rich] < 1.0:
-            n_large -= 1
-            stack[n_small] = rich
-            n_small += 1
+def draw_weighted(
+    rng: np.random.Generator, indptr: Pointers, weights: Floats, tastes: Floats, traits: Floats, lift: float
+) -> Items:
+    """For every user, distinct items drawn one after the other; the result rises within each user.
+
+    An item's chance at each draw is proportional to ``weights[j] * exp(lift * t)`` among the items not yet
+    drawn, where ``t`` is ``tastes[i] . traits[j]`` clipped to -2 and 2. Draws go through an alias table with
+    rejection; a user who keeps hitting what was drawn before gets the rest from a race, which has the same
+    distribution.
+    """
+    n_users, n_items = len(indptr) - 1, len(weights)
+    items = np.empty(indptr[-1], dtype=np.int32)
+    filled = np.empty(n_users, dtype=np.int64)
+    taken = np.full(n_items, -1, dtype=np.int64)
+    _reject(rng, indptr, *_alias_table(weights), tastes, traits, lift, taken, items, filled)
+    for user in np.flatnonzero(filled < indptr[1:]):
+        pull = weights * np.exp(lift * np.clip(traits @ tastes[user], -2.0, 2.0))
+        drawn, end = items[indptr[user] : filled[user]], indptr[user + 1]
+        items[filled[user] : end] = _race(rng, pull, drawn, int(end - filled[user]))
+    users = np.repeat(np.arange(n_users), np.diff(indptr))
+    keys = np.sort(users * n_items + items)
+    return (keys - users * n_items).astype(np.int32)
+
+
+def _race(rng: np.random.Generator, pull: Floats, drawn: Items, count: int) -> npt.NDArray[np.int64]:
+    """The first arrivals, when every item not yet drawn comes after an exponential time of rate `pull`."""
+    arrival = rng.standard_exponential(len(pull)) / pull
+    arrival[drawn] = np.inf
+    return np.argsort(arrival)[:count]
+
+
+def _alias_table(weights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Walker's table: a uniform column, kept with probability `share` and else exchanged for `other`."""
+    share = weights * (len(weights) / weights.sum())
+    other = np.arange(len(weights))
+    poor, rich = np.flatnonzero(share < 1.0).tolist(), np.flatnonzero(share >= 1.0).tolist()
+    while poor and rich:
+        low, high = poor.pop(), rich[-1]
+        other[low] = high
+        share[high] -= 1.0 - share[low]
+        if share[high] < 1.0:
+            poor.append(rich.pop())
+    share[[*poor, *rich]] = 1.0  # what is left differs from 1 by rounding only
     return share, other
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def draw_weighted(rng: Any, indptr: Any, weights: Any, tastes: Any, traits: Any, lift: float) -> Any:
-    """For every user, distinct items drawn one after the other, in rising order.
-
-    An item's chance at each draw is proportional to ``weights[j] * exp(lift * clip(tastes[i] . traits[j], -2,
-    2))`` among the items not yet drawn. Draws go through an alias table with rejection; a user who hits drawn
-    items too often gets the rest from an exponential race over all items, which has the same distribution.
-    """
-    n_items = len(weights)
-    share, other = alias_table(weights)
-    items = np.empty(indptr[-1], np.int32)
-    taken = np.full(n_items, -1, np.int64)
-    keys = np.empty(n_items)
+def _shuffle(rng: Any, indptr: Any, deck: Any, items: Any) -> None:
+    """Fisher-Yates, as far as needed, on one deck never put back in order: any start will do."""
+    n_items = len(deck)
     for user in range(len(indptr) - 1):
-        end = indptr[user + 1]
-        place = indptr[user]
+        start = indptr[user]
+        for place in range(indptr[user + 1] - start):
+            other = place + int(rng.random() * (n_items - place))
+            card = deck[other]
+            deck[other] = deck[place]
+            deck[place] = card
+            items[start + place] = card
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _reject(
+    rng: Any,
+    indptr: Any,
+    share: Any,
+    other: Any,
+    tastes: Any,
+    traits: Any,
+    lift: Any,
+    taken: Any,
+    items: Any,
+    filled: Any,
+) -> None:
+    n_items, rank = traits.shape
+    for user in range(len(indptr) - 1):
+        place, end = indptr[user], indptr[user + 1]
         patience = n_items + 8 * (end - place)
         while place < end and patience > 0:
             patience -= 1
@@ -79,24 +111,11 @@ def draw_weighted(rng: Any, indptr: Any, weights: Any, tastes: Any, traits: Any,
                 item = other[item]
             if taken[item] == user:
                 continue
-            if rng.random() < np.exp(lift * (_taste(tastes[user], traits[item]) - 2.0)):
+            taste = 0.0
+            for factor in range(rank):
+                taste += tastes[user, factor] * traits[item, factor]
+            if rng.random() < np.exp(lift * (min(max(taste, -2.0), 2.0) - 2.0)):
                 taken[item] = user
                 items[place] = item
                 place += 1
-        if place < end:
-            for item in range(n_items):
-                pull = weights[item] * np.exp(lift * _taste(tastes[user], traits[item]))
-                keys[item] = np.inf if taken[item] == user else rng.standard_exponential() / pull
-            for item in np.argsort(keys)[: end - place]:
-                items[place] = item
-                place += 1
-        items[indptr[user] : end].sort()
-    return items
-
-
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _taste(user: Any, item: Any) -> Any:
-    total = 0.0
-    for factor in range(len(user)):
-        total += user[factor] * item[factor]
-    return min(max(total, -2.0), 2.0)
+        filled[user] = place

@@ -1,0 +1,115 @@
+"""What ``discreet train`` is asked to do: method, settings, budget and data, checked in that order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from discreet.central.als import ALS
+from discreet.central.budgeted import BudgetedALS
+from discreet.cli.output import ReportProgress
+from discreet.cli.settings import merge_settings
+from discreet.data.ratings import Ratings
+from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.privacy.budget import Budget
+
+__all__ = ["METHODS", "Plan", "plan_training", "read_ratings"]
+
+METHODS: dict[str, type[BudgetedALS] | type[ALS]] = {"budgeted": BudgetedALS, "als": ALS}
+OWN_OPTIONS = {"rank": "--rank", "rounds": "--rounds", "discover_share": "--discover-items"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A method with its settings, and the budget if it is private; all checked before any data is read."""
+
+    method: BudgetedALS | ALS
+    budget: Budget | None
+
+    def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> BudgetedALS | ALS:
+        """Train."""
+        if isinstance(self.method, ALS):
+            return self.method.fit(ratings, rng=seed, progress=report)
+        assert self.budget is not None
+        return self.method.fit(ratings, budget=self.budget, rng=seed, progress=report)
+
+
+def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
+    """Everything about a request that can be judged without the ratings."""
+    settings = merge_settings(ctx, options["sets"])
+    for key, option in OWN_OPTIONS.items():
+        if key in settings:
+            raise SettingsInvalid(f"{key} has an option of its own: use {option} instead of --set")
+    settings |= {key: options[key] for key in ("rank", "rounds") if options[key] != "auto"}
+    if METHODS[options["method"]] is ALS:
+        _refuse_private_options(options)
+        return Plan(ALS(**settings), None)
+    budget = _budget(options)
+    settings["discover_share"] = _discover_share(options)
+    return Plan(BudgetedALS(**settings), budget)
+
+
+def _refuse_private_options(options: dict[str, Any]) -> None:
+    for key, option in (("epsilon", "--epsilon"), ("delta", "--delta"), ("discover", "--discover-items")):
+        if options[key] is not None:
+            raise SettingsInvalid(f"--method als is not private and has no use for {option}; leave it out")
+
+
+def _budget(options: dict[str, Any]) -> Budget:
+    for key in ("epsilon", "delta"):
+        if options[key] is None:
+            raise BudgetInvalid(
+                f"--{key} is missing; give a privacy budget such as --epsilon 1 --delta 1e-6, "
+                "or train without privacy with --method als"
+            )
+    return Budget.parse(options["epsilon"], options["delta"])
+
+
+def _discover_share(options: dict[str, Any]) -> float | None:
+    text, catalogue = options["discover"], options["catalogue"]
+    if text is None and catalogue is None:
+        raise CatalogueMissing(
+            "the items a model speaks about must be public: give a list of them with --catalogue FILE, or "
+            "spend part of the budget on finding them with --discover-items"
+        )
+    if text is None:
+        return None
+    if catalogue is not None:
+        raise SettingsInvalid("--catalogue and --discover-items exclude each other; keep one")
+    try:
+        share = float(text)
+    except ValueError:
+        raise SettingsInvalid(
+            f"--discover-items takes a share of the budget such as 0.1, not {text!r}; "
+            "put it after RATINGS, or write --discover-items=0.1"
+        ) from None
+    if not 0.0 < share < 1.0:
+        raise SettingsInvalid(f"the share for --discover-items must lie between 0 and 1, not {text}")
+    return share
+
+
+def read_ratings(options: dict[str, Any]) -> Ratings:
+    """The ratings, as the options describe them."""
+    rating, rating_range = options["rating"], options["rating_range"]
+    if options["implicit"] and (rating or rating_range):
+        raise RatingsInvalid(
+            "--implicit means that there are no ratings; leave out --rating and --rating-range"
+        )
+    if rating is None and rating_range:
+        raise RatingsInvalid("--rating-range without --rating: name the column of the ratings as well")
+    if rating is not None and not rating_range:
+        raise RatingsInvalid(
+            "--rating-range is missing: give the lowest and the highest possible rating, as in "
+            "--rating-range 1 5; it is public and never read off the data"
+        )
+    return Ratings.from_file(
+        options["source"],
+        user=options["user"],
+        item=options["item"],
+        rating=rating,
+        rating_range=rating_range or None,
+        catalogue=options["catalogue"],
+        unknown_items=options["unknown_items"],
+    )

@@ -1,0 +1,34 @@
+"""What must hold before compiled code, which checks nothing, may touch the arrays.
+
+A wrong index would read or write foreign memory, so these checks run on every call; they cost a few milliseconds for
+ten million entries. They are for programming errors, hence plain ValueError and IndexError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.arrays import Index
+
+
+def check_rows(indptr: Index, index: Index, bound: int) -> None:
+    """Refuse anything but compressed sparse rows over ``range(bound)``."""
+    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(index) or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"indptr must rise from 0 to the number of entries, {len(index)}")
+    check_index(index, bound)
+
+
+def check_index(index: Index, bound: int) -> None:
+    """Refuse an index outside ``range(bound)``."""
+    if len(index) and (index.min() < 0 or index.max() >= bound):
+        raise IndexError(f"an index is outside 0..{bound - 1}")
+
+
+def check_shapes(**pairs: tuple[NDArray[Any] | None, tuple[int, ...]]) -> None:
+    """Refuse a given array whose shape is not the one beside it."""
+    for name, (array, shape) in pairs.items():
+        if array is not None and array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape} where {shape} is needed")

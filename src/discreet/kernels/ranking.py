@@ -1,0 +1,181 @@
+"""The best items of every row, scored a few rows at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.arrays import Array, Bools, Floats, Index
+from discreet.kernels.checks import check_rows, check_shapes
+from discreet.kernels.compile import kernel
+from discreet.kernels.products import add_product, aligned
+from discreet.kernels.registers import HEIGHT, WIDE, lanes
+from discreet.kernels.threads import claim, share
+
+PANEL = WIDE * lanes("float64")
+"""Items whose factors are stored side by side, one tile wide."""
+LOOK = 32
+"""Scores looked at together: only where one of them can enter the list are they taken one by one."""
+
+
+def top_n(
+    coefficients: Array,
+    factors: Array,
+    offsets: Array,
+    n: int,
+    exclude_indptr: Index | None = None,
+    exclude_items: Index | None = None,
+    allowed: Bools | None = None,
+) -> tuple[NDArray[np.int32], Floats]:
+    """The `n` items with the highest ``coefficients[i] . factors[j] + offsets[j]`` for every row i.
+
+    Parameters
+    ----------
+    coefficients, factors
+        rows x d and items x d; scores are computed in float64.
+    offsets
+        One for each item.
+    n
+        Length of each list.
+    exclude_indptr, exclude_items
+        Items each row must not be given (compressed sparse rows, in any order, repeats allowed); both or neither.
+    allowed
+        Items any row may be given; all where absent.
+
+    Returns
+    -------
+    index, scores
+        int32 and float64, rows x n, best first, equal scores by rising index. Where fewer than `n` items remain the
+        rest is -1 and NaN. An item whose score is NaN is never given. Scores of equal items are equal bit for bit.
+    """
+    if (exclude_indptr is None) != (exclude_items is None):
+        raise ValueError("exclude_indptr and exclude_items go together")
+    rows, (m, d) = len(coefficients), factors.shape
+    if exclude_indptr is None or exclude_items is None:
+        exclude_indptr, exclude_items = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32)
+    check_rows(exclude_indptr, exclude_items, m)
+    check_shapes(
+        coefficients=(coefficients, (rows, d)),
+        offsets=(offsets, (m,)),
+        exclude_indptr=(exclude_indptr, (rows + 1,)),
+        allowed=(allowed, (m,)),
+    )
+    index = np.full((rows, n), -1, np.int32)
+    scores = np.full((rows, n), np.nan)
+    if index.size and m:
+        share(
+            _top_n,
+            -(-rows // HEIGHT),
+            float(rows) * m * (d + 1),
+            np.ascontiguousarray(coefficients, np.float64),
+            _panels(factors),
+            np.ascontiguousarray(offsets, np.float64),
+            np.ascontiguousarray(exclude_indptr, np.int64),
+            np.ascontiguousarray(exclude_items, np.int32),
+            np.ones(m, bool) if allowed is None else np.ascontiguousarray(allowed, bool),
+            index,
+            scores,
+        )
+    return index, scores
+
+
+def _panels(factors: Array) -> Floats:
+    """Factors regrouped so that one tile reads consecutive numbers: panels x (d * PANEL)."""
+    m, d = factors.shape
+    panels = -(-m // PANEL)
+    whole = np.zeros((panels * PANEL, d))
+    whole[:m] = factors
+    return np.ascontiguousarray(whole.reshape(panels, PANEL, d).transpose(0, 2, 1)).reshape(panels * d, PANEL)
+
+
+@kernel
+def _top_n(
+    counter: Any,
+    grain: int,
+    coefficients: Any,
+    panels: Any,
+    offsets: Any,
+    exclude_indptr: Any,
+    exclude_items: Any,
+    allowed: Any,
+    index: Any,
+    scores: Any,
+) -> None:
+    rows, d = coefficients.shape
+    m = len(offsets)
+    start = np.where(allowed, offsets, np.nan)
+    board = aligned(HEIGHT, -(-m // PANEL) * PANEL, offsets)
+    turned = aligned(d, HEIGHT, offsets)
+    first = claim(counter, 1) * HEIGHT
+    while first < rows:
+        some = min(HEIGHT, rows - first)
+        for r in range(some):
+            board[r, :m] = start
+            turned[:, r] = coefficients[first + r]
+        for panel in range(board.shape[1] // PANEL):
+            add_product(board, 0, panel * PANEL, (panel + 1) * PANEL, turned, 0, panels, panel * d * PANEL, d)
+        for r in range(some):
+            i = first + r
+            for entry in range(exclude_indptr[i], exclude_indptr[i + 1]):
+                board[r, exclude_items[entry]] = np.nan
+            _select(board[r, :m], index[i], scores[i])
+        first = claim(counter, 1) * HEIGHT
+
+
+@kernel
+def _select(row: Any, index: Any, scores: Any) -> None:
+    """Keep the best of a row in a heap whose root is the worst kept, then sort it."""
+    n, m = len(index), len(row)
+    kept = j = 0
+    while j < m and kept < n:
+        if not np.isnan(row[j]):
+            index[kept] = j
+            scores[kept] = row[j]
+            kept += 1
+        j += 1
+    for place in range(kept // 2 - 1, -1, -1):
+        _sink(index, scores, place, kept)
+    while j < m:
+        stop = min(j + LOOK, m)
+        if _any_above(row, j, stop, scores[0]):
+            for k in range(j, stop):
+                if row[k] > scores[0]:
+                    index[0] = k
+                    scores[0] = row[k]
+                    _sink(index, scores, 0, n)
+        j = stop
+    for last in range(kept - 1, 0, -1):
+        index[0], index[last] = index[last], index[0]
+        scores[0], scores[last] = scores[last], scores[0]
+        _sink(index, scores, 0, last)
+
+
+@kernel
+def _any_above(row: Any, start: int, stop: int, bar: float) -> bool:
+    above = 0
+    for k in range(start, stop):
+        above += row[k] > bar
+    return above > 0
+
+
+@kernel
+def _worse(index: Any, scores: Any, a: int, b: int) -> bool:
+    return bool(scores[a] < scores[b] or (scores[a] == scores[b] and index[a] > index[b]))
+
+
+@kernel
+def _sink(index: Any, scores: Any, place: int, size: int) -> None:
+    """Restore the heap below one place."""
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            return
+        if child + 1 < size and _worse(index, scores, child + 1, child):
+            child += 1
+        if not _worse(index, scores, child, place):
+            return
+        index[place], index[child] = index[child], index[place]
+        scores[place], scores[child] = scores[child], scores[place]
+        place = child

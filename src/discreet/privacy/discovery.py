@@ -1,0 +1,60 @@
+"""Choosing a catalogue from the data, at a price.
+
+Without a public item list the mere presence of an item in the output could give away the one user who rated it.
+Here every user votes for their items with total energy 1, the votes pass the gate, and an item is kept only if
+its noisy vote exceeds a threshold that an item of a single user would pass with probability at most delta.
+The proof note is ``proofs/discovery.md``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtri_exp
+
+from discreet.privacy.blocks import ItemWeight, Pattern
+from discreet.privacy.gate import Gate
+
+__all__ = ["MOST_ITEMS", "discover", "threshold"]
+
+MOST_ITEMS = 1000
+"""A user votes for at most this many items (public)."""
+
+_GRID = float(2**28)
+
+
+def discover(gate: Gate, pattern: Pattern, *, mu: float, delta: float) -> npt.NDArray[np.int64]:
+    """Indices of the items that many users share.
+
+    Parameters
+    ----------
+    gate
+        Charges mu and delta.
+    pattern
+        Who touched what, each user's items cut to :data:`MOST_ITEMS`.
+    mu, delta
+        What the choice may cost.
+    """
+    votes = np.zeros(pattern.n_users)
+    np.divide(1.0, np.sqrt(pattern.counts), out=votes, where=pattern.counts > 0)
+    weights = np.trunc(votes * _GRID * (1.0 - 1e-12)).astype(np.int32)
+    block = ItemWeight("votes", _GRID, pattern, np.ones(pattern.n_items), weights)
+    released = gate.release("catalogue: items chosen by noisy votes", [block], mu=mu, delta=delta)["votes"]
+    return np.flatnonzero(released > threshold(mu, delta) * _GRID)
+
+
+def threshold(mu: float, delta: float) -> float:
+    """Smallest vote to believe, in units of one user's whole vote.
+
+    A user alone with k items gives each at most 1/sqrt(k). All k stay below t with probability
+    Phi((t - 1/sqrt(k)) mu)^k; t is the largest value that any k up to :data:`MOST_ITEMS` needs for this to be at
+    least 1 - delta, rounded up by one rounding step of the noise.
+    """
+    counts = np.arange(1, MOST_ITEMS + 1)
+    per_item = math.log1p(-delta) / counts
+    needed = 1.0 / np.sqrt(counts) + ndtri_exp(per_item) / mu
+    bound = float(needed.max()) * (1.0 + 1e-9) + 2.0 / _GRID
+    assert bool(np.all(counts * log_ndtr((bound - 1.0 / np.sqrt(counts)) * mu) >= math.log1p(-delta)))
+    return bound

@@ -1,0 +1,182 @@
+"""``discreet recommend``, from every form a history can have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.model import Model, recommendations
+from tests.cli.conftest import Run
+
+HISTORY = {"item-2": 5.0, "item-9": 1.5}
+
+
+def expected(model: Path, n: int, history: Any = HISTORY, **choice: Any) -> dict[str, Any]:
+    return Model.load(model).recommend(history, n, **choice).to_dict()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "ndjson", "json"])
+def test_one_person_s_file(run: Run, explicit_model: Path, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"mine.{form}"
+    frame = pl.DataFrame({"item": list(HISTORY), "rating": list(HISTORY.values())})
+    if form == "json":
+        path.write_text(json.dumps(HISTORY))
+    else:
+        getattr(frame, f"write_{form}")(path)
+    content = json.loads(run("recommend", explicit_model, "--history", path, "-n", 3, "--json").stdout)
+    assert content == {"user": None, **expected(explicit_model, 3)}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_one_person_s_choices(run: Run, implicit_model: Path, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"mine.{form}"
+    path.write_text("[10, 30]" if form == "json" else "item_id\n10\n30\n")
+    content = json.loads(run("recommend", implicit_model, "--history", path, "-n", 3, "--json").stdout)
+    assert content == {"user": None, **expected(implicit_model, 3, [10, 30])}
+
+
+@pytest.fixture
+def everyone(tmp_path: Path) -> Path:
+    """Two people: 7 is the one above, 8 has rated everything but item-0."""
+    rows = [(7, item, rating) for item, rating in HISTORY.items()]
+    rows += [(8, f"item-{j}", 3.0) for j in range(1, 12)]
+    path = tmp_path / "everyone.csv"
+    pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row").write_csv(path)
+    return path
+
+
+def test_many_people(run: Run, explicit_model: Path, everyone: Path) -> None:
+    content = json.loads(run("recommend", explicit_model, "--history", everyone, "-n", 3, "--json").stdout)
+    seven, eight = content["users"]
+    alone = expected(explicit_model, 3)["recommendations"]
+    assert seven["user"] == 7
+    assert [entry["item"] for entry in seven["recommendations"]] == [entry["item"] for entry in alone]
+    assert [entry["item"] for entry in eight["recommendations"]] == ["item-0"]
+    assert eight["shortfall"] == 2
+
+
+def test_many_people_in_json(run: Run, explicit_model: Path, everyone: Path, tmp_path: Path) -> None:
+    by_user = {"7": HISTORY, "8": {f"item-{j}": 3 for j in range(1, 12)}}
+    path = tmp_path / "everyone.json"
+    path.write_text(json.dumps(by_user))
+    from_json, from_csv = (
+        json.loads(run("recommend", explicit_model, "--history", file, "--json").stdout)["users"]
+        for file in (path, everyone)
+    )
+    assert [user["recommendations"] for user in from_json] == [user["recommendations"] for user in from_csv]
+
+
+def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
+    arguments = ("recommend", explicit_model, "--history", everyone, "--user", "7", "-n", 3)
+    assert json.loads(run(*arguments, "--json").stdout) == {"user": "7", **expected(explicit_model, 3)}
+    assert "predicted rating" in run(*arguments).stdout
+
+
+def test_columns_by_other_names(run: Run, explicit_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "films.csv"
+    path.write_text("who,film,stars\nme,item-2,5\nme,item-9,1.5\n")
+    named = ("--user-column", "who", "--item-column", "film", "--rating-column", "stars")
+    content = json.loads(
+        run("recommend", explicit_model, "--history", path, *named, "-n", 3, "--json").stdout
+    )
+    assert [user["user"] for user in content["users"]] == ["me"]
+
+
+def test_filters_from_files(run: Run, explicit_model: Path, tmp_path: Path) -> None:
+    mine, only, never = tmp_path / "mine.json", tmp_path / "only.txt", tmp_path / "never.csv"
+    mine.write_text(json.dumps(HISTORY))
+    only.write_text("item-1\nitem-2\nitem-3\nitem-4\n")
+    never.write_text("item\nitem-3\n")
+    arguments = ("recommend", explicit_model, "--history", mine, "--allowed", only, "--blocked", never)
+    content = json.loads(run(*arguments, "--include-seen", "--json").stdout)
+    assert {entry["item"] for entry in content["recommendations"]} == {"item-1", "item-2", "item-4"}
+    assert content["shortfall"] == 7
+    assert "8 of 10 are missing" in run(*arguments).stdout
+
+
+def test_a_batch_to_parquet(run: Run, explicit_model: Path, everyone: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    result = run("recommend", explicit_model, "--history", everyone, "-n", 3, "--out", out, "--json")
+    assert json.loads(result.stdout) == {"out": str(out), "rows": 6, "shortfall": 2}
+    assert pl.read_parquet(out)["user"].to_list() == [7, 7, 7, 8, 8, 8]
+    single = run("recommend", explicit_model, "--history", everyone, "--user", 7, "-n", 3, "--out", out)
+    assert single.exit_code == 0
+    assert pl.read_parquet(out)["item"].to_list() == pl.read_parquet(out)["item"].drop_nulls().to_list()
+
+
+def test_a_table_for_many(run: Run, explicit_model: Path, everyone: Path) -> None:
+    assert "none left" in run("recommend", explicit_model, "--history", everyone, "-n", 3).stdout
+
+
+def test_unknown_items_can_be_dropped(run: Run, explicit_model: Path, tmp_path: Path) -> None:
+    mine, lost = tmp_path / "mine.json", tmp_path / "lost.csv"
+    mine.write_text(json.dumps({**HISTORY, "ghost": 2}))
+    arguments = ("--unknown-items", "drop", "-n", 3, "--json")
+    content = json.loads(run("recommend", explicit_model, "--history", mine, *arguments).stdout)
+    assert content["ignored"] == 1
+    lost.write_text("user,item,rating\n1,ghost,3\n2,item-2,4\n")
+    users = json.loads(run("recommend", explicit_model, "--history", lost, *arguments).stdout)["users"]
+    assert [entry["item"] for entry in users[0]["recommendations"]] == [
+        entry["item"] for entry in expected(explicit_model, 3, {})["recommendations"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.json",
+            '{"item-2": 5, "ghost": 1}',
+            "names 1 of 2 items that the model's catalogue does not have: 'ghost'",
+        ),
+        ("a.csv", "user,item,rating\n1,item-2,5\n1,ghost,2\n", "row 2: item 'ghost' is not in the catalogue"),
+        ("a.csv", "item,rating\nitem-2,5\nghost,2\n", "'ghost'"),
+        ("a.csv", "user,item,rating\n1,item-2,9\n", "row 1: the rating 9 is outside 1 to 5"),
+        ("a.csv", "item,rating\nitem-2,9\n", "'item-2' is 9, outside"),
+        ("a.csv", "item,rating\nitem-2,nan\n", "'item-2' is nan"),
+        ("a.csv", "user,item,rating\n1,item-2,\n", "row 1: the rating is missing"),
+        ("a.csv", "item,rating\nitem-2,5\nitem-2,4\n", "'item-2' more than once"),
+        ("a.csv", "user,item,rating\n1,item-2,5\n1,item-2,4\n", "row 2"),
+        ("a.csv", "film,rating\nitem-2,5\n", "--item-column"),
+        ("a.csv", "item,stars\nitem-2,5\n", "--rating-column"),
+        ("a.csv", "", "cannot be read"),
+        ("a.json", "{", "not valid JSON"),
+        ("a.json", "5", "must be an object or a list"),
+        ("a.json", '{"me": {"item-2": 5}, "you": 3}', "history of user 'you'"),
+        ("a.json", '["item-2"]', "a bare list of item ids has no ratings"),
+        ("a.xlsx", "x", "extension of a.xlsx is unknown"),
+    ],
+)
+def test_unusable_histories(
+    refused: Callable[..., str], explicit_model: Path, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    assert message in refused("recommend", explicit_model, "--history", tmp_path / name, "--json")
+
+
+def test_other_mistakes(
+    refused: Callable[..., str], explicit_model: Path, everyone: Path, tmp_path: Path
+) -> None:
+    base = ("recommend", explicit_model, "--history", everyone)
+    assert "no user '9'" in refused(*base, "--user", "9")
+    assert "extension .parquet" in refused(*base, "--out", tmp_path / "out.csv")
+    assert "no directory" in refused(*base, "--out", tmp_path / "missing" / "out.parquet")
+    assert "no column 'who'" in refused(*base, "--user-column", "who")
+    assert "no file" in refused("recommend", explicit_model, "--history", tmp_path / "no.csv")
+    assert "cannot be read" in refused("recommend", explicit_model, "--history", tmp_path / "no.json")
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(HISTORY))
+    assert "does not tell users apart" in refused(
+        "recommend", explicit_model, "--history", mine, "--user", "9"
+    )
+
+
+def test_recommendations_are_a_sequence(explicit_model: Path) -> None:
+    found = Model.load(explicit_model).recommend(HISTORY, 3)
+    assert isinstance(found[0], recommendations.Recommendation)
+    assert found[0:2] == found.entries[:2]

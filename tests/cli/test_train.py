@@ -1,0 +1,203 @@
+"""``discreet train``: what it writes and what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.model import Model
+from tests.cli.conftest import Run
+
+COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
+BUDGET = ("--epsilon", 5, "--delta", "1e-4")
+SMALL = ("--rank", 2, "--rounds", 2)
+
+Refused = Callable[..., str]
+
+
+def read(stdout: str) -> dict[str, object]:
+    """The one JSON object on stdout."""
+    assert stdout.count("\n") == 1
+    content = json.loads(stdout)
+    assert isinstance(content, dict)
+    return content
+
+
+def test_a_private_model(run: Run, shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    catalogue = ("--catalogue", shop / "items.csv")
+    result = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *SMALL, "--out", out, "--json")
+    content = read(result.stdout)
+    assert list(content) == [
+        "method",
+        "rank",
+        "rounds",
+        "users",
+        "items",
+        "ratings",
+        "epsilon",
+        "delta",
+        "mu",
+        "releases",
+        "private",
+        "seconds",
+        "peak_rss_mb",
+    ]
+    assert (content["method"], content["rank"], content["rounds"]) == ("budgeted", 2, 2)
+    assert (content["items"], content["private"], content["delta"]) == (40, True, 1e-4)
+    assert 0 < content["epsilon"] <= 5  # type: ignore[operator]
+    assert content["seconds"] > 0  # type: ignore[operator]
+    assert 50 < content["peak_rss_mb"] < 20_000  # type: ignore[operator]
+    statement = Model.load(out).statement
+    assert content["mu"] == statement.mu
+    releases = [{"name": release.name, "mu": release.mu} for release in statement.releases]
+    assert content["releases"] == releases
+    assert len(releases) >= 3
+    assert result.stderr == ""
+
+
+def test_exact_counts_are_told_but_not_stored(run: Run, shop: Path, tmp_path: Path) -> None:
+    """How many users and ratings there are is private; only the data holder's terminal may show it."""
+    out = tmp_path / "model"
+    catalogue = ("--catalogue", shop / "items.csv")
+    told = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *SMALL, "--out", out, "--json")
+    content = read(told.stdout)
+    rows = (shop / "train.csv").read_text().splitlines()[1:]
+    assert content["users"] == len({row.split(",")[0] for row in rows})
+    assert content["ratings"] == len(rows)
+    stored = (out / "model.json").read_text() + (out / "statement.json").read_text()
+    for count in (content["users"], content["ratings"]):
+        assert not re.search(rf"(?<![\d.]){count}(?![\d.])", stored)
+
+
+def test_a_model_without_privacy_says_so(run: Run, shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    result = run("train", shop / "train.csv", *COLUMNS, *SMALL, "--method", "als", "--out", out, "--json")
+    content = read(result.stdout)
+    assert content["private"] is False
+    assert (content["epsilon"], content["delta"], content["mu"], content["releases"]) == (
+        None,
+        None,
+        None,
+        [],
+    )
+    assert "NOT PRIVATE" in str(Model.load(out).statement)
+
+
+def test_for_people(run: Run, shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    text = run(
+        "train",
+        shop / "train.csv",
+        *COLUMNS,
+        "--catalogue",
+        shop / "items.csv",
+        *BUDGET,
+        *SMALL,
+        "--out",
+        out,
+    ).stdout
+    assert "Privacy statement" in text
+    assert f"Saved to {out}" in text
+
+
+def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
+    columns = ("--user", "user", "--item", "item", "--catalogue", shop / "items.csv")
+    for number, extra in enumerate(((), ("--implicit",))):
+        out = tmp_path / f"model-{number}"
+        result = run("train", shop / "train.csv", *columns, *BUDGET, *SMALL, *extra, "--out", out, "--json")
+        assert read(result.stdout)["private"] is True
+        assert Model.load(out).item_side.feedback == "implicit"
+
+
+def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    arguments = (
+        "--epsilon",
+        20,
+        "--delta",
+        "1e-3",
+        *SMALL,
+        "--discover-items",
+        "0.3",
+        "--out",
+        out,
+        "--json",
+    )
+    content = read(run("train", shop / "train.csv", *COLUMNS, *arguments).stdout)
+    assert 0 < content["items"] < 40  # type: ignore[operator]
+    assert content["private"] is True
+    flag_alone = ("--discover-items", "--force", "--epsilon", 20, "--delta", "1e-3", *SMALL, "--out", out)
+    assert run("train", shop / "train.csv", *COLUMNS, *flag_alone).exit_code == 0
+
+
+def test_settings_from_a_file_and_from_the_command_line(run: Run, shop: Path, tmp_path: Path) -> None:
+    config = tmp_path / "train.toml"
+    config.write_text(
+        'user = "user"\nitem = "item"\nrating = "stars"\nrating-range = [1, 5]\nmethod = "als"\n'
+        f'rank = 3\nrounds = 2\nout = "{tmp_path / "model"}"\n'
+        "[settings]\nfactor_penalty = 0.5\noffset_penalty = 2.0\n"
+    )
+    result = run(
+        "train", shop / "train.csv", "--config", config, "--rank", 1, "--set", "factor_penalty=0.25", "--json"
+    )
+    content = read(result.stdout)
+    assert (content["method"], content["rank"], content["rounds"]) == ("als", 1, 2)
+    settings = Model.load(tmp_path / "model").settings
+    assert (settings["factor_penalty"], settings["offset_penalty"]) == (0.25, 2.0)
+
+
+def test_the_ordinary_stream_can_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:
+    offsets = []
+    for name in ("a", "b"):
+        arguments = ("--method", "als", *SMALL, "--seed", 7, "--out", tmp_path / name)
+        assert run("train", shop / "train.csv", *COLUMNS, *arguments).exit_code == 0
+        offsets.append(Model.load(tmp_path / name).item_side.factors.tolist())
+    assert offsets[0] == offsets[1]
+
+
+def test_the_privacy_noise_cannot_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:
+    offsets = []
+    for name in ("a", "b"):
+        arguments = (
+            "--catalogue",
+            shop / "items.csv",
+            *BUDGET,
+            *SMALL,
+            "--seed",
+            7,
+            "--out",
+            tmp_path / name,
+        )
+        assert run("train", shop / "train.csv", *COLUMNS, *arguments).exit_code == 0
+        offsets.append(Model.load(tmp_path / name).item_side.offsets.tolist())
+    assert offsets[0] != offsets[1]
+
+
+def test_train_then_evaluate_then_recommend(run: Run, shop: Path, tmp_path: Path) -> None:
+    out, columns = tmp_path / "model", ("--user", "user", "--item", "item", "--rating", "stars")
+    assert run("train", shop / "train.csv", *COLUMNS, "--method", "als", *SMALL, "--out", out).exit_code == 0
+    arguments = ("evaluate", out, shop / "test.csv", "--history", shop / "train.csv", *columns, "--json")
+    scores = read(run(*arguments).stdout)
+    assert scores["rmse"] < scores["baselines"]["global_mean"]["rmse"]  # type: ignore[index, operator]
+    history = ("--history", shop / "train.csv", "--rating-column", "stars", "--user", 1)
+    assert len(read(run("recommend", out, *history, "-n", 4, "--json").stdout)["recommendations"]) == 4  # type: ignore[arg-type]
+
+
+def test_a_model_is_replaced_only_by_force(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
+    arguments = (
+        "train",
+        shop / "train.csv",
+        *COLUMNS,
+        "--method",
+        "als",
+        *SMALL,
+        "--out",
+        tmp_path / "model",
+    )
+    assert run(*arguments).exit_code == 0
+    assert "already has a model" in refused(*arguments)
+    assert run(*arguments, "--force", "--rank", 1).exit_code == 0
+    assert Model.load(tmp_path / "model").item_side.rank == 1

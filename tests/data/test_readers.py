@@ -1,0 +1,231 @@
+"""Every way in gives the same ratings."""
+
+import gzip
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from discreet.catalogue import Catalogue
+from discreet.data import Ratings, readers
+from discreet.errors import RatingsInvalid
+
+USERS = ["zoe", "al", "zoe", "bea", "al"]
+ITEMS = [30, 10, 10, 20, 30]
+STARS = [5.0, 1.5, 3.0, 4.0, 2.0]
+FRAME = pl.DataFrame({"who": USERS, "what": ITEMS, "stars": STARS, "when": [1, 2, 3, 4, 5]})
+READING = {
+    "user": "who",
+    "item": "what",
+    "rating": "stars",
+    "rating_range": (1, 5),
+    "catalogue": [30, 10, 20, 40],
+}
+
+
+def assert_as_expected(ratings: Ratings) -> None:
+    assert ratings.user_ids.tolist() == ["al", "bea", "zoe"]
+    assert ratings.indptr.tolist() == [0, 2, 3, 5]
+    assert ratings.items.tolist() == [0, 1, 2, 0, 1]  # in the order of the catalogue: 30, 10, 20
+    assert ratings.values.tolist() == [2.0, 1.5, 4.0, 5.0, 3.0]
+    assert (ratings.indptr.dtype, ratings.items.dtype, ratings.values.dtype) == (
+        np.int64,
+        np.int32,
+        np.float64,
+    )
+    assert ratings.rating_range == (1.0, 5.0)
+    assert ratings.history("zoe") == {30: 5.0, 10: 3.0}
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame,
+        lambda frame: frame.lazy(),
+        lambda frame: frame.to_arrow(),
+        lambda frame: frame.to_pandas(),
+        lambda frame: frame.to_pandas().astype({"who": object, "what": object, "stars": object}),
+        lambda frame: frame.to_pandas().convert_dtypes(dtype_backend="pyarrow"),
+        lambda frame: frame.to_pandas().set_index("when"),
+        lambda frame: frame.to_dict(as_series=False),
+        lambda frame: {name: column.to_numpy() for name, column in frame.to_dict().items()},
+        lambda frame: frame.cast({"who": pl.Categorical, "what": pl.UInt8, "stars": pl.Float32}),
+        lambda frame: frame.cast({"stars": pl.String}),
+        lambda frame: frame.cast({"stars": pl.Decimal(5, 1)}),
+    ],
+    ids=[
+        *("polars", "lazy", "arrow", "pandas", "objects", "pandas-arrow", "index"),
+        *("lists", "arrays", "narrow", "text", "decimal"),
+    ],
+)
+def test_frames(convert: Callable[[pl.DataFrame], object]) -> None:
+    assert_as_expected(Ratings.from_frame(convert(FRAME), **READING))
+
+
+def test_files(tmp_path: Path) -> None:
+    FRAME.write_csv(tmp_path / "a.csv")
+    FRAME.write_csv(tmp_path / "a.tsv", separator="\t")
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    FRAME.write_ndjson(tmp_path / "a.jsonl")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    for name in ("a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.csv.gz"):
+        assert_as_expected(Ratings.from_file(tmp_path / name, **READING))
+        assert_as_expected(Ratings.from_file(str(tmp_path / name), **READING))
+    assert_as_expected(Ratings.from_csv(tmp_path / "a.csv", **READING))
+    assert_as_expected(Ratings.from_csv(tmp_path / "a.tsv", separator="\t", **READING))
+    assert_as_expected(Ratings.from_parquet(tmp_path / "a.parquet", **READING))
+    assert_as_expected(Ratings.from_ndjson(tmp_path / "a.jsonl", **READING))
+
+
+def test_csv_with_every_oddity_of_the_format(tmp_path: Path) -> None:
+    text = '\ufeffwho,"what",stars\nzoe,30,5\n"al",10, 1.5\nzoe,"10",3.0\nbea,20,4e0\nal,30,2\n\n\n'
+    text = text.replace("\n", "\r\n")
+    (tmp_path / "odd.data").write_text(text, encoding="utf-8", newline="")
+    assert_as_expected(Ratings.from_csv(tmp_path / "odd.data", **READING))
+
+
+def test_csv_ids_with_leading_zeros_stay_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("u,i\n007,1\n7,1\n")
+    ratings = Ratings.from_csv(tmp_path / "a.csv", user="u", item="i")
+    assert ratings.user_ids.tolist() == ["007", "7"]
+    assert ratings.provisional_ids is not None
+    assert ratings.provisional_ids.tolist() == [1]
+
+
+def test_a_text_catalogue_takes_csv_items_that_look_like_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("u,i\n1,7\n2,8\n")
+    ratings = Ratings.from_csv(tmp_path / "a.csv", user="u", item="i", catalogue=["8", "7", "x9"])
+    assert ratings.items.tolist() == [1, 0]
+    assert ratings.history(1) == {"7": 1.0}
+    assert ratings.history("1") == {"7": 1.0}
+
+
+def test_catalogue_from_a_file(tmp_path: Path) -> None:
+    pl.DataFrame({"item": [30, 10, 20, 40]}).write_parquet(tmp_path / "items.parquet")
+    for path in (tmp_path / "items.parquet", str(tmp_path / "items.parquet")):
+        assert_as_expected(Ratings.from_frame(FRAME, **{**READING, "catalogue": path}))
+    assert_as_expected(Ratings.from_frame(FRAME, **{**READING, "catalogue": Catalogue([30, 10, 20, 40])}))
+
+
+def test_without_a_catalogue_the_seen_items_are_provisional() -> None:
+    ratings = Ratings.from_frame(FRAME, **{**READING, "catalogue": None})
+    assert ratings.catalogue is None
+    assert ratings.provisional_ids is not None
+    assert ratings.provisional_ids.tolist() == [10, 20, 30]
+    assert ratings.n_items == 3
+    assert ratings.history("bea") == {20: 4.0}
+
+
+def test_implicit_feedback_is_ones() -> None:
+    ratings = Ratings.from_frame(FRAME, user="who", item="what", catalogue=READING["catalogue"])
+    assert not ratings.explicit
+    assert ratings.rating_range is None
+    assert ratings.values.tolist() == [1.0] * 5
+
+
+@pytest.mark.parametrize("numbers", [[2**63, 5], [5, 2**100], [2**300, 5]])
+def test_gigantic_user_ids_stay_exact_as_text(numbers: list[int]) -> None:
+    frame = {"u": numbers, "i": [1, 1]}
+    for source in (frame, pd.DataFrame(frame)):
+        ratings = Ratings.from_frame(source, user="u", item="i")
+        assert sorted(ratings.user_ids.tolist()) == sorted(map(str, numbers))
+        assert ratings.history(5) == {1: 1.0}
+
+
+def test_sql(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    query = f"SELECT * FROM '{tmp_path / 'a.parquet'}'"
+    assert_as_expected(Ratings.from_sql(query, **READING))
+    for spelling in (
+        query,
+        query.replace("SELECT *", "\n with x as (select 1) select *"),
+        query[9:],
+        query.lower(),
+    ):
+        assert_as_expected(Ratings.from_file(spelling, **READING))
+    with duckdb.connect(str(tmp_path / "shop.db")) as connection:
+        connection.sql(f"CREATE TABLE bought AS {query}")
+    assert_as_expected(Ratings.from_sql("FROM bought", tmp_path / "shop.db", **READING))
+    spaced = Ratings.from_sql(
+        'SELECT 1 AS "the user", 2 AS "the ""item"""', user="the user", item='the "item"'
+    )
+    assert spaced.history(1) == {2: 1.0}
+    huge = "SELECT 170141183460469231731687303715884105727::HUGEINT AS u, 1 AS i"
+    assert Ratings.from_sql(huge, user="u", item="i").user_ids.tolist() == [str(2**127 - 1)]
+
+
+def test_sql_works_without_pyarrow() -> None:
+    pytest.importorskip("duckdb")
+    code = """if True:
+        import sys
+        sys.modules["pyarrow"] = None
+        from discreet.data import Ratings
+        query = "SELECT 'ann' AS u, 18446744073709551616::HUGEINT AS i"
+        print(Ratings.from_file(query, user="u", item="i").history("ann"))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.strip() == str({str(2**64): 1.0})
+
+
+def test_a_query_never_sees_the_variables_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(readers, "bystander", FRAME, raising=False)
+    with pytest.raises(RatingsInvalid, match="the query failed"):
+        Ratings.from_sql("SELECT * FROM bystander", user="who", item="what")
+
+
+def test_a_file_whose_name_looks_like_a_query_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    FRAME.write_csv("from here.csv")
+    assert_as_expected(Ratings.from_file("from here.csv", **READING))
+
+
+def test_sql_without_duckdb_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(RatingsInvalid, match=r"pip install 'discreet\[sql\]'"):
+        Ratings.from_file("SELECT 1", user="u", item="i")
+
+
+def test_pandas_and_pyarrow_stay_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = FRAME.to_pandas().astype({"who": object})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert_as_expected(Ratings.from_frame(frame, **READING))
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array])
+def test_sparse(make: Callable[..., sparse.sparray]) -> None:
+    dense = np.array([[2.0, 1.5, 0, 0], [0, 0, 4.0, 0], [5.0, 3.0, 0, 0]])
+    ratings = Ratings.from_sparse(
+        make(dense), rating_range=(1, 5), catalogue=[30, 10, 20, 40], user_ids=["al", "bea", "zoe"]
+    )
+    assert_as_expected(ratings)
+
+
+def test_sparse_zeros_empty_rows_and_repeats() -> None:
+    entries = ([1.0, 0.0, 3.0], ([0, 2, 2], [4, 1, 3]))
+    matrix = sparse.coo_array(entries, shape=(4, 5))
+    explicit = Ratings.from_sparse(matrix, rating_range=(0, 5))
+    assert explicit.history(2) == {1: 0.0, 3: 3.0}  # a stored zero is a rating
+    assert explicit.n_users == 4
+    assert explicit.history(3) == {}
+    implicit = Ratings.from_sparse(matrix)
+    assert implicit.history(2) == {3: 1.0}
+    twice = sparse.coo_array(([1.0, 4.0], ([0, 0], [0, 0])), shape=(1, 1))
+    assert Ratings.from_sparse(twice, rating_range=(0, 5)).values.tolist() == [4.0]
+
+
+def test_pyarrow_record_batches_work_through_the_arrow_protocol() -> None:
+    reader = pa.RecordBatchReader.from_batches(FRAME.to_arrow().schema, FRAME.to_arrow().to_batches())
+    assert_as_expected(Ratings.from_frame(reader, **READING))

@@ -1,0 +1,133 @@
+"""Splits: nothing lost, nothing twice, user rows in step, sizes as asked."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.data import Ratings, splits, synthetic
+from discreet.errors import SettingsInvalid
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    return synthetic.market(200, 100, 3_000, rng=5)
+
+
+def pairs(ratings: Ratings) -> list[tuple[Any, int, float]]:
+    users = np.repeat(ratings.user_ids, np.diff(ratings.indptr))
+    return list(zip(users.tolist(), ratings.items.tolist(), ratings.values.tolist(), strict=True))
+
+
+def assert_partition(whole: Ratings, *parts: Ratings) -> None:
+    assert sorted(pair for part in parts for pair in pairs(part)) == sorted(pairs(whole))
+    for part in parts:
+        assert part.catalogue == whole.catalogue
+        assert part.rating_range == whole.rating_range
+        assert len(part.indptr) == part.n_users + 1
+        for start, end in zip(part.indptr[:-1], part.indptr[1:], strict=True):
+            assert (np.diff(part.items[start:end]) > 0).all()
+
+
+def test_by_rating(ratings: Ratings) -> None:
+    parts = splits.by_rating(ratings, rng=0)
+    assert [part.n_ratings for part in parts] == [2940, 30, 30]
+    assert_partition(ratings, *parts)
+    for part in parts:
+        assert np.array_equal(part.user_ids, ratings.user_ids)
+    half, rest = splits.by_rating(ratings, (0.5, 0.5), rng=1)
+    assert half.n_ratings == rest.n_ratings == 1500
+    # A random deal: the first users have about as many ratings in one part as in the other.
+    assert abs(half.indptr[100] - rest.indptr[100]) < 200
+
+
+@pytest.mark.parametrize("fractions", [(0.5, 0.4), (1.2, -0.2), (0.5, float("nan")), ()])
+def test_fractions_must_add_up(ratings: Ratings, fractions: tuple[float, ...]) -> None:
+    with pytest.raises(SettingsInvalid, match="positive and add up to 1"):
+        splits.by_rating(ratings, fractions)
+
+
+def test_k_fold_tests_every_rating_once(ratings: Ratings) -> None:
+    folds = list(splits.k_fold(ratings, 7, rng=0))
+    assert len(folds) == 7
+    assert_partition(ratings, *(test for _, test in folds))
+    for train, test in folds:
+        assert_partition(ratings, train, test)
+        assert abs(test.n_ratings - 3000 / 7) < 1
+    for k in (1, 0, 3001):
+        with pytest.raises(SettingsInvalid, match="between 2 and the number of ratings"):
+            splits.k_fold(ratings, k)
+
+
+def test_by_fold_follows_the_column() -> None:
+    frame = pl.DataFrame(
+        {"u": [2, 1, 1, 3, 2], "i": [5, 5, 6, 6, 5], "r": [1, 2, 3, 4, 5], "f": [1, 2, 1, 2, 2]}
+    )  # user 2 rates item 5 twice: the last row counts, and so does its fold
+    train, test = splits.by_fold(
+        frame, fold="f", held_out=2, user="u", item="i", rating="r", rating_range=(1, 5), catalogue=[6, 5]
+    )
+    assert train.user_ids.tolist() == test.user_ids.tolist() == [1, 2, 3]
+    assert [train.history(user) for user in (1, 2, 3)] == [{6: 3.0}, {}, {}]
+    assert [test.history(user) for user in (1, 2, 3)] == [{5: 2.0}, {5: 5.0}, {6: 4.0}]
+    with pytest.raises(SettingsInvalid, match=r"no rating is in fold 9; there are \[1.0, 2.0\]"):
+        splits.by_fold(frame, fold="f", held_out=9, user="u", item="i")
+
+
+def test_leave_n_out(ratings: Ratings) -> None:
+    train, test = splits.leave_n_out(ratings, 5, rng=0)
+    assert_partition(ratings, train, test)
+    counts = np.diff(ratings.indptr)
+    assert np.array_equal(np.diff(test.indptr), np.where(counts > 5, 5, 0))
+    assert (counts <= 5).any()
+    with pytest.raises(SettingsInvalid, match="n is 0"):
+        splits.leave_n_out(ratings, 0)
+
+
+def test_leave_one_out_takes_each_rating_equally_often() -> None:
+    one = Ratings.from_arrays([0, 4], [0, 1, 2, 3], np.ones(4), catalogue=range(4), rating_range=None)
+    rng = np.random.default_rng(0)
+    left = np.concatenate([splits.leave_n_out(one, 1, rng)[1].items for _ in range(800)])
+    assert np.abs(np.bincount(left, minlength=4) - 200).max() < 50
+
+
+def test_held_out_users(ratings: Ratings) -> None:
+    train, query, target = splits.held_out_users(ratings, 0.25, rng=0)
+    assert_partition(ratings, train, query, target)
+    assert np.array_equal(query.user_ids, target.user_ids)
+    assert query.n_users == 50
+    assert train.n_users == 150
+    assert not set(train.user_ids.tolist()) & set(query.user_ids.tolist())
+    shown, hidden = np.diff(query.indptr), np.diff(target.indptr)
+    assert (shown >= 1).all()
+    assert (hidden[shown + hidden > 1] >= 1).all()
+    assert np.abs(shown - 0.8 * (shown + hidden)).max() <= 1
+
+
+@pytest.mark.parametrize(("fraction", "query"), [(0, 0.8), (1, 0.8), (0.5, 0), (0.5, 1), (float("nan"), 0.5)])
+def test_held_out_shares_are_checked(ratings: Ratings, fraction: float, query: float) -> None:
+    with pytest.raises(SettingsInvalid, match="must be between 0 and 1"):
+        splits.held_out_users(ratings, fraction, query_fraction=query)
+
+
+def test_one_user_cannot_be_held_out() -> None:
+    one = Ratings.from_frame({"u": [1], "i": [1]}, user="u", item="i")
+    with pytest.raises(SettingsInvalid, match="at least two users"):
+        splits.held_out_users(one, 0.5)
+
+
+def test_a_seed_repeats_the_split_and_a_generator_moves_on(ratings: Ratings) -> None:
+    def split(rng: splits.Rng) -> list[Any]:
+        parts = (
+            *splits.by_rating(ratings, rng=rng),
+            *next(iter(splits.k_fold(ratings, 3, rng=rng))),
+            *splits.leave_n_out(ratings, 2, rng=rng),
+            *splits.held_out_users(ratings, 0.5, rng=rng),
+        )
+        return [pairs(part) for part in parts]
+
+    assert split(3) == split(3)
+    assert split(3) != split(4)
+    assert split(None) != split(None)
+    generator = np.random.default_rng(3)
+    assert split(generator) != split(generator)

@@ -1,0 +1,314 @@
+"""Synthetic worlds have the properties they are described with."""
+
+import time
+import tracemalloc
+from collections import Counter
+from itertools import pairwise, permutations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from discreet.data import Ratings, splits, synthetic
+from discreet.data.synthetic._popularity import activity
+from discreet.data.synthetic._sampling import draw_uniform, draw_weighted
+from discreet.errors import RatingsInvalid, SettingsInvalid
+
+Floats = npt.NDArray[np.float64]
+
+
+def users_of(ratings: Ratings) -> npt.NDArray[np.int64]:
+    return np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
+
+
+def rmse(error: Floats) -> float:
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def assert_well_formed(ratings: Ratings) -> None:
+    """Distinct pairs, sorted, inside the range: what the readers guarantee and worlds build by hand."""
+    keys = users_of(ratings) * ratings.n_items + ratings.items
+    assert (np.diff(keys) > 0).all()
+    assert ratings.items.min() >= 0
+    assert ratings.items.max() < ratings.n_items
+    assert ratings.rating_range is not None
+    assert ratings.values.min() >= ratings.rating_range[0]
+    assert ratings.values.max() <= ratings.rating_range[1]
+    assert (ratings.indptr.dtype, ratings.items.dtype, ratings.values.dtype) == (
+        np.int64,
+        np.int32,
+        np.float64,
+    )
+    assert ratings.indptr[-1] == ratings.n_ratings == len(ratings.values)
+    assert all(type(bound) is float for bound in ratings.rating_range)
+
+
+def head_share(ratings: Ratings) -> float:
+    counts = np.sort(np.bincount(ratings.items, minlength=ratings.n_items))[::-1]
+    return float(counts[: round(0.2 * ratings.n_items)].sum() / ratings.n_ratings)
+
+
+def chi_square(counts: Floats, expected: Floats) -> float:
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+# --- low rank -------------------------------------------------------------------------------------------
+
+
+def test_low_rank_is_a_product_of_orthogonal_matrices() -> None:
+    train, test = synthetic.low_rank(60, 40, rank=5, rng=0)  # so small that every entry is observed
+    assert train.n_ratings == 60 * 40
+    assert test.n_ratings == 0
+    singular = np.linalg.svd(train.values.reshape(60, 40), compute_uv=False)
+    assert np.allclose(singular[:5], singular[0])
+    assert np.allclose(singular[5:], 0, atol=1e-9)
+
+
+def test_low_rank_observes_as_the_paper_says() -> None:
+    n, m = 4_000, 1_000
+    train, test = synthetic.low_rank(n, m, rng=1)
+    assert_well_formed(train)
+    assert_well_formed(test)
+    chance = 20 * np.log(n) / m
+    counts = np.diff(train.indptr)
+    assert abs(counts.mean() - m * chance) < 5 * np.sqrt(m * chance * (1 - chance) / n)
+    assert counts.var() == pytest.approx(m * chance * (1 - chance), rel=0.15)
+    by_item = np.bincount(train.items, minlength=m)
+    assert by_item.var() == pytest.approx(n * chance * (1 - chance), rel=0.25)
+    assert test.n_ratings / train.n_ratings == pytest.approx(0.1 * (1 - chance), rel=0.05)
+    assert train.values.std() == pytest.approx(1, abs=2e-3)
+    assert test.values.std() == pytest.approx(1, abs=2e-2)
+    assert np.mean(np.abs(train.values) == 6) < 2e-4
+    assert np.array_equal(train.user_ids, test.user_ids)
+    seen = np.isin(users_of(test) * m + test.items, users_of(train) * m + train.items)
+    assert not seen.any()
+
+
+def test_low_rank_tests_on_the_same_matrix() -> None:
+    n, m = 100, 120
+    train, test = synthetic.low_rank(n, m, rank=1, rng=2, rating_range=(-1e3, 1e3))
+    assert test.n_ratings > 50
+
+    def design(part: Ratings) -> Floats:
+        rows = np.zeros((part.n_ratings, n + m))
+        rows[np.arange(part.n_ratings), users_of(part)] = 1
+        rows[np.arange(part.n_ratings), n + part.items] = 1
+        return rows
+
+    # A matrix of rank one is additive in its logarithms.
+    fitted, *_ = np.linalg.lstsq(design(train), np.log(np.abs(train.values)), rcond=None)
+    assert np.allclose(design(test) @ fitted, np.log(np.abs(test.values)))
+
+
+def test_low_rank_refuses_impossible_ranks() -> None:
+    for rank in (0, 11):
+        with pytest.raises(SettingsInvalid, match="rank"):
+            synthetic.low_rank(100, 10, rank=rank)
+
+
+# --- silos ----------------------------------------------------------------------------------------------
+
+
+def test_poisson_silos() -> None:
+    ratings, silo = synthetic.poisson_silos(6_000, n_items=40, silos=7, rank=100, rng=0)
+    assert_well_formed(ratings)
+    assert ratings.n_ratings == 6_000 * 40
+    assert set(np.unique(ratings.values)) <= set(range(51))
+    assert np.ptp(np.bincount(silo)) <= 1
+    assert np.any(np.diff(silo) < 0)  # dealt at random, not in blocks
+    assert ratings.values.mean() == pytest.approx(np.exp(0.5), rel=0.1)  # mean of a lognormal rate
+    part = ratings.take_users(silo == 3)
+    assert part.n_users == np.bincount(silo)[3]
+
+
+def test_poisson_counts_are_poisson_and_low_rank() -> None:
+    flat, _ = synthetic.poisson_silos(2_000, n_items=50, rng=0, log_rate_spread=0.0)
+    assert flat.values.mean() == pytest.approx(1, abs=0.02)
+    assert flat.values.var() == pytest.approx(1, abs=0.03)
+    lively, _ = synthetic.poisson_silos(4_000, n_items=50, rank=2, rng=0, log_rate_spread=1.0)
+    counts = lively.values.reshape(4_000, 50)
+    spectrum = np.linalg.svd(np.log1p(counts), compute_uv=False)
+    assert spectrum[2] > 2 * spectrum[6]  # the mean and two factors, and then noise
+
+
+def test_poisson_silos_refuses_more_silos_than_users() -> None:
+    with pytest.raises(SettingsInvalid, match="silos"):
+        synthetic.poisson_silos(5, silos=6)
+
+
+# --- market ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small_market() -> Ratings:
+    return synthetic.market(2_000, 500, 100_000, rng=0)
+
+
+def test_market_is_skewed(small_market: Ratings) -> None:
+    assert_well_formed(small_market)
+    assert (small_market.n_users, small_market.n_items, small_market.n_ratings) == (2_000, 500, 100_000)
+    assert 0.82 < head_share(small_market) < 0.88
+    counts = np.sort(np.diff(small_market.indptr))
+    assert counts[0] >= 1
+    assert counts[-200:].sum() > 0.25 * counts.sum()  # heavy users
+    assert np.median(counts) < 0.8 * counts.mean()  # and many light ones
+    assert set(np.unique(small_market.values)) == {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5}
+    by_item = np.bincount(small_market.items, minlength=500)
+    assert (
+        abs(np.corrcoef(by_item, np.arange(500))[0, 1]) < 0.15
+    )  # the ids do not tell how popular an item is
+
+
+def test_market_ids(small_market: Ratings) -> None:
+    assert small_market.catalogue is not None
+    assert small_market.catalogue.ids[[0, 499]].tolist() == ["item-0001", "item-0500"]
+    assert small_market.user_ids[[0, -1]].tolist() == [1, 2_000]
+    wide = synthetic.market(20, 10_700, 40, rng=0)
+    assert wide.catalogue is not None
+    assert wide.catalogue.ids[0] == "item-00001"
+
+
+@pytest.mark.slow
+def test_market_at_full_size() -> None:
+    tracemalloc.start()
+    start = time.process_time()
+    ratings = synthetic.market(70_000, 10_700, 10_000_000, rng=1)
+    seconds, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seconds < 60
+    assert peak < 700e6  # less than one byte for each pair of user and item
+    assert ratings.n_ratings == 10_000_000
+    assert 0.82 < head_share(ratings) < 0.88
+    assert_well_formed(ratings)
+
+
+def fold_in(
+    indptr: npt.NDArray[np.int64], index: npt.NDArray[np.int32], residual: Floats, features: Floats
+) -> Floats:
+    solved = np.zeros((len(indptr) - 1, features.shape[1]))
+    for row, (start, end) in enumerate(pairwise(indptr)):
+        part = features[index[start:end]]
+        solved[row] = np.linalg.solve(part.T @ part + 8 * np.eye(part.shape[1]), part.T @ residual[start:end])
+    return solved
+
+
+def test_market_rewards_offsets_and_then_taste(small_market: Ratings) -> None:
+    train, test = splits.by_rating(small_market, (0.9, 0.1), rng=0)
+    users, items, mean = users_of(train), train.items, train.values.mean()
+    n, m = train.n_users, train.n_items
+    per_user, per_item = np.bincount(users, minlength=n), np.bincount(items, minlength=m)
+    error = test.values - mean
+    by_user_mean = rmse(error - (np.bincount(users, train.values - mean, n) / (per_user + 1))[users_of(test)])
+    mood, offset = np.zeros(n), np.zeros(m)
+    for _ in range(10):
+        offset = np.bincount(items, train.values - mean - mood[users], m) / (per_item + 3)
+        mood = np.bincount(users, train.values - mean - offset[items], n) / (per_user + 3)
+    error = error - mood[users_of(test)] - offset[test.items]
+    by_offsets = rmse(error)
+    residual = train.values - mean - mood[users] - offset[items]
+    order = np.argsort(items, kind="stable")
+    pointers = np.concatenate([[0], np.cumsum(per_item)])
+    traits = 0.1 * np.random.default_rng(0).standard_normal((m, 8))
+    for _ in range(6):
+        tastes = fold_in(train.indptr, items, residual, traits)
+        traits = fold_in(pointers, users[order].astype(np.int32), residual[order], tastes)
+    tastes = fold_in(train.indptr, items, residual, traits)
+    by_taste = rmse(error - (tastes[users_of(test)] * traits[test.items]).sum(axis=1))
+    assert by_offsets < 0.94 * by_user_mean
+    assert by_taste < 0.94 * by_offsets
+
+
+def test_market_follows_the_scale() -> None:
+    ratings = synthetic.market(100, 50, 1_000, rng=0, rating_range=(0, 100))
+    assert_well_formed(ratings)
+    assert set(np.unique(ratings.values)) <= {12.5 * step for step in range(9)}
+    with pytest.raises(RatingsInvalid, match="must be finite and rise"):
+        synthetic.market(100, 50, 1_000, rating_range=(5, 5))
+
+
+@pytest.mark.parametrize("size", [(0, 10, 10), (10, 0, 10), (10, 10, 9), (10, 10, 31)])
+def test_market_refuses_impossible_sizes(size: tuple[int, int, int]) -> None:
+    with pytest.raises(SettingsInvalid, match="ratings do not fit"):
+        synthetic.market(*size)
+
+
+@pytest.mark.parametrize(
+    ("n_users", "n_ratings", "most"), [(7, 7, 3), (7, 21, 3), (50, 77, 20), (1_000, 20_001, 90)]
+)
+def test_activity_adds_up_exactly(n_users: int, n_ratings: int, most: int) -> None:
+    counts = activity(n_users, n_ratings, most, np.random.default_rng(0))
+    assert counts.sum() == n_ratings
+    assert counts.min() >= 1
+    assert counts.max() <= most
+
+
+# --- draws ----------------------------------------------------------------------------------------------
+
+
+def test_uniform_draws_are_uniform() -> None:
+    users, n_items, count = 20_000, 5, 3
+    indptr = np.arange(users + 1) * count
+    drawn = draw_uniform(np.random.default_rng(0), indptr, n_items).reshape(users, count)
+    found = Counter(map(tuple, drawn.tolist()))
+    expected = list(permutations(range(n_items), count))
+    assert set(found) == set(expected)
+    observed = np.array([found[order] for order in expected], dtype=float)
+    assert chi_square(observed, np.full(len(expected), users / len(expected))) < 100  # 59 degrees of freedom
+
+
+def expected_pairs(weights: Floats) -> dict[tuple[int, ...], float]:
+    """Chance of each pair of items in two draws without replacement."""
+    chances: Counter[tuple[int, ...]] = Counter()
+    for first, second in permutations(range(len(weights)), 2):
+        chance = weights[first] / weights.sum() * weights[second] / (weights.sum() - weights[first])
+        chances[tuple(sorted((first, second)))] += float(chance)
+    return chances
+
+
+@pytest.mark.parametrize("lift", [0.0, 0.7])
+def test_weighted_draws_follow_popularity_and_taste(lift: float) -> None:
+    users = 30_000
+    weights, traits = np.array([5.0, 3.0, 1.0, 1.0]), np.array([[-1.0], [0.0], [1.0], [9.0]])
+    drawn = draw_weighted(
+        np.random.default_rng(0), np.arange(users + 1) * 2, weights, np.ones((users, 1)), traits, lift
+    )
+    found = Counter(map(tuple, drawn.reshape(users, 2).tolist()))
+    expected = expected_pairs(weights * np.exp(lift * np.clip(traits[:, 0], -2, 2)))
+    assert set(found) == set(expected)
+    observed = np.array([found[pair] for pair in expected], dtype=float)
+    assert chi_square(observed, users * np.array(list(expected.values()))) < 25  # 5 degrees of freedom
+
+
+def test_a_user_who_exhausts_the_head_still_draws_by_weight() -> None:
+    users = 4_000
+    weights = np.array([1e9, 1e9, 1.0, 3.0])  # rejection alone would never see the last two
+    drawn = draw_weighted(
+        np.random.default_rng(0),
+        np.arange(users + 1) * 3,
+        weights,
+        np.zeros((users, 1)),
+        np.zeros((4, 1)),
+        0.4,
+    ).reshape(users, 3)
+    assert (drawn[:, :2] == [0, 1]).all()
+    assert np.mean(drawn[:, 2] == 3) == pytest.approx(0.75, abs=0.03)
+
+
+# --- randomness -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rng: synthetic.market(50, 40, 300, rng=rng),
+        lambda rng: synthetic.low_rank(50, 400, rng=rng)[0],
+        lambda rng: synthetic.poisson_silos(50, 20, rng=rng)[0],
+    ],
+    ids=["market", "low_rank", "poisson"],
+)
+def test_a_seed_repeats_a_world(make) -> None:
+    first, second, other = make(3), make(np.random.default_rng(3)), make(4)
+    assert np.array_equal(first.items, second.items)
+    assert np.array_equal(first.values, second.values)
+    assert not np.array_equal(first.values, other.values)
+    assert not np.array_equal(make(None).values, make(None).values)
