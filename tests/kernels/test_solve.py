@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from discreet import kernels
 from discreet.kernels import reference
 from discreet.kernels.positive import NODES, solve_positive
 from discreet.kernels.solve import _common
 from tests.kernels.worlds import noisy_moments
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _calm():
+    """NumPy's own threads are slower than none on matrices this small."""
+    with threadpool_limits(1):
+        yield
 
 
 def ridges(rng, m, d):

@@ -23,7 +23,6 @@ def make_model(feedback: str, items: int = 12, rank: int = 3, seed: int = 0) -> 
         factors=rng.normal(0, 0.6, (items, rank)),
         rating_range=(1.0, 5.0) if explicit else None,
         gravity=0.0 if explicit else 0.1,
-        spread=rng.uniform(0, 0.1, (items, rank)) if explicit and rank else None,
     )
     ids: list[int] | list[str] = (
         [f"item-{j}" for j in range(items)] if explicit else [10 * j for j in range(items)]

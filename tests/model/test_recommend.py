@@ -18,11 +18,10 @@ def ordered_by_hand(model: Model, history: dict[str, float]) -> list[str]:
     """All unseen items, best first: the ridge solve and the scores written out."""
     side = model.item_side
     rows = [int(item.removeprefix("item-")) for item in history]
-    assert side.spread is not None
     features = np.hstack([np.ones((len(rows), 1)), side.factors[rows]])
     targets = np.array(list(history.values())) - side.centre - side.offsets[rows]
     curvature = np.diag([side.offset_penalty, *[side.factor_penalty] * side.rank])
-    curvature += features.T @ features + np.diag([0.0, *side.spread[rows].sum(axis=0)])
+    curvature += features.T @ features
     user = np.linalg.solve(curvature, features.T @ targets)
     scores = user[0] + side.factors @ user[1:] + side.offsets
     return [f"item-{j}" for j in np.argsort(-scores) if j not in rows]
@@ -145,13 +144,9 @@ def test_similar_needs_factors_and_a_known_item(explicit: Model) -> None:
 def test_a_model_must_fit_together(explicit: Model) -> None:
     side = explicit.item_side
     with pytest.raises(ModelInvalid, match="catalogue has 12 items and the arrays have 11"):
-        replace(
-            explicit, item_side=replace(side, offsets=side.offsets[1:], factors=side.factors[1:], spread=None)
-        )
+        replace(explicit, item_side=replace(side, offsets=side.offsets[1:], factors=side.factors[1:]))
     with pytest.raises(ModelInvalid, match="do not fit"):
         replace(explicit, item_side=replace(side, factors=side.factors[1:]))
-    with pytest.raises(ModelInvalid, match="spread"):
-        replace(explicit, item_side=replace(side, spread=side.factors[:, 1:]))
     with pytest.raises(ModelInvalid, match="offsets has numbers that are not finite"):
         replace(explicit, item_side=replace(side, offsets=np.where(side.offsets > 0, np.nan, side.offsets)))
     with pytest.raises(ModelInvalid, match="explicit feedback with the rating range None"):

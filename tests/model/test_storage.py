@@ -126,7 +126,7 @@ def test_impossible_scalars_are_refused_even_with_a_fresh_manifest(
     [
         ({"offsets": np.zeros(11)}, "do not fit"),
         ({"offsets": np.zeros(12, np.float32)}, "float32"),
-        ({"factors": np.zeros((12, 2))}, "spread"),
+        ({"factors": np.zeros((11, 3))}, "do not fit"),
         ({"factors": np.full((12, 3), np.inf)}, "factors has numbers that are not finite"),
         ({"more": np.zeros(1)}, "the arrays are"),
     ],

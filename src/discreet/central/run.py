@@ -128,9 +128,8 @@ class BudgetedRun:
         frame = Frame(np.eye(1), float(np.sqrt(activity.within)), activity.ratings_per_user)
         empty = np.zeros(n_items), np.zeros((n_items, 0))
         if ratings.rating_range is None:
-            gravity = settings.gravity
-            if gravity == "auto":
-                gravity = min(1.0, 20.0 * activity.ratings_per_user / n_items)
+            usual = min(1.0, 20.0 * activity.ratings_per_user / n_items)
+            gravity = usual if settings.gravity == "auto" else settings.gravity
             side = ItemSide(
                 "implicit", 0.0, *empty, None, factor_penalty=settings.factor_penalty, gravity=gravity
             )

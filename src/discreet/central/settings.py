@@ -91,7 +91,7 @@ class BudgetedSettings(Settings):
     curvature: Literal["shared", "full"] = "shared"
     activity_share: Share = 0.01
     offset_share: Share | Auto = "auto"
-    growth: Positive = 1.2
+    growth: Positive = 1.3
     first_weight_share: Share = 0.2
     weight_share: Share = 0.02
     moment_share: Share = 0.02

@@ -56,6 +56,5 @@ def _features(coefficients: Floats, frame: Frame) -> Floats:
 
 def _standard_length(vectors: Floats) -> Floats:
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return np.divide(
-        vectors * np.sqrt(vectors.shape[1]), length, out=np.zeros_like(vectors), where=length > 0
-    )
+    goal = vectors * np.sqrt(vectors.shape[1])
+    return np.where(length > 0, goal / np.where(length > 0, length, 1.0), 0.0)

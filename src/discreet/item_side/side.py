@@ -41,9 +41,6 @@ class ItemSide:
         Both penalties are multiplied by ``max(count_i, 1) ** count_exponent``.
     gravity
         Weight of all unseen items as zeros (implicit feedback only).
-    spread
-        Variance of each factor coordinate that the noise leaves (items x rank), or ``None``. An uncertain item
-        then counts as what it is: an errors-in-variables term in the user's normal equations.
     """
 
     feedback: Literal["explicit", "implicit"]
@@ -55,7 +52,6 @@ class ItemSide:
     factor_penalty: float = 1.0
     count_exponent: float = 0.0
     gravity: float = 0.0
-    spread: Floats | None = None
 
     @property
     def n_items(self) -> int:
@@ -87,12 +83,10 @@ class ItemSide:
 
     def _fold_in_explicit(self, indptr: Indices, items: Indices, values: Floats) -> Floats:
         targets = values - self.centre - self.offsets[items]
-        spread = None if self.spread is None else np.hstack([np.zeros((self.n_items, 1)), self.spread])
         ridge = np.full(1 + self.rank, self.factor_penalty)
         ridge[0] = self.offset_penalty
-        return kernels.solve_rows(
-            indptr, items, targets, self.design(), ridge, row_scale=self._row_scale(indptr), spread=spread
-        )
+        solved = kernels.solve_rows(indptr, items, targets, self.design(), ridge, self._row_scale(indptr))
+        return solved.astype(np.float64, copy=False)
 
     def _fold_in_implicit(self, indptr: Indices, items: Indices) -> Floats:
         coefficients = np.zeros((len(indptr) - 1, 1 + self.rank))
@@ -106,7 +100,6 @@ class ItemSide:
                 row_scale=self._row_scale(indptr),
                 gram=self.gravity * (self.factors.T @ self.factors),
                 rhs=-self.gravity * (self.factors.T @ self.offsets),
-                spread=self.spread,
             )
         return coefficients
 

@@ -3,7 +3,7 @@
 Exported are the compiled versions; `discreet.kernels.reference` has the same functions in plain NumPy.
 """
 
-from discreet.kernels.items import item_moments, item_statistics, item_sums, item_weights, user_moment
+from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.order import transpose
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.ranking import top_n
@@ -15,7 +15,6 @@ __all__ = [
     "dot_pairs",
     "get_threads",
     "item_moments",
-    "item_statistics",
     "item_sums",
     "item_weights",
     "residuals",

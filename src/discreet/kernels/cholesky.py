@@ -105,13 +105,13 @@ def substitute(U: Any, d: int, corners: Any, b: Any, x: Any) -> None:
 @kernel
 def _forward(U: Any, i: int, corner: Any, b: Any, y: Any, step: int) -> None:
     """Eight numbers of ``U.T @ y = b``; `y` above them is known."""
-    j = i // step * step
-    one = two = splat(U.dtype.type(0))
-    for k in range(0, i, 2):
-        one = one + splat(y[0, k]) * load(U, k, j)
-        two = two + splat(y[0, k + 1]) * load(U, k + 1, j)
-    # The register may reach beyond the block on both sides, so it is stored elsewhere first.
-    store(b, 1, j, load(b, 0, j) - one - two)
+    for j in range(i // step * step, i + HEIGHT, step):
+        one = two = splat(U.dtype.type(0))
+        for k in range(0, i, 2):
+            one = one + splat(y[0, k]) * load(U, k, j)
+            two = two + splat(y[0, k + 1]) * load(U, k + 1, j)
+        # The register may reach beyond the block on both sides, so it is stored elsewhere first.
+        store(b, 1, j, load(b, 0, j) - one - two)
     for r in range(HEIGHT):
         value = b[1, i + r]
         for s in range(r):

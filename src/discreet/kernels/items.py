@@ -1,8 +1,8 @@
 """Exact integer sums over users: what the gate releases (with noise) for every item.
 
 Features and targets are integers on a public grid, so sums can be taken in any order, by any number of threads, and
-agree bit for bit. Products of two int16 are added in int32 for as many rows as cannot overflow (127 rows at twelve
-bits), then to float64, exact below 2^53: this is some four times as fast as multiplying in float64.
+agree bit for bit. Products of two int16 are added in int32 for as many rows as cannot overflow (the sizes of the rows
+at hand decide how many), then to float64, exact below 2^53: some four times as fast as multiplying in float64.
 """
 
 from __future__ import annotations
@@ -12,32 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Floats, Index, Shorts
+from discreet.kernels.arrays import Floats, Index, Shorts, Whole
 from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.order import longest_first
-from discreet.kernels.products import add_pair_square, aligned
+from discreet.kernels.products import add_pair_square, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, get_threads, share
 
 MOST_ROWS = 256
 """Rows packed at once, however small their values: the block stays in a near cache."""
+LARGEST_INT32 = 2**31 - 1
 CHUNK = 4096
 """Rows of `user_moment` a thread takes at a time."""
-
-
-def item_statistics(
-    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
-) -> tuple[Floats, Floats]:
-    """`item_moments` and `item_sums` at once, in hardly more time than the moments alone.
-
-    Returns
-    -------
-    H, q
-        float64, items x d x d and items x d.
-    """
-    _check_targets(t_users, t_position, targets)
-    return _statistics(t_indptr, t_users, t_position, features, targets)
 
 
 def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
@@ -55,31 +42,22 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
     float64, items x d x d
         Whole numbers; every sum must stay below 2^53 for this to be exact, which the caller sees to.
     """
-    return _statistics(t_indptr, t_users, np.zeros(0, np.int64), features, np.zeros(0, np.int16))[0]
-
-
-def _statistics(
-    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
-) -> tuple[Floats, Floats]:
     m, (n, d) = len(t_indptr) - 1, features.shape
     check_rows(t_indptr, t_users, n)
-    H, q = np.empty((m, d, d)), np.zeros((m, d))
+    out = np.empty((m, d, d))
     share(
-        _item_statistics,
+        _item_moments,
         m,
-        float(t_indptr[-1]) * d * d / 8 + H.size,
+        float(t_indptr[-1]) * d * d / 8 + out.size,
         longest_first(t_indptr),
         np.ascontiguousarray(t_indptr, np.int64),
         np.ascontiguousarray(t_users, np.int32),
-        np.ascontiguousarray(t_position, np.int64),
         np.ascontiguousarray(features, np.int16),
-        np.ascontiguousarray(targets, np.int16),
-        padded(d + 1, np.int32),
-        _rows_without_overflow(features, targets),
-        H,
-        q,
+        _largest(features),
+        padded(d, np.int32),
+        out,
     )
-    return H, q
+    return out
 
 
 def item_sums(
@@ -103,21 +81,22 @@ def item_sums(
     """
     m, (n, d) = len(t_indptr) - 1, features.shape
     check_rows(t_indptr, t_users, n)
-    _check_targets(t_users, t_position, targets)
+    check_shapes(t_position=(t_position, t_users.shape), targets=(targets, t_users.shape))
+    check_index(t_position, len(targets))
     out = np.zeros((m, d))
-    if out.size:
-        share(
-            _item_sums,
-            m,
-            float(t_indptr[-1]) * d,
-            longest_first(t_indptr),
-            np.ascontiguousarray(t_indptr, np.int64),
-            np.ascontiguousarray(t_users, np.int32),
-            np.ascontiguousarray(t_position, np.int64),
-            np.ascontiguousarray(features, np.int16),
-            np.ascontiguousarray(targets, np.int16),
-            out,
-        )
+    share(
+        _item_sums,
+        m,
+        float(t_indptr[-1]) * d,
+        longest_first(t_indptr),
+        np.ascontiguousarray(t_indptr, np.int64),
+        np.ascontiguousarray(t_users, np.int32),
+        np.ascontiguousarray(t_position, np.int64),
+        np.ascontiguousarray(features, np.int16),
+        _largest(features),
+        np.ascontiguousarray(targets, np.int16),
+        out,
+    )
     return out
 
 
@@ -145,8 +124,9 @@ def user_moment(features: Shorts) -> Floats:
         chunks,
         n * d * d / 8,
         np.zeros(1, np.int64),
+        np.arange(n, dtype=np.int32),
         np.ascontiguousarray(features, np.int16),
-        _rows_without_overflow(features, features[:0]),
+        _largest(features),
         parts,
     )
     upper = np.triu(parts.sum(0)[:d, :d])
@@ -154,20 +134,24 @@ def user_moment(features: Shorts) -> Floats:
     return total
 
 
-def _check_targets(t_users: Index, t_position: Index, targets: Shorts) -> None:
-    check_shapes(t_position=(t_position, t_users.shape), targets=(targets, t_users.shape))
-    check_index(t_position, len(targets))
+def _largest(features: Shorts) -> Whole:
+    """The largest size in each row."""
+    high = features.max(axis=1, initial=0).astype(np.int64)
+    largest: Whole = np.maximum(high, -features.min(axis=1, initial=0).astype(np.int64))
+    return largest
 
 
-def _rows_without_overflow(features: Shorts, targets: Shorts) -> int:
-    """Rows whose products can be added in int32: an even number, or one."""
-    largest = max(_largest(features), 1)
-    rows = min((2**31 - 1) // (largest * max(largest, _largest(targets))), MOST_ROWS)
-    return max(rows // 2 * 2, 1)
-
-
-def _largest(values: Shorts) -> int:
-    return max(int(values.max(initial=0)), -int(values.min(initial=0)))
+@kernel
+def _safe_stop(users: Any, largest: Any, start: int, end: int) -> int:
+    """How far products of two features can be added in int32, whatever their signs."""
+    total = 0
+    stop = start
+    while stop < min(end, start + MOST_ROWS):
+        total += largest[users[stop]] ** 2
+        if total > LARGEST_INT32:
+            break
+        stop += 1
+    return stop
 
 
 @kernel
@@ -189,48 +173,40 @@ def _pack(block: Any, features: Any, users: Any, start: int, stop: int) -> int:
 
 
 @kernel
-def _pack_targets(block: Any, targets: Any, position: Any, start: int, stop: int, column: int) -> None:
-    for k in range((stop - start + 1) // 2):
-        entry = start + 2 * k
-        pair = np.int32(targets[position[entry]]) & 0xFFFF
-        if entry + 1 < stop:
-            pair |= np.int32(targets[position[entry + 1]]) << 16
-        block[k, column] = pair
-
-
-@kernel
-def _item_statistics(
+def _item_moments(
     counter: Any,
     grain: int,
     order: Any,
     t_indptr: Any,
     t_users: Any,
-    t_position: Any,
     features: Any,
-    targets: Any,
+    largest: Any,
     width: int,
-    rows: int,
-    H: Any,
-    q: Any,
+    out: Any,
 ) -> None:
-    m, d = q.shape
-    block = aligned(rows // 2 + 1, width, t_users)
-    total = aligned(width, width, q)
+    m = len(out)
+    block = aligned(MOST_ROWS // 2, width, t_users)
+    total = aligned(width, width, out)
     first = claim(counter, grain)
     while first < m:
         for place in range(first, min(first + grain, m)):
             j = order[place]
-            total[:] = 0
-            for start in range(t_indptr[j], t_indptr[j + 1], rows):
-                stop = min(start + rows, t_indptr[j + 1])
-                pairs = _pack(block, features, t_users, start, stop)
-                if targets.size:
-                    _pack_targets(block, targets, t_position, start, stop, d)
-                add_pair_square(total, block, pairs, d)
-            for p in range(d):
-                q[j, p] = total[p, d]
-            _unfold(total, H[j])
+            clear(total)
+            _add_moments(total, block, t_users, t_indptr[j], t_indptr[j + 1], features, largest)
+            _unfold(total, out[j])
         first = claim(counter, grain)
+
+
+@kernel
+def _add_moments(
+    total: Any, block: Any, users: Any, start: int, end: int, features: Any, largest: Any
+) -> None:
+    """Upper triangle of the sum of f f^T over ``users[start:end]``."""
+    while start < end:
+        stop = _safe_stop(users, largest, start, end)
+        pairs = _pack(block, features, users, start, stop)
+        add_pair_square(total, block, pairs, features.shape[1])
+        start = stop
 
 
 @kernel
@@ -248,18 +224,16 @@ def _unfold(upper: Any, full: Any) -> None:
 
 
 @kernel
-def _user_moment(counter: Any, grain: int, slots: Any, features: Any, rows: int, parts: Any) -> None:
-    n, d = features.shape
-    width = parts.shape[1]
-    everyone = np.arange(n).astype(np.int32)
-    block = aligned(rows // 2 + 1, width, everyone)
+def _user_moment(
+    counter: Any, grain: int, slots: Any, everyone: Any, features: Any, largest: Any, parts: Any
+) -> None:
+    n = len(everyone)
+    block = aligned(MOST_ROWS // 2, parts.shape[1], everyone)
     total = parts[claim(slots, 1)]
     chunk = claim(counter, 1)
     while chunk * CHUNK < n:
-        for start in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n), rows):
-            stop = min(start + rows, (chunk + 1) * CHUNK, n)
-            pairs = _pack(block, features, everyone, start, stop)
-            add_pair_square(total, block, pairs, d)
+        end = min((chunk + 1) * CHUNK, n)
+        _add_moments(total, block, everyone, chunk * CHUNK, end, features, largest)
         chunk = claim(counter, 1)
 
 
@@ -272,23 +246,35 @@ def _item_sums(
     t_users: Any,
     t_position: Any,
     features: Any,
+    largest: Any,
     targets: Any,
     out: Any,
 ) -> None:
     m, d = out.shape
-    total = np.empty(d)
+    part = np.zeros(d, np.int32)
     first = claim(counter, grain)
     while first < m:
         for place in range(first, min(first + grain, m)):
             j = order[place]
-            total[:] = 0
+            bound = 0
             for entry in range(t_indptr[j], t_indptr[j + 1]):
-                target = float(targets[t_position[entry]])
-                user = t_users[entry]
+                user, target = t_users[entry], np.int32(targets[t_position[entry]])
+                bound += abs(target) * largest[user]
+                if bound > LARGEST_INT32:
+                    _move(part, out, j)
+                    bound = abs(target) * largest[user]
                 for c in range(d):
-                    total[c] += target * features[user, c]
-            out[j] = total
+                    part[c] += target * np.int32(features[user, c])
+            _move(part, out, j)
         first = claim(counter, grain)
+
+
+@kernel
+def _move(part: Any, out: Any, j: int) -> None:
+    """Add what was summed in int32 to the whole and start again."""
+    for c in range(len(part)):
+        out[j, c] += part[c]
+        part[c] = 0
 
 
 @kernel

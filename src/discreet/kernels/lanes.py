@@ -12,7 +12,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from discreet.kernels.registers import BYTES
 
@@ -115,26 +116,19 @@ def total(typing_context: Any, value: Any) -> Any:
     return value.element(value), emit
 
 
-def _arithmetic(name: str) -> Any:
-    def typed(typing_context: Any, left: Any, right: Any) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            return getattr(builder, name)(*args, flags=["contract"])
-
-        return left(left, right), emit
-
-    return intrinsic(typed)
-
-
 def _define(symbol: Any, name: str) -> None:
-    combine = _arithmetic(name)
+    """Teach the compiler one operator between values of the same kind."""
 
-    def choose(left: Any, right: Any) -> Any:
-        def combined(left: Any, right: Any) -> Any:
-            return combine(left, right)
+    @infer_global(symbol)
+    class _Typed(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, keywords: Any) -> Any:
+            if len(args) == 2 and isinstance(args[0], Lanes) and args[0] == args[1]:
+                return args[0](*args)
+            return None
 
-        return combined if isinstance(left, Lanes) and isinstance(right, Lanes) else None
-
-    overload(symbol)(choose)
+    @lower_builtin(symbol, Lanes, Lanes)
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return getattr(builder, name)(*args, flags=["contract"])
 
 
 for _symbol, _name in (

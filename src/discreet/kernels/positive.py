@@ -44,9 +44,9 @@ def solve_positive(diagonal: Any, beside: Any, r: float, b: Any, x: Any, z: Any,
     last = LOWEST * r * math.exp(STEP * (count - 1))
     rest = 1 / (last * math.expm1(STEP))
     _tail(diagonal, beside, r, b, rest, x)
-    z[:] = 0
-    z[0] = 1
-    _tail(diagonal, beside, r, z.copy(), rest, z)
+    for k in range(d):
+        work[0, k] = 1.0 if k == 0 else 0.0
+    _tail(diagonal, beside, r, work[0], rest, z)
     nodes = np.empty((3, NODES))
     for start in range(0, count, NODES):
         for s in range(NODES):
@@ -76,7 +76,7 @@ def _norm(diagonal: Any, beside: Any, d: int) -> float:
 @kernel
 def _tail(diagonal: Any, beside: Any, r: float, b: Any, rest: float, x: Any) -> None:
     """What stands outside the sum over nodes: 1/(2r) and the geometric series of the nodes above all others."""
-    d = len(b)
+    d = len(x)
     for k in range(d):
         product = diagonal[k] * b[k]
         if k > 0:

@@ -33,6 +33,14 @@ def aligned(rows: int, columns: int, like: Array) -> Array:
 
 
 @kernel
+def clear(A: Array) -> None:
+    """Set a matrix to zero."""
+    for p in range(A.shape[0]):
+        for c in range(A.shape[1]):
+            A[p, c] = 0
+
+
+@kernel
 def add_product(C: Array, i: int, j: int, stop: int, A: Array, p: int, B: Array, q: int, k: int) -> None:
     """``C[i:i+8, j:stop] += A[:k, p:p+8].T @ B[:k, q:]``, `j` and `stop` on vector borders."""
     step = BYTES // A.itemsize

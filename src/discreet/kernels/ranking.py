@@ -105,15 +105,16 @@ def _top_n(
 ) -> None:
     rows, d = coefficients.shape
     m = len(offsets)
-    start = np.where(allowed, offsets, np.nan)
     board = aligned(HEIGHT, -(-m // PANEL) * PANEL, offsets)
     turned = aligned(d, HEIGHT, offsets)
     first = claim(counter, 1) * HEIGHT
     while first < rows:
         some = min(HEIGHT, rows - first)
         for r in range(some):
-            board[r, :m] = start
-            turned[:, r] = coefficients[first + r]
+            for j in range(m):
+                board[r, j] = offsets[j] if allowed[j] else np.nan
+            for c in range(d):
+                turned[c, r] = coefficients[first + r, c]
         for panel in range(board.shape[1] // PANEL):
             add_product(board, 0, panel * PANEL, (panel + 1) * PANEL, turned, 0, panels, panel * d * PANEL, d)
         for r in range(some):

@@ -85,15 +85,6 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
     return out.astype(np.float64)
 
 
-def item_statistics(
-    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
-) -> tuple[Floats, Floats]:
-    """Both of the above; see `discreet.kernels.items.item_statistics`."""
-    return item_moments(t_indptr, t_users, features), item_sums(
-        t_indptr, t_users, t_position, features, targets
-    )
-
-
 def item_weights(t_indptr: Index, t_users: Index, weights: NDArray[np.int32]) -> Floats:
     """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
     running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])

@@ -12,7 +12,7 @@ from discreet.kernels.cholesky import factor, substitute
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import load, splat, store
 from discreet.kernels.order import longest_first
-from discreet.kernels.products import add_square, aligned
+from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
 
@@ -163,8 +163,9 @@ def _start(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: Any
     """The part of the normal equations that all rows share, and this row's penalty."""
     step = BYTES // matrix.itemsize
     for p in range(matrix.shape[0]):
-        for c in range(p // step * step, matrix.shape[1], step):
+        for c in range(p // HEIGHT * HEIGHT // step * step, matrix.shape[1], step):
             store(matrix, p, c, load(gram, p, c))
+    clear(vector)  # the padding too: nothing of the row before may be left
     for p in range(len(rhs)):
         vector[0, p] = rhs[p]
         matrix[p, p] += ridge[p] * scale

@@ -12,7 +12,7 @@ from discreet.kernels.cholesky import factor, substitute
 from discreet.kernels.compile import kernel
 from discreet.kernels.lapack import eigen, eigenwork, one_blas_thread
 from discreet.kernels.positive import NODES, solve_positive
-from discreet.kernels.products import add_square, aligned
+from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, share
 from discreet.kernels.tridiagonal import into_basis, out_of_basis, reduce
@@ -74,7 +74,8 @@ def _solve_items(counter: Any, grain: int, H: Any, q: Any, ridges: Any, width: i
     while first < m:
         for j in range(first, min(first + grain, m)):
             if not _finite(H[j], q[j]):
-                out[j] = np.nan
+                for p in range(d):
+                    out[j, p] = np.nan
                 continue
             _fill(A, H[j], 0)
             if factor(A, d, corners):
@@ -100,7 +101,7 @@ def _finite(matrix: Any, vector: Any) -> bool:
 def _fill(A: Any, H: Any, lead: int) -> None:
     """Both triangles of H, coordinate `lead` exchanged with the first; ones on the diagonal of the padding."""
     d = len(H)
-    A[:] = 0
+    clear(A)
     for p in range(d, len(A)):
         A[p, p] = 1
     for p in range(d):
@@ -119,6 +120,7 @@ def _solve_definite(A: Any, q: Any, ridge: Any, out: Any, dense: Any) -> None:
     """Solve with a matrix that is positive semidefinite already; zeros if it is singular with its ridge."""
     d = len(q)
     _, corners, b, x = dense
+    clear(b)
     for p in range(d):
         b[0, p] = q[p]
         A[p, p] += ridge[p]
@@ -157,7 +159,8 @@ def _solve_regular(A: Any, H: Any, q: Any, ridge: Any, out: Any, regular: Any) -
     diagonal, beside, tau = vectors[0], vectors[1], vectors[2]
     b, y, z = vectors[3, :d], vectors[4, :d], vectors[5, :d]
     _fill(A, H, lead)
-    b[:] = q
+    for p in range(d):
+        b[p] = q[p]
     b[0], b[lead] = b[lead], b[0]
     reduce(A, d, diagonal, beside, tau, sweep)
     into_basis(A, d, tau, b)
@@ -190,7 +193,7 @@ def _project(A: Any, H: Any, rows: Any, lapack: Any) -> None:
             for c in range(d):
                 rows[positive, c] = root * vectors[k, c]
             positive += 1
-    A[:] = 0
+    clear(A)
     for p in range(d, len(A)):
         A[p, p] = 1
     add_square(A, rows, positive, d)

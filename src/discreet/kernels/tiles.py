@@ -116,9 +116,8 @@ def _pair_step(vector: ir.VectorType) -> Step:
 
     def halves(builder: ir.IRBuilder, value: Any) -> list[Any]:
         blank = ir.Constant(pairs, ir.Undefined)
-        picks = [
-            ir.Constant(ir.VectorType(_INDEX, vector.count), range(o, 2 * vector.count, 2)) for o in (0, 1)
-        ]
+        mask = ir.VectorType(_INDEX, vector.count)
+        picks = [ir.Constant(mask, list(range(odd, 2 * vector.count, 2))) for odd in (0, 1)]
         return [builder.sext(builder.shuffle_vector(value, blank, pick), vector) for pick in picks]
 
     def step(builder: ir.IRBuilder, total: Any, left: Any, right: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import load, splat, store, total
+from discreet.kernels.products import clear
 from discreet.kernels.registers import HEIGHT, lanes
 
 _LANES = lanes("float64")
@@ -28,7 +29,7 @@ def reduce(A: Any, d: int, diagonal: Any, beside: Any, tau: Any, work: Any) -> N
     `work` is 4 x width.
     """
     v, w, x, p = work[0], work[1], work[2], work[3]
-    work[:] = 0
+    clear(work)
     for k in range(d):
         v_k, w_k = v[k], w[k]
         for c in range(k, d):
@@ -39,7 +40,8 @@ def reduce(A: Any, d: int, diagonal: Any, beside: Any, tau: Any, work: Any) -> N
         if k == d - 1:
             break
         beside[k], tau[k] = _reflect(A, k, d, x)
-        p[:] = 0
+        for c in range(k, len(p)):
+            p[c] = 0
         for i in range((k + 1) // _ROWS * _ROWS, d, _ROWS):
             _sweep(A, i, work)
         along = 0.0

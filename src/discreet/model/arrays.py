@@ -17,11 +17,8 @@ def check_item_side(side: ItemSide) -> None:
         raise ModelInvalid(
             f"offsets {side.offsets.shape} and factors {side.factors.shape} do not fit each other"
         )
-    if side.spread is not None and side.spread.shape != side.factors.shape:
-        raise ModelInvalid(f"spread {side.spread.shape} does not fit the factors {side.factors.shape}")
     if (side.feedback == "explicit") != (side.rating_range is not None):
         raise ModelInvalid(f"{side.feedback} feedback with the rating range {side.rating_range}")
-    for name in ("offsets", "factors", "spread"):
-        array = getattr(side, name)
-        if array is not None and not np.isfinite(array).all():
+    for name in ("offsets", "factors"):
+        if not np.isfinite(getattr(side, name)).all():
             raise ModelInvalid(f"{name} has numbers that are not finite")

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
-from discreet.errors import RatingsInvalid
+from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.noise import Noise
 from discreet.privacy.pattern import Pattern
 
@@ -76,6 +76,8 @@ class _ItemBlock:
 
     def __post_init__(self) -> None:
         _must_fit(self.name, self.item_weights.shape, (self.pattern.n_items,))
+        if not (np.isfinite(self.item_weights) & (self.item_weights > 0.0)).all():
+            raise SettingsInvalid(f"{self.name}: item weights must be finite and above zero")
 
     def _scales(self) -> Floats:
         """c_j / unit. Divided before anything is squared: the gate's bounds on both keep the square in range."""
@@ -196,7 +198,8 @@ class UserMatrix:
         return self.unit / mu * _OFF_DIAGONAL
 
     def noise(self, source: Noise, mu: float) -> Floats:
-        return source.symmetric_integers(np.array([self.unit / mu]), self.features.shape[1])[0]
+        sigma = np.array([self.unit / mu])
+        return source.symmetric_integers(sigma, self.features.shape[1]).reshape(self.features.shape[1], -1)
 
 
 @dataclass(frozen=True)
@@ -208,13 +211,15 @@ class UserVector:
     values: npt.NDArray[np.int32]
 
     def energies(self) -> Floats:
-        return ((self.values / self.unit) ** 2).sum(axis=1)
+        squares: Floats = ((self.values / self.unit) ** 2).sum(axis=1)
+        return squares
 
     def without(self, users: Mask) -> UserVector:
         return replace(self, values=_silenced(self.values, users))
 
     def total(self) -> Floats:
-        return self.values.sum(axis=0, dtype=np.int64).astype(np.float64)
+        total: npt.NDArray[np.int64] = self.values.sum(axis=0, dtype=np.int64)
+        return total.astype(np.float64)
 
     def largest_entry(self) -> float:
         return len(self.values) * self.unit
@@ -228,7 +233,8 @@ class UserVector:
 
 def total_energies(blocks: Sequence[Block]) -> Floats:
     """Each user's squared norm over all blocks of a release together."""
-    return np.sum([block.energies() for block in blocks], axis=0)
+    energies: Floats = np.sum([block.energies() for block in blocks], axis=0)
+    return energies
 
 
 def _must_fit(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
@@ -238,7 +244,8 @@ def _must_fit(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> N
 
 
 def _square_norms(features: Shorts) -> Floats:
-    return np.einsum("ij,ij->i", features, features, dtype=np.float64)
+    norms: Floats = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+    return norms
 
 
 def _silenced(values: npt.NDArray[_Value], users: Mask) -> npt.NDArray[_Value]:

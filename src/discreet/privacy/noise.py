@@ -78,8 +78,8 @@ class Noise:
         entries, symmetrised, which is post-processing.
         """
         matrices = np.empty((sigma.size, order, order))
-        values = self.normals(sigma.size * order * (order + 1) // 2)
-        _fill_symmetric(matrices, values.reshape(sigma.size, -1), sigma)
+        triangle = order * (order + 1) // 2
+        _fill_symmetric(matrices, self.normals(sigma.size * triangle).reshape(sigma.size, triangle), sigma)
         return matrices
 
     def _next_key(self) -> int:

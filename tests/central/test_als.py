@@ -1,0 +1,67 @@
+"""Plain ALS: the least-squares solution, and honest about not being private."""
+
+import numpy as np
+import pytest
+
+from discreet import ALS, Ratings
+from discreet.data import splits
+from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+
+
+def test_ratings_are_predicted_better_than_by_offsets_or_means(market: Ratings) -> None:
+    train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
+    factors = evaluate_ratings(ALS(rank=16).fit(train, rng=0).model_, train, test)
+    offsets = evaluate_ratings(ALS(rank=0, rounds=5).fit(train, rng=0).model_, train, test)
+    assert factors.rmse < 0.97 * offsets.rmse < 0.95 * offsets.user_mean_rmse
+
+
+def test_clicks_are_ranked_better_than_by_popularity(clicks: Ratings) -> None:
+    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
+    scores = evaluate_ranking(ALS(rank=16).fit(train, rng=0).model_, query, target)
+    assert scores.recall > scores.popularity_recall
+
+
+def test_every_round_lowers_the_objective(market: Ratings) -> None:
+    """The penalised squared error that the two half-steps minimise in turn, written out."""
+
+    def objective(rounds: int) -> float:
+        side = (
+            ALS(rank=4, rounds=rounds, factor_penalty=0.05, offset_penalty=0.05)
+            .fit(market, rng=0)
+            .model_.item_side
+        )
+        users = side.fold_in(market.indptr, market.items, market.values)
+        rows = np.repeat(np.arange(market.n_users), np.diff(market.indptr))
+        fit = (
+            side.centre
+            + side.offsets[market.items]
+            + np.einsum("ij,ij->i", users[rows], side.design()[market.items])
+        )
+        counts = np.bincount(market.items, minlength=market.n_items)
+        penalty = 0.05 * (np.diff(market.indptr)[:, None] * users**2).sum()
+        penalty += 0.05 * (counts * side.offsets**2).sum() + 0.05 * (counts[:, None] * side.factors**2).sum()
+        return float(((market.values - fit) ** 2).sum() + penalty)
+
+    values = [objective(rounds) for rounds in (1, 2, 4, 8)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < 0.98 * values[0]
+
+
+def test_it_says_that_it_is_not_private(market: Ratings) -> None:
+    statement = ALS(rank=2, rounds=1).fit(market, rng=0).statement_
+    assert not statement.private
+    assert statement.epsilon is None
+    assert "ALS" in (statement.reason or "")
+
+
+def test_the_seed_decides_and_progress_is_told(market: Ratings) -> None:
+    told: list[tuple[str, int, int]] = []
+    first = ALS(rank=3, rounds=2).fit(market, rng=5, progress=lambda *step: told.append(step))
+    second = ALS(rank=3, rounds=2).fit(market, rng=5)
+    np.testing.assert_array_equal(first.model_.item_side.factors, second.model_.item_side.factors)
+    assert told == [("training", 0, 2), ("training", 1, 2), ("training", 2, 2)]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_tiny_ranks_work(market: Ratings, rank: int) -> None:
+    assert ALS(rank=rank, rounds=1).fit(market, rng=0).model_.item_side.rank == rank
