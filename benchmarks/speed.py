@@ -10,7 +10,8 @@ The world is the skewed market, its ratings read as clicks. Four things are time
 - discreet, private: a whole round of `discreet.BudgetedALS`, noise included; also with one curvature matrix an item
 
 Numbers are medians. BLAS is held to one thread, as implicit asks for; both libraries use the same number of their own
-threads. Memory is the peak while one method runs, the ratings included. Writes ``benchmarks/results/speed.{md,json}``.
+threads. Memory is the peak of the process while a method runs, with the ratings and what the allocator has kept.
+Writes ``benchmarks/results/speed.{md,json}``.
 """
 
 from __future__ import annotations
@@ -180,9 +181,9 @@ def benchmark(world: Ratings, ranks: list[int], repeats: int, threads: int) -> l
 
 def cells(row: dict[str, Any]) -> list[list[str]]:
     relative = {
-        "discreet, exact": f"{row['exact_speedup']:.1f} times as fast as implicit, exact",
-        "discreet, private": f"{row['private_cost']:.2f} times implicit, CG",
-        "discreet, private, full curvature": f"{row['private_full_cost']:.2f} times implicit, CG",
+        "discreet, exact": f"{row['exact_speedup']:.1f} times the speed of implicit, exact",
+        "discreet, private": f"{row['private_cost']:.2f} times the time of implicit, CG",
+        "discreet, private, full curvature": f"{row['private_full_cost']:.2f} times the time of implicit, CG",
     }
     lines = []
     for name, entry in row["methods"].items():
@@ -238,13 +239,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, nargs="+", default=[32, 64, 128])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=kernels.get_threads())
-    parser.add_argument(
-        "--quick", action="store_true", help="a tenth of the users, ratings and ranks 16 and 32"
-    )
+    parser.add_argument("--quick", action="store_true", help="a small world and ranks 16 and 32")
     parser.add_argument("--out", type=Path, default=RESULTS)
     chosen = parser.parse_args()
     if chosen.quick:
-        chosen.users, chosen.ratings, chosen.ranks = chosen.users // 10, chosen.ratings // 10, [16, 32]
+        chosen.users, chosen.items, chosen.ratings, chosen.ranks = 7_000, 1_000, 500_000, [16, 32]
     return chosen
 
 
@@ -279,7 +278,7 @@ def main() -> None:
         for line in cells(row):
             table.add_row(*line)
         table.add_section()
-    Console().print(table)
+    Console(width=max(Console().width, 130)).print(table)
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / "speed.json").write_text(json.dumps({"setting": setting, "ranks": rows}, indent=2) + "\n")
     (chosen.out / "speed.md").write_text(report(setting, rows))

@@ -199,6 +199,21 @@ def test_discovery_is_charged_and_never_shows_one_users_items(market: Ratings) -
         assert "the item catalogue" not in statement.public
 
 
+def test_one_users_odd_id_does_not_change_the_type_of_the_catalogue() -> None:
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"u": np.repeat(np.arange(2_000), 5), "i": rng.integers(1, 30, 10_000).astype(str)}
+    ).unique()
+    odd = pl.concat([frame, pl.DataFrame({"u": [3], "i": ["weird"]}, schema=frame.schema)])
+    for data in (frame, odd):
+        ratings = Ratings.from_frame(data, user="u", item="i")
+        ids = BudgetedALS(rank=0, discover_share=0.3).fit(ratings, Budget(5.0, 1e-6)).model_.catalogue.ids
+        assert ids.dtype == np.int64
+        assert ids.tolist() == sorted(ids.tolist())
+
+
 def test_nothing_to_discover_is_said(market: Ratings) -> None:
     with pytest.raises(CatalogueMissing, match="no item was shared"):
         BudgetedALS(discover_share=0.01).fit(

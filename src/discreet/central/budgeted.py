@@ -106,7 +106,7 @@ class BudgetedALS:
         gate = Gate(Ledger(budget), noise)
         public: tuple[str, ...] = PUBLIC
         if ratings.catalogue is None:
-            ratings, public = self._discover(gate, ratings, generator), DISCOVERED
+            ratings, public = self._discover(gate, ratings), DISCOVERED
         assert ratings.catalogue is not None
         run = BudgetedRun(self.settings, ratings, gate, generator, progress)
         side = run.train()
@@ -116,11 +116,11 @@ class BudgetedALS:
         self.model_ = Model(side, ratings.catalogue, self.statement_, "budgeted", settings)
         return self
 
-    def _discover(self, gate: Gate, ratings: Ratings, rng: np.random.Generator) -> Ratings:
+    def _discover(self, gate: Gate, ratings: Ratings) -> Ratings:
         share = self.settings.discover_share
         if share is None:
             raise CatalogueMissing(
                 "the items a private model speaks about must be public: give the ratings a catalogue, or spend part "
                 "of the budget on finding them with discover_share=0.1 (--discover-items on the command line)"
             )
-        return discover_catalogue(gate, ratings, share, rng)
+        return discover_catalogue(gate, ratings, share)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
+import hashlib
 
-from discreet.catalogue import Catalogue
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.catalogue import Catalogue, infer_ids
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing
 from discreet.privacy.blocks import Pattern
-from discreet.privacy.discovery import MOST_ITEMS, discover
+from discreet.privacy.discovery import discover
 from discreet.privacy.gate import Gate
 
 __all__ = ["discover_catalogue"]
 
 
-def discover_catalogue(gate: Gate, ratings: Ratings, share: float, rng: np.random.Generator) -> Ratings:
+def discover_catalogue(gate: Gate, ratings: Ratings, share: float) -> Ratings:
     """The same ratings over the items that many users share; the others are dropped.
 
     Parameters
@@ -25,28 +29,22 @@ def discover_catalogue(gate: Gate, ratings: Ratings, share: float, rng: np.rando
         Over provisional items: exactly those seen, which nobody else may learn.
     share
         Of the budget.
-    rng
-        Chooses which items a user with very many votes for.
     """
+    assert ratings.provisional_ids is not None
     delta = share * gate.ledger.budget.delta
     mu = gate.ledger.budget.mu_for(delta) * float(np.sqrt(share))
-    chosen = discover(gate, _capped(ratings, rng), mu=mu, delta=delta)
+    names = pl.Series(values=[str(item) for item in ratings.provisional_ids], dtype=pl.String)
+    pattern = Pattern(ratings.indptr, ratings.items, ratings.n_items)
+    chosen = discover(gate, pattern, _hashes(names), mu=mu, delta=delta)
     if len(chosen) == 0:
         raise CatalogueMissing(
             "no item was shared by enough users to be published within this part of the budget; "
             "give a public catalogue, raise the share for --discover-items, or raise epsilon"
         )
-    assert ratings.provisional_ids is not None
-    return ratings.with_catalogue(Catalogue(np.sort(ratings.provisional_ids[chosen])), unknown_items="drop")
+    # Numbers or text is decided by the chosen ids alone: an id that was not chosen must not show in the type.
+    return ratings.with_catalogue(Catalogue(infer_ids(names[chosen]).sort()), unknown_items="drop")
 
 
-def _capped(ratings: Ratings, rng: np.random.Generator) -> Pattern:
-    counts = np.diff(ratings.indptr)
-    if counts.max(initial=0) <= MOST_ITEMS:
-        return Pattern(ratings.indptr, ratings.items, ratings.n_items)
-    keep = np.ones(len(ratings.items), dtype=bool)
-    for user in np.flatnonzero(counts > MOST_ITEMS):
-        dropped = rng.choice(counts[user], counts[user] - MOST_ITEMS, replace=False)
-        keep[ratings.indptr[user] + dropped] = False
-    kept = ratings.keep(keep)
-    return Pattern(kept.indptr, kept.items, kept.n_items)
+def _hashes(names: pl.Series) -> npt.NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
+    return np.frombuffer(digests, dtype=np.uint64)

@@ -50,8 +50,7 @@ def user_statistics(
 def _features(coefficients: Floats, frame: Frame) -> Floats:
     constant = coefficients.copy()
     constant[:, 0] = 1.0
-    features: Floats = constant @ frame.whiten.T
-    return features
+    return kernels.transform_rows(constant, frame.whiten)
 
 
 def _standard_length(vectors: Floats) -> Floats:

@@ -10,6 +10,7 @@ from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.threads import get_threads, set_threads, threads
+from discreet.kernels.transform import transform_rows
 
 __all__ = [
     "dot_pairs",
@@ -23,6 +24,7 @@ __all__ = [
     "solve_rows",
     "threads",
     "top_n",
+    "transform_rows",
     "transpose",
     "user_moment",
 ]

@@ -146,3 +146,9 @@ def top_n(
         index[i, : len(best)] = best
         scores[i, : len(best)] = row[best]
     return index, scores
+
+
+def transform_rows(rows: Array, matrix: Array) -> Floats:
+    """A matrix applied to every row; see `discreet.kernels.transform.transform_rows`."""
+    product: Floats = np.einsum("ij,kj->ik", rows, matrix, dtype=np.float64)
+    return product

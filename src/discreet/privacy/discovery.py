@@ -25,7 +25,9 @@ MOST_ITEMS = 1000
 _GRID = float(2**28)
 
 
-def discover(gate: Gate, pattern: Pattern, *, mu: float, delta: float) -> npt.NDArray[np.int64]:
+def discover(
+    gate: Gate, pattern: Pattern, priority: npt.NDArray[np.uint64], *, mu: float, delta: float
+) -> npt.NDArray[np.int64]:
     """Indices of the items that many users share.
 
     Parameters
@@ -33,16 +35,33 @@ def discover(gate: Gate, pattern: Pattern, *, mu: float, delta: float) -> npt.ND
     gate
         Charges mu and delta.
     pattern
-        Who touched what, each user's items cut to :data:`MOST_ITEMS`.
+        Who touched what.
+    priority
+        A public number for each item, the same whoever is in the data. A user with more than
+        :data:`MOST_ITEMS` items votes for those with the smallest numbers: nobody else's votes change by it.
     mu, delta
         What the choice may cost.
     """
+    pattern = _capped(pattern, priority)
     votes = np.zeros(pattern.n_users)
     np.divide(1.0, np.sqrt(pattern.counts), out=votes, where=pattern.counts > 0)
     weights = np.trunc(votes * _GRID * (1.0 - 1e-12)).astype(np.int32)
     block = ItemWeight("votes", _GRID, pattern, np.ones(pattern.n_items), weights)
     released = gate.release("catalogue: items chosen by noisy votes", [block], mu=mu, delta=delta)["votes"]
     return np.flatnonzero(released > threshold(mu, delta) * _GRID)
+
+
+def _capped(pattern: Pattern, priority: npt.NDArray[np.uint64]) -> Pattern:
+    heavy = np.flatnonzero(pattern.counts > MOST_ITEMS)
+    if len(heavy) == 0:
+        return pattern
+    keep = np.ones(len(pattern.items), dtype=bool)
+    for user in heavy:
+        start, stop = pattern.indptr[user], pattern.indptr[user + 1]
+        order = np.argsort(priority[pattern.items[start:stop]], kind="stable")
+        keep[start + order[MOST_ITEMS:]] = False
+    kept = np.concatenate([[0], np.cumsum(keep)])
+    return Pattern(kept[pattern.indptr], pattern.items[keep], pattern.n_items)
 
 
 def threshold(mu: float, delta: float) -> float:
