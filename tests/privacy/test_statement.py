@@ -78,14 +78,14 @@ def test_the_text(statement: Statement) -> None:
     assert "NOT PRIVATE" not in text
 
 
-def test_rounds_that_differ_are_not_thrown_together() -> None:
+def test_rounds_that_differ_in_more_than_cost_are_not_thrown_together() -> None:
     ledger = Ledger(BUDGET)
-    for name, mu in (("round 1", 0.1), ("round 2", 0.05), ("round 3", 0.1), ("round 4", 0.1), ("mean", 0.05)):
+    for name, mu in (("round 1", 0.1), ("round 3", 0.1), ("round 4", 0.05), ("mean", 0.05), ("mean", 0.05)):
         ledger.charge(name, mu=mu)
-    ledger.charge("mean", mu=0.05)
+    ledger.charge("round 2", mu=0.1, detail={"blocks": "another"})
     lines = str(Statement.from_ledger(ledger)).splitlines()
-    rows = [(" ".join(line.split()[:-6]), line.split()[-6]) for line in lines if " x  mu " in line]
-    assert rows == [("round 1, 3..4", "3"), ("round 2", "1"), ("mean", "2")]
+    rows = [(" ".join(line.split()[:-6]), line.split()[-6], line.split()[-3]) for line in lines if " x  mu " in line]
+    assert rows == [("round 1, 3..4", "3", "0.05..0.1"), ("mean", "2", "0.05"), ("round 2", "1", "0.1")]
 
 
 @settings(max_examples=60, deadline=None)
@@ -207,3 +207,13 @@ def test_no_odd_mu_gets_in(statement: Statement, number: str) -> None:
 def test_not_json_at_all() -> None:
     with pytest.raises(ModelInvalid, match="cannot be trusted"):
         Statement.from_json("{")
+
+
+def test_an_adaptive_schedule_states_the_whole_budget() -> None:
+    """What was spent depends on earlier releases then, so only the budget bounds it."""
+    ledger = Ledger(Budget(2.0, 1e-6))
+    ledger.redeem(ledger.charge("part", mu=0.1))
+    stated = Statement.from_ledger(ledger, adaptive=True)
+    assert stated.epsilon == 2.0
+    assert stated.mu == Budget(2.0, 1e-6).mu
+    assert Statement.from_json(stated.to_json()) == stated

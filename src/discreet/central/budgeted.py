@@ -111,7 +111,10 @@ class BudgetedALS:
         run = BudgetedRun(self.settings, ratings, gate, generator, progress)
         side = run.train()
         self.rank_, self.rounds_ = run.plan.rank, run.plan.rounds
-        self.statement_ = Statement.from_ledger(gate.ledger, public=public, fixed_noise_key=gate.fixed_noise)
+        # The rule for rank and rounds reads the first release, so the schedule is adaptive.
+        self.statement_ = Statement.from_ledger(
+            gate.ledger, public=public, fixed_noise_key=gate.fixed_noise, adaptive=True
+        )
         settings = self.settings.model_dump(mode="json") | {"rank": self.rank_, "rounds": self.rounds_}
         self.model_ = Model(side, ratings.catalogue, self.statement_, "budgeted", settings)
         return self

@@ -71,6 +71,7 @@ class Statement(_Frozen):
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
         fixed_noise_key: bool = False,
+        adaptive: bool = False,
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
 
@@ -84,12 +85,15 @@ class Statement(_Frozen):
             What this run leaves open beside :data:`NOT_PROTECTED`.
         fixed_noise_key : bool
             Whether the noise can be drawn again. The statement then says that the model is not private.
+        adaptive : bool
+            Whether number or cost of the releases followed from earlier releases. The statement then gives
+            the budget itself, which the ledger held whatever happened.
 
         Notes
         -----
         **Privacy.** The epsilon stated is the one owed for all that was charged, released or not, at the
-        budget's delta. Number and cost of the releases must be fixed by public settings: a sum that itself
-        depends on the ratings bounds nothing (``proofs/accounting.md``).
+        budget's delta. That needs number and cost of the releases to be fixed by public settings: a sum that
+        itself depends on the ratings bounds nothing (``proofs/accounting.md``). Otherwise say ``adaptive``.
         """
         ledger.close()
         releases = _releases(ledger)
@@ -105,9 +109,9 @@ class Statement(_Frozen):
             raise ModelInvalid("a run without any charged release has nothing to state; was the gate used?")
         return cls(
             private=True,
-            epsilon=ledger.epsilon_spent,
+            epsilon=ledger.budget.epsilon if adaptive else ledger.epsilon_spent,
             delta=ledger.budget.delta,
-            mu=ledger.spent_mu,
+            mu=ledger.budget.mu_for(ledger.spent_delta) if adaptive else ledger.spent_mu,
             releases=releases,
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
@@ -217,22 +221,22 @@ def _item(label: str, text: str) -> list[str]:
 
 
 def _groups(releases: Sequence[Release]) -> Iterator[list[Release]]:
-    """Releases that differ in nothing but one number in the name ("round 3 moments") belong together."""
+    """Releases that differ in nothing but their cost and one number in the name ("round 3") belong together."""
     groups: dict[object, list[Release]] = {}
     for release in releases:
         parts = re.split(r"\d+", release.name)
         stem = tuple(parts) if len(parts) == 2 else release.name
-        groups.setdefault((stem, release.mu, release.delta, *sorted(release.detail.items())), []).append(
-            release
-        )
+        groups.setdefault((stem, release.delta, *sorted(release.detail.items())), []).append(release)
     yield from groups.values()
 
 
 def _row(group: Sequence[Release]) -> Iterator[str]:
     first = group[0]
     share = math.fsum(release.share for release in group)
-    name, *rest = textwrap.wrap(_label(group), 54) or [repr(first.name)]
-    yield f"  {name:<54}  {len(group):>4} x  mu {_up(first.mu):<12}{100 * share:>6.1f} %".rstrip()
+    costs = sorted({release.mu for release in group})
+    cost = _up(costs[0]) if len(costs) == 1 else f"{_up(costs[0])}..{_up(costs[-1])}"
+    name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
+    yield f"  {name:<46}  {len(group):>4} x  mu {cost:<20}{100 * share:>6.1f} %".rstrip()
     yield from (f"  {line}" for line in rest)
     facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
     if first.delta > 0.0:
