@@ -84,7 +84,11 @@ def test_rounds_that_differ_in_more_than_cost_are_not_thrown_together() -> None:
         ledger.charge(name, mu=mu)
     ledger.charge("round 2", mu=0.1, detail={"blocks": "another"})
     lines = str(Statement.from_ledger(ledger)).splitlines()
-    rows = [(" ".join(line.split()[:-6]), line.split()[-6], line.split()[-3]) for line in lines if " x  mu " in line]
+    rows = [
+        (" ".join(line.split()[:-6]), line.split()[-6], line.split()[-3])
+        for line in lines
+        if " x  mu " in line
+    ]
     assert rows == [("round 1, 3..4", "3", "0.05..0.1"), ("mean", "2", "0.05"), ("round 2", "1", "0.1")]
 
 

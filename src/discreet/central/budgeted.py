@@ -63,7 +63,7 @@ class BudgetedALS:
     --------
     >>> from discreet import Budget, BudgetedALS
     >>> from discreet.data.synthetic import market
-    >>> fitted = BudgetedALS(rank=4, rounds=2).fit(market(300, 50, 5_000, rng=0), Budget(5.0, 1e-6), rng=0)
+    >>> fitted = BudgetedALS(rank=4, rounds=2).fit(market(1_000, 50, 12_000, rng=0), Budget(5.0, 1e-6), rng=0)
     >>> fitted.model_.item_side.factors.shape
     (50, 4)
     """

@@ -1,0 +1,92 @@
+"""What the documents say must run."""
+
+import doctest
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet
+from discreet.data import synthetic
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readme_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "one user, with all of that user's ratings" in shown
+    assert (tmp_path / "model" / "manifest.json").exists()
+
+
+def test_the_readme_command_lines_run(tmp_path: Path) -> None:
+    market = synthetic.market(2_000, 100, 60_000, rng=0)
+    users = [
+        user
+        for user, count in zip(market.user_ids, market.indptr[1:] - market.indptr[:-1], strict=True)
+        for _ in range(count)
+    ]
+    frame = pl.DataFrame({"user": users, "item": market.catalogue.ids[market.items], "rating": market.values})
+    test = frame.gather_every(20)
+    frame.join(test, on=["user", "item"], how="anti").write_csv(tmp_path / "ratings.csv")
+    test.write_csv(tmp_path / "test.csv")
+    pl.DataFrame({"item": market.catalogue.ids}).write_csv(tmp_path / "items.csv")
+    (tmp_path / "my-history.csv").write_text("item,rating\nitem-0003,5\nitem-0007,1\n")
+    text = (ROOT / "README.md").read_text().replace("\\\n", " ")
+    commands = re.findall(r"^    discreet (.*)$", text, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", *shlex.split(command)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "discreet.central.budgeted",
+        "discreet.privacy.budget",
+        "discreet.evaluation.comparison",
+        "discreet.catalogue",
+    ],
+)
+def test_examples_in_docstrings(name: str) -> None:
+    assert (
+        doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+    )
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if not link.startswith("http"):
+                assert (document.parent / link).exists(), (document.name, link)
+
+
+def test_public_names() -> None:
+    assert sorted(discreet.__all__) == [
+        "ALS",
+        "Budget",
+        "BudgetedALS",
+        "Catalogue",
+        "DiscreetError",
+        "Model",
+        "Ratings",
+        "Statement",
+    ]
+    assert all(hasattr(discreet, name) for name in discreet.__all__)
