@@ -65,7 +65,9 @@ def draw(axes: Axes, table: dict[str, dict[str, dict[str, float]]], title: str, 
 def main() -> None:
     record = json.loads((ROOT / "benchmarks" / "results" / "accuracy.json").read_text())
     panels = {name: panel for name, panel in PANELS.items() if name in record}
-    figure, grid = plt.subplots(-(-len(panels) // 2), 2, figsize=(9.5, 3.7 * (-(-len(panels) // 2))), squeeze=False)
+    figure, grid = plt.subplots(
+        -(-len(panels) // 2), 2, figsize=(9.5, 3.7 * (-(-len(panels) // 2))), squeeze=False
+    )
     for axes, (name, (title, metric)) in zip(grid.flat, panels.items(), strict=False):
         draw(axes, record[name]["table"], title, metric)
     figure.tight_layout()

@@ -16,7 +16,7 @@ from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
 
-BLOCK_BYTES = 16 * 1024
+BLOCK_BYTES = 32 * 1024
 """Gathered rows multiplied at once: with the other operands they stay in a first-level cache."""
 
 
