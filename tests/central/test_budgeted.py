@@ -1,11 +1,13 @@
 """Budgeted ALS end to end: what it spends, what it depends on, what it learns."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from discreet import ALS, Budget, BudgetedALS, Catalogue, Ratings, kernels
 from discreet.data import splits, synthetic
-from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
+from discreet.errors import BudgetInvalid, CatalogueInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.privacy import Gate, Ledger, Noise
 
@@ -127,10 +129,11 @@ def test_a_budget_too_small_to_train_is_refused(market: Ratings, epsilon: float)
         BudgetedALS().fit(market, Budget(epsilon, 1e-9))
 
 
-def test_one_user_is_too_few_for_privacy_and_enough_without(market: Ratings) -> None:
+def test_one_user_is_too_few(market: Ratings) -> None:
     with pytest.raises(BudgetInvalid, match="too small to train"):
         BudgetedALS().fit(market.take_users([0]), BUDGET)
-    assert ALS(rank=2, rounds=2).fit(market.take_users([0]), rng=0).model_.item_side.n_items == 200
+    with pytest.raises(RatingsInvalid, match="only one user"):
+        ALS(rank=2, rounds=2).fit(market.take_users([0]), rng=0)
 
 
 def test_a_delta_that_would_allow_publishing_a_user_is_refused(market: Ratings) -> None:
@@ -138,12 +141,17 @@ def test_a_delta_that_would_allow_publishing_a_user_is_refused(market: Ratings) 
         BudgetedALS().fit(market, Budget(5.0, 0.01))
 
 
-def test_one_item_trains() -> None:
-    ones = np.arange(501)
+@pytest.mark.parametrize("fit", [lambda r: ALS().fit(r), lambda r: BudgetedALS().fit(r, BUDGET)])
+def test_one_item_is_too_few(fit: Callable[[Ratings], object]) -> None:
     ratings = Ratings.from_arrays(
-        ones, np.zeros(500, np.int32), np.full(500, 4.0), catalogue=Catalogue(["only"]), rating_range=(1, 5)
+        np.arange(501),
+        np.zeros(500, np.int32),
+        np.full(500, 4.0),
+        catalogue=Catalogue(["only"]),
+        rating_range=(1, 5),
     )
-    assert BudgetedALS().fit(ratings, Budget(5.0, 1e-6), rng=0).rank_ == 0
+    with pytest.raises(CatalogueInvalid, match="only one item"):
+        fit(ratings)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.model import Model
 from tests.cli.conftest import Run
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
@@ -67,10 +66,10 @@ def test_of_duplicate_pairs_the_last_one_counts(run: Run, shop: Path, tmp_path: 
 
 @pytest.mark.parametrize("method", ["als", "budgeted"])
 @pytest.mark.parametrize("who", ["one user", "one item"])
-def test_one_user_or_one_item_is_little_but_legal(
+def test_one_user_or_one_item_is_too_little(
     run: Run, shop: Path, tmp_path: Path, method: str, who: str
 ) -> None:
-    """That there is only one user is itself private: training must not end differently for it."""
+    """A private run learns only from its noisy first release that there are too few users."""
     ratings, items = tmp_path / "ratings.csv", shop / "items.csv"
     ratings.write_text(
         HEADER + ("1,item-0001,4\n1,item-0002,2\n" if who == "one user" else FULL.split("\n")[1] + "\n")
@@ -81,8 +80,14 @@ def test_one_user_or_one_item_is_little_but_legal(
         items.write_text("item\nitem-0001\n")
     budget = () if method == "als" else BUDGET
     arguments = (*COLUMNS, "--catalogue", items, "--method", method, *budget, "--out", tmp_path / "model")
-    assert run("train", ratings, *arguments, "--json").exit_code == 0
-    assert len(Model.load(tmp_path / "model").recommend({}, 1)) == 1
+    done = run("train", ratings, *arguments, "--json")
+    assert done.exit_code == 2
+    words = {
+        "one item": "only one item",
+        "one user": "only one user" if method == "als" else "too small to train",
+    }
+    assert words[who] in done.stderr
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from discreet import kernels
 from discreet.catalogue import Catalogue
+from discreet.central.enough import check_items, check_users
 from discreet.central.settings import ALSSettings
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
@@ -61,6 +62,8 @@ class ALS:
             assert ratings.provisional_ids is not None
             ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
         assert ratings.catalogue is not None
+        check_items(ratings.n_items)
+        check_users(ratings)
         generator = np.random.default_rng(rng)
         train = _explicit if ratings.explicit else _implicit
         side = train(self.settings, ratings, generator, progress)

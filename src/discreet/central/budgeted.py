@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.central.catalogue import discover_catalogue
+from discreet.central.enough import check_items
 from discreet.central.run import BudgetedRun
 from discreet.central.settings import BudgetedSettings
 from discreet.data.ratings import Ratings
@@ -108,6 +109,7 @@ class BudgetedALS:
         if ratings.catalogue is None:
             ratings, public = self._discover(gate, ratings), DISCOVERED
         assert ratings.catalogue is not None
+        check_items(ratings.n_items)
         run = BudgetedRun(self.settings, ratings, gate, generator, progress)
         side = run.train()
         self.rank_, self.rounds_ = run.plan.rank, run.plan.rounds

@@ -1,0 +1,26 @@
+"""Is there anything to learn? Asked of public facts before a private run, of the ratings before an open one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import CatalogueInvalid, RatingsInvalid
+
+__all__ = ["check_items", "check_users"]
+
+
+def check_items(n_items: int) -> None:
+    """Refuse a catalogue in which there is nothing to choose. Its size is public."""
+    if n_items < 2:
+        raise CatalogueInvalid(
+            "the catalogue has only one item, so there is nothing to recommend it over; give at least two items"
+        )
+
+
+def check_users(ratings: Ratings) -> None:
+    """Refuse fewer than two users with ratings. For methods that are not private: the number is not public."""
+    if np.count_nonzero(np.diff(ratings.indptr)) < 2:
+        raise RatingsInvalid(
+            "only one user has ratings, so there is nobody to learn from; check the user column, or bring more users"
+        )
