@@ -68,8 +68,7 @@ def on_a_terminal(arguments: list[str]) -> Iterator[tuple[subprocess.Popen[bytes
 
 @pytest.mark.parametrize("method", ["als", "budgeted"])
 def test_ctrl_c_in_the_middle_leaves_nothing(shop: Path, tmp_path: Path, method: str) -> None:
-    rounds = 1000 if method == "als" else 100
-    with on_a_terminal(train_arguments(shop, tmp_path / "model", method, rounds)) as (process, terminal):
+    with on_a_terminal(train_arguments(shop, tmp_path / "model", method, 1000)) as (process, terminal):
         started = read_terminal(terminal, until=IN_THE_MIDDLE)
         assert re.search(IN_THE_MIDDLE, started), started
         process.send_signal(signal.SIGINT)
