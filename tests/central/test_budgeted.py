@@ -109,6 +109,20 @@ def test_private_model_is_close_to_the_open_one_and_far_from_the_baselines(marke
     assert scores["weak"].rmse < 1.07 * scores["open"].rmse
 
 
+@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+@pytest.mark.parametrize(
+    "settings", [{"rounds": 300, "rank": 8}, {"rank": 50, "rounds": 2}, {"rank": 6, "growth": 100.0}]
+)
+def test_absurd_settings_waste_the_budget_but_break_nothing(
+    market: Ratings, clicks: Ratings, kind: str, settings: dict[str, object]
+) -> None:
+    """Rounds with next to no budget are drowned in noise and must be passed over."""
+    ratings = (market if kind == "explicit" else clicks).take_users(slice(0, 400))
+    side = BudgetedALS(**settings).fit(ratings, Budget(2.0, 1e-6), rng=0).model_.item_side
+    assert np.isfinite(side.factors).all()
+    assert np.abs(side.offsets).max() < 50
+
+
 def test_noise_free_low_rank_world_is_recovered() -> None:
     train, test = synthetic.low_rank(3_000, n_items=300, rank=3, rng=0)
     model = BudgetedALS(rank=3).fit(train, Budget(5.0, 1e-5), rng=0).model_

@@ -18,6 +18,13 @@ def test_shares_sum_to_one_and_grow() -> None:
     assert all(later > earlier for earlier, later in zip(plan.shares[1:], plan.shares[2:], strict=False))
 
 
+@pytest.mark.parametrize("growth", [1e-6, 1.0, 100.0])
+def test_no_growth_is_too_extreme(growth: float) -> None:
+    plan = Plan.make(rank=5, rounds=1000, first=0.2, growth=growth)
+    assert math.fsum(plan.shares) == pytest.approx(1.0, abs=1e-12)
+    assert min(plan.shares) > 0
+
+
 def test_rank_zero_puts_everything_into_the_offsets() -> None:
     assert Plan.make(rank=0, rounds=9, first=0.2, growth=1.3).shares == (1.0,)
 

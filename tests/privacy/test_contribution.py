@@ -162,7 +162,7 @@ def test_nobody_else_moves_on_the_way_from_ratings(feedback: str, rank: int) -> 
 def _statistics(ratings: Ratings, side: ItemSide, frame: Frame) -> tuple[Floats, ...]:
     pattern = Pattern(ratings.indptr, ratings.items, ratings.n_items)
     with np.errstate(over="ignore", invalid="ignore"):
-        users = user_statistics(ratings, pattern, side, frame, start=False)
+        users = user_statistics(ratings, pattern, side, frame)
     return users.features, users.residuals, users.spread
 
 

@@ -83,7 +83,6 @@ class BudgetedRun:
             side, frame = self._start(side, frame)
         for number, cost in enumerate(costs[1:], start=1):
             self._report(number)
-            start = number == 1
             weights = self._item_weights(popularity)
             statistics = self._release(
                 f"round {number}",
@@ -93,11 +92,10 @@ class BudgetedRun:
                 weights,
                 cost,
                 self.settings.weight_share,
-                start=start,
             )
             caution = _CAUTION[min(number, len(_CAUTION)) - 1]
             side, frame, popularity = refine(
-                side, frame, statistics, popularity, ratings=activity.ratings, start=start, caution=caution
+                side, frame, statistics, popularity, ratings=activity.ratings, caution=caution
             )
             if watch is not None:
                 watch(side)
@@ -134,7 +132,7 @@ class BudgetedRun:
                 "implicit", 0.0, *empty, None, factor_penalty=settings.factor_penalty, gravity=gravity
             )
             statistics = self._release(
-                "popularity", activity, side, frame, np.ones(n_items), mu, _CLICK_WEIGHT_SHARE, start=False
+                "popularity", activity, side, frame, np.ones(n_items), mu, _CLICK_WEIGHT_SHARE
             )
             side, popularity = first_popularity(side, statistics)
             return side, popularity, frame
@@ -142,7 +140,7 @@ class BudgetedRun:
         penalty = activity.within / activity.between
         side = ItemSide("explicit", 0.5 * (low + high), *empty, ratings.rating_range, offset_penalty=penalty)
         statistics = self._release(
-            "offsets", activity, side, frame, np.ones(n_items), mu, settings.first_weight_share, start=False
+            "offsets", activity, side, frame, np.ones(n_items), mu, settings.first_weight_share
         )
         side, popularity, residual = first_offsets(side, frame, statistics, activity.ratings)
         return side, popularity, replace(frame, residual=residual)
@@ -156,7 +154,7 @@ class BudgetedRun:
         else:
             factors *= np.sqrt(side.offsets * side.offsets.mean())[:, None]
         side = replace(side, factors=factors, factor_penalty=penalty)
-        return side, replace(frame, whiten=np.eye(1 + self.plan.rank))
+        return side, replace(frame, whiten=np.eye(1 + self.plan.rank), start=True)
 
     def _item_weights(self, popularity: Popularity) -> Floats:
         exponent = self.settings.item_exponent
@@ -175,10 +173,8 @@ class BudgetedRun:
         item_weights: Floats,
         mu: float,
         weight_share: float,
-        *,
-        start: bool,
     ) -> RoundStatistics:
-        users = user_statistics(self._ratings, self._pattern, side, frame, start=start)
+        users = user_statistics(self._ratings, self._pattern, side, frame)
         explicit = self._ratings.explicit
         counts = self._pattern.counts if explicit else np.ones(self._pattern.n_users)
         units = self._units(activity, frame, weight_share, explicit=explicit)

@@ -27,9 +27,7 @@ class UserStatistics:
     spread: Floats
 
 
-def user_statistics(
-    ratings: Ratings, pattern: Pattern, side: ItemSide, frame: Frame, *, start: bool
-) -> UserStatistics:
+def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: Frame) -> UserStatistics:
     """Features and residuals of every user, each from that user's own ratings alone.
 
     While the factors are a random start their scale means nothing, so a user's vector is brought to a standard
@@ -37,7 +35,7 @@ def user_statistics(
     """
     coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values)
     explained = coefficients.copy()
-    if start:
+    if frame.start:
         explained[:, 1:] = 0.0
         coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
     goal = ratings.values if side.feedback == "explicit" else np.ones_like(ratings.values)

@@ -61,7 +61,9 @@ class Plan:
         """Spend ``first`` on the offsets and the rest on rounds that each get ``growth`` times the one before."""
         if rank == 0:
             return cls(0, (1.0,))
-        sizes = [growth**t for t in range(rounds)]
+        logs = [t * math.log(growth) for t in range(rounds)]
+        # Relative to the largest, and never nothing: a release without any budget cannot be charged.
+        sizes = [max(math.exp(size - max(logs)), 1e-9) for size in logs]
         return cls(rank, (first, *((1.0 - first) * size / math.fsum(sizes) for size in sizes)))
 
 

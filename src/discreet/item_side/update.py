@@ -40,11 +40,14 @@ class Frame:
         Root mean square residual seen in the previous round (public estimate).
     ratings_per_user
         Public estimate of the mean.
+    start
+        Whether the factors are still a random start: then a step replaces them instead of adding to them.
     """
 
     whiten: Floats
     residual: float
     ratings_per_user: float
+    start: bool = False
 
 
 def first_offsets(
@@ -86,7 +89,6 @@ def refine(
     popularity: Popularity,
     *,
     ratings: float,
-    start: bool,
     caution: float,
 ) -> tuple[ItemSide, Frame, Popularity]:
     """One round: denoise the gradients, step, and choose the next coordinates.
@@ -99,24 +101,31 @@ def refine(
         This round's release.
     ratings
         Public estimate of the number of ratings.
-    start
-        Whether the factors are still a random start: then the step replaces them instead of adding to them.
     caution
         The users' ridge is this many times the mean squared residual (explicit feedback). Large in the first
         rounds, where a user's vector should follow the strongest directions only.
     """
+    if _drowned(frame, statistics):
+        return side, frame, popularity
     now = _normalised(frame, statistics, popularity)
     gradient = statistics.gradient
     if side.feedback == "implicit":
-        gradient = gradient - _pull(side, frame, now, start)
+        gradient = gradient - _pull(side, frame, now)
     variance = statistics.gradient_sigma**2 + now.mean_square * _mean_weight(side, now, ratings) * now.weight
     step = (
         _step(side, now, statistics, denoise(gradient, now.weight, variance, _FLOOR), variance) @ frame.whiten
     )
-    factors = step[:, 1:] if start else side.factors + step[:, 1:]
+    factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
     moved = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
     moved, frame = _regauge(moved, frame, now, popularity, caution)
     return moved, frame, popularity.updated(statistics.weight, statistics.weight_sigma)
+
+
+def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
+    """Whether a round says nothing: its totals do not stand out of their noise, so no step can be sized."""
+    noise = float(np.sqrt(np.square(statistics.weight_sigma).sum()))
+    moment = 2.0 * statistics.moment_sigma * float(np.square(np.linalg.inv(frame.whiten)[0]).sum())
+    return not (statistics.weight.sum() > noise and _total(statistics.moment, frame.whiten) > moment)
 
 
 def _normalised(frame: Frame, statistics: RoundStatistics, popularity: Popularity) -> _Round:
@@ -147,9 +156,9 @@ def _mean_weight(side: ItemSide, now: _Round, ratings: float) -> float:
     return float(now.weight.sum()) / ratings
 
 
-def _pull(side: ItemSide, frame: Frame, now: _Round, start: bool) -> Floats:
+def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
     """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
-    factors = np.zeros_like(side.factors) if start else side.factors
+    factors = np.zeros_like(side.factors) if frame.start else side.factors
     scores = np.column_stack([side.offsets, factors]) @ np.linalg.inv(frame.whiten)
     pull: Floats = side.gravity * now.total * scores @ now.moment
     return pull
