@@ -117,6 +117,7 @@ def test_impossible_budgets(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((*BUDGET, "--catalogue", "items.csv", "--device", "cuda"), "computes on the CPU only"),
         (BUDGET, "--catalogue FILE, or spend part of the budget on finding them with --discover-items"),
         ((*BUDGET, "--catalogue", "items.csv", "--discover-items"), "exclude each other"),
         ((*BUDGET, "--discover-items", "lots"), "takes a share of the budget such as 0.1, not 'lots'"),

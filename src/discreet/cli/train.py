@@ -80,6 +80,13 @@ __all__ = ["command"]
     show_default=True,
     help="Ratings of items that the catalogue lacks.",
 )
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="Where to compute; this version has kernels for the CPU only.",
+)
 @click.option("--seed", type=int, help="Seed of the ordinary random stream; never of the privacy noise.")
 @click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")

@@ -38,6 +38,10 @@ class Plan:
 
 def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
     """Everything about a request that can be judged without the ratings."""
+    if options["device"] != "cpu":
+        raise SettingsInvalid(
+            f"--device {options['device']}: this version computes on the CPU only; use --device cpu"
+        )
     settings = merge_settings(ctx, options["sets"])
     for key, option in OWN_OPTIONS.items():
         if key in settings:
