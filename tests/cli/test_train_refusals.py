@@ -137,7 +137,7 @@ def test_impossible_budgets(
         (("--method", "als", "--set", "rank=4"), "use --rank instead of --set"),
         (("--method", "als", "--config", "no-such.toml"), "no configuration file no-such.toml"),
         (("--method", "als", "--implicit"), "--implicit means that there are no ratings"),
-        (("--method", "als", "--device", "cpu"), "No such option"),
+        (("--method", "als", "--devcie", "cpu"), "No such option"),
     ],
 )
 def test_impossible_requests(
