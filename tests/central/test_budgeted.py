@@ -123,6 +123,15 @@ def test_absurd_settings_waste_the_budget_but_break_nothing(
     assert np.abs(side.offsets).max() < 50
 
 
+def test_factors_that_no_round_could_teach_are_not_released(market: Ratings) -> None:
+    """All rounds drowned: the random start must not pass for taste."""
+    fitted = BudgetedALS(rank=40, rounds=1000, growth=1.0, offset_share=0.99).fit(
+        market.take_users(slice(0, 300)), Budget(1.0, 1e-6), rng=0
+    )
+    assert fitted.rank_ == 0
+    assert fitted.model_.item_side.factors.shape == (200, 0)
+
+
 def test_noise_free_low_rank_world_is_recovered() -> None:
     train, test = synthetic.low_rank(3_000, n_items=300, rank=3, rng=0)
     model = BudgetedALS(rank=3).fit(train, Budget(5.0, 1e-5), rng=0).model_

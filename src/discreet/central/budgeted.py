@@ -112,7 +112,7 @@ class BudgetedALS:
         check_items(ratings.n_items)
         run = BudgetedRun(self.settings, ratings, gate, generator, progress)
         side = run.train()
-        self.rank_, self.rounds_ = run.plan.rank, run.plan.rounds
+        self.rank_, self.rounds_ = side.rank, run.plan.rounds
         # The rule for rank and rounds reads the first release, so the schedule is adaptive.
         self.statement_ = Statement.from_ledger(
             gate.ledger, public=public, fixed_noise_key=gate.fixed_noise, adaptive=True

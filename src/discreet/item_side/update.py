@@ -122,10 +122,11 @@ def refine(
 
 
 def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
-    """Whether a round says nothing: its totals do not stand out of their noise, so no step can be sized."""
-    noise = float(np.sqrt(np.square(statistics.weight_sigma).sum()))
-    moment = 2.0 * statistics.moment_sigma * float(np.square(np.linalg.inv(frame.whiten)[0]).sum())
-    return not (statistics.weight.sum() > noise and _total(statistics.moment, frame.whiten) > moment)
+    """Whether a round says nothing: its totals do not stand three deviations out, so no step can be sized."""
+    weight = float(np.sqrt(np.square(statistics.weight_sigma).sum()))
+    moment = statistics.moment_sigma * float(np.square(np.linalg.inv(frame.whiten)[0]).sum())
+    total = _total(statistics.moment, frame.whiten)
+    return not (statistics.weight.sum() > 3.0 * weight and total > 3.0 * moment)
 
 
 def _normalised(frame: Frame, statistics: RoundStatistics, popularity: Popularity) -> _Round:
