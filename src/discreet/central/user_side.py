@@ -33,7 +33,7 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     While the factors are a random start their scale means nothing, so a user's vector is brought to a standard
     length, and the residuals leave the factors out: what they explain is noise.
     """
-    coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values)
+    coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values, kind=np.float32)
     explained = coefficients.copy()
     if frame.start:
         explained[:, 1:] = 0.0

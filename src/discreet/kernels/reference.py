@@ -20,8 +20,6 @@ def solve_rows(
     row_scale: Array | None = None,
     gram: Array | None = None,
     rhs: Array | None = None,
-    spread: Array | None = None,
-    weights: Array | None = None,
 ) -> Array:
     """Ridge solve of every row; see `discreet.kernels.rows.solve_rows`."""
     kind = features.dtype
@@ -31,13 +29,10 @@ def solve_rows(
     for i in range(n):
         entries = slice(int(indptr[i]), int(indptr[i + 1]))
         block = features[items[entries]]
-        weight = np.ones(len(block), kind) if weights is None else weights[entries].astype(kind)
-        matrix = (block.T * weight) @ block + np.diag(ridge * scale[i]).astype(kind)
-        vector = block.T @ (weight * targets[entries].astype(kind))
+        matrix = block.T @ block + np.diag(ridge * scale[i]).astype(kind)
+        vector = block.T @ targets[entries].astype(kind)
         if gram is not None:
             matrix = matrix + gram.astype(kind)
-        if spread is not None:
-            matrix = matrix + np.diag(weight @ spread[items[entries]].astype(kind))
         if rhs is not None:
             vector = vector + rhs.astype(kind)
         out[i] = _definite_solve(matrix, vector)

@@ -29,14 +29,12 @@ def solve_rows(
     row_scale: Array | None = None,
     gram: Array | None = None,
     rhs: Array | None = None,
-    spread: Array | None = None,
-    weights: Array | None = None,
 ) -> Array:
     """Solve one small ridge problem for every row of a sparse matrix.
 
     Row i, with entries j, gives the x that solves
 
-        (sum_j w_ij (f_j f_j^T + diag(spread_j)) + gram + row_scale_i diag(ridge)) x = sum_j w_ij t_ij f_j + rhs
+        (sum_j f_j f_j^T + gram + row_scale_i diag(ridge)) x = sum_j t_ij f_j + rhs
 
     Parameters
     ----------
@@ -52,10 +50,6 @@ def solve_rows(
         Factor of each row's penalty; 1 where absent.
     gram, rhs
         Added to every row's matrix (d x d, symmetric) and vector (d).
-    spread
-        Variance of each feature, items x d: added to the diagonal for every entry.
-    weights
-        w, one for each entry, not negative; 1 where absent.
 
     Returns
     -------
@@ -72,8 +66,6 @@ def solve_rows(
         row_scale=(row_scale, (n,)),
         gram=(gram, (d, d)),
         rhs=(rhs, (d,)),
-        spread=(spread, (m, d)),
-        weights=(weights, items.shape),
     )
     out = np.zeros((n, d), kind)
     if n == 0 or d == 0:
@@ -94,8 +86,6 @@ def solve_rows(
         none if row_scale is None else np.ascontiguousarray(row_scale, kind),
         _pad_matrix(gram, d, width, kind),
         np.zeros(d, kind) if rhs is None else np.ascontiguousarray(rhs, kind),
-        none.reshape(0, 0) if spread is None else np.ascontiguousarray(spread, kind),
-        none if weights is None else np.ascontiguousarray(weights, kind),
         max(BLOCK_BYTES // (width * kind.itemsize), 8),
         out,
     )
@@ -130,8 +120,6 @@ def _solve_rows(
     row_scale: Any,
     gram: Any,
     rhs: Any,
-    spread: Any,
-    weights: Any,
     height: int,
     out: Any,
 ) -> None:
@@ -149,7 +137,7 @@ def _solve_rows(
             )
             for start in range(indptr[i], indptr[i + 1], height):
                 stop = min(start + height, indptr[i + 1])
-                _gather(block, vector, matrix, start, stop, items, targets, features, spread, weights)
+                _gather(block, vector, start, stop, items, targets, features)
                 add_square(matrix, block, stop - start, d)
             if factor(matrix, d, corners):
                 substitute(matrix, d, corners, vector, solution)
@@ -172,29 +160,14 @@ def _start(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: Any
 
 
 @kernel
-def _gather(
-    block: Any,
-    vector: Any,
-    matrix: Any,
-    start: int,
-    stop: int,
-    items: Any,
-    targets: Any,
-    features: Any,
-    spread: Any,
-    weights: Any,
-) -> None:
-    """Copy the features of some entries side by side and add their share of the vector and of the diagonal."""
+def _gather(block: Any, vector: Any, start: int, stop: int, items: Any, targets: Any, features: Any) -> None:
+    """Copy the features of some entries side by side and add their share of the vector."""
     step = BYTES // features.itemsize
     for entry in range(start, stop):
         j = items[entry]
         k = entry - start
-        weight = weights[entry] if weights.size else features.dtype.type(1)
-        root, pull = splat(np.sqrt(weight)), splat(weight * targets[entry])
+        pull = splat(targets[entry])
         for c in range(0, block.shape[1], step):
             value = load(features, j, c)
-            store(block, k, c, root * value)
+            store(block, k, c, value)
             store(vector, 0, c, load(vector, 0, c) + pull * value)
-        if spread.size:
-            for c in range(spread.shape[1]):
-                matrix[c, c] += weight * spread[j, c]

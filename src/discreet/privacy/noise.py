@@ -18,6 +18,7 @@ from randomgen import AESCounter
 
 from discreet.kernels import get_threads
 from discreet.kernels.compile import kernel
+from discreet.kernels.threads import claim, share
 
 __all__ = ["Noise"]
 
@@ -79,7 +80,8 @@ class Noise:
         """
         matrices = np.empty((sigma.size, order, order))
         triangle = order * (order + 1) // 2
-        _fill_symmetric(matrices, self.normals(sigma.size * triangle).reshape(sigma.size, triangle), sigma)
+        values = self.normals(sigma.size * triangle).reshape(sigma.size, triangle)
+        share(_fill_symmetric, len(matrices), float(values.size), matrices, values, sigma)
         return matrices
 
     def _next_key(self) -> int:
@@ -95,16 +97,19 @@ def _fill(out: Floats, key: int) -> None:
 
 
 @kernel
-def _fill_symmetric(out: Any, values: Any, sigma: Any) -> None:
-    order = out.shape[1]
+def _fill_symmetric(counter: Any, grain: int, out: Any, values: Any, sigma: Any) -> None:
+    count, order, _ = out.shape
     half = np.sqrt(0.5)
-    for j in range(out.shape[0]):
-        k = 0
-        for a in range(order):
-            out[j, a, a] = np.rint(values[j, k] * sigma[j])
-            k += 1
-            for b in range(a + 1, order):
-                value = np.rint(values[j, k] * sigma[j] * half)
-                out[j, a, b] = value
-                out[j, b, a] = value
+    first = claim(counter, grain)
+    while first < count:
+        for j in range(first, min(first + grain, count)):
+            k = 0
+            for a in range(order):
+                out[j, a, a] = np.rint(values[j, k] * sigma[j])
                 k += 1
+                for b in range(a + 1, order):
+                    value = np.rint(values[j, k] * sigma[j] * half)
+                    out[j, a, b] = value
+                    out[j, b, a] = value
+                    k += 1
+        first = claim(counter, grain)

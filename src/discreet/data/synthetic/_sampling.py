@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from discreet.kernels.compile import kernel
 
 __all__ = ["draw_uniform", "draw_weighted"]
 
@@ -72,7 +73,7 @@ def _alias_table(weights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     return share, other
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _shuffle(rng: Any, indptr: Any, deck: Any, items: Any) -> None:
     """Fisher-Yates, as far as needed, on one deck never put back in order: any start will do."""
     n_items = len(deck)
@@ -86,7 +87,7 @@ def _shuffle(rng: Any, indptr: Any, deck: Any, items: Any) -> None:
             items[start + place] = card
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _reject(
     rng: Any,
     indptr: Any,
