@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+DATA   ?= ../shared/data
 
 .PHONY: demo test lint benchmark clean
 
@@ -31,7 +32,8 @@ test: lint                     ## everything that must hold
 	$(BIN)/pytest -n 2
 
 benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmarks/results
-	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
+	$(BIN)/python benchmarks/plot.py
 	$(BIN)/python benchmarks/speed.py
 
 clean:

@@ -113,15 +113,16 @@ def test_predicting_unknown_items_is_refused(explicit: Model) -> None:
         explicit.predict({}, ["ghost"], unknown="ignore")
 
 
-def test_similar_items_by_cosine(explicit: Model) -> None:
-    directions = explicit.item_side.factors / np.linalg.norm(
-        explicit.item_side.factors, axis=1, keepdims=True
-    )
-    cosines = directions @ directions[4]
-    order = [j for j in np.argsort(-cosines) if j != 4]
+def test_similar_items_by_cosine_with_short_vectors_held_back(explicit: Model) -> None:
+    factors = explicit.item_side.factors
+    lengths = np.linalg.norm(factors, axis=1)
+    usual = np.sqrt(np.mean(lengths**2))
+    cosines = factors @ factors[4] / lengths / lengths[4]
+    scores = cosines * np.minimum(lengths / usual, 1.0)
+    order = [j for j in np.argsort(-scores) if j != 4]
     found = explicit.similar("item-4", 3)
     assert found.items == [f"item-{j}" for j in order[:3]]
-    np.testing.assert_allclose([entry.score for entry in found], cosines[order[:3]])
+    np.testing.assert_allclose([entry.score for entry in found], scores[order[:3]])
     assert explicit.similar("item-4", 30).shortfall == 19
 
 

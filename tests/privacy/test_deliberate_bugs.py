@@ -206,7 +206,13 @@ BUGS = [
     Bug(
         "noise of matrices smaller by 1 %",
         check_symmetric_noise,
-        ((noise.Noise, "symmetric_integers", ("matrices, values, sigma)", "matrices, values, 0.99 * sigma)")),),
+        (
+            (
+                noise.Noise,
+                "symmetric_integers",
+                ("matrices, values, sigma)", "matrices, values, 0.99 * sigma)"),
+            ),
+        ),
     ),
     Bug(
         "half the variance on the diagonal",

@@ -30,4 +30,4 @@ def command(model_directory: str, item: str, count: int, as_json: bool) -> None:
     if as_json:
         print_json({"item": item, **found.to_dict()})
     else:
-        show_recommendations(found, f"Like {item}", "cosine")
+        show_recommendations(found, f"Like {item}", "similarity")

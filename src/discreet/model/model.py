@@ -140,7 +140,11 @@ class Model:
         return self._frame(histories.user_ids, index, scores)
 
     def similar(self, item: Any, n: int = 10) -> Recommendations:
-        """The ``n`` items whose factors point most nearly the same way (cosine), without the item itself."""
+        """The ``n`` items whose factors point most nearly the same way, without the item itself.
+
+        The score is the cosine, made smaller for items whose factors are shorter than usual (root mean square):
+        a short vector is one of which training could learn little, and its direction is mostly noise.
+        """
         _check_n(n)
         if self.item_side.rank == 0:
             raise SettingsInvalid(
@@ -153,13 +157,15 @@ class Model:
             raise HistoryInvalid(
                 f"the model learned no direction for {name_some([item])}: its factors are zero"
             )
-        directions = self.item_side.factors / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis]
+        usual = float(np.sqrt(np.square(lengths).mean()))
+        directions = self.item_side.factors / np.maximum(lengths, usual)[:, np.newaxis]
+        wanted = self.item_side.factors[[position]] / lengths[position]
         others = lengths > 0.0
         others[position] = False
-        index, cosines = kernels.top_n(
-            directions[[position]], directions, np.zeros(len(lengths)), min(n, len(lengths)), allowed=others
+        index, scores = kernels.top_n(
+            wanted, directions, np.zeros(len(lengths)), min(n, len(lengths)), allowed=others
         )
-        return self._name(index[0], cosines[0], n, 0)
+        return self._name(index[0], scores[0], n, 0)
 
     def save(self, directory: str | Path, *, overwrite: bool = False) -> Path:
         """Write the model to ``directory``, whole or not at all; see :mod:`discreet.model.storage`."""
