@@ -29,6 +29,9 @@ Floats = npt.NDArray[np.float64]
 _CAUTION = (20.0, 8.0, 3.0)
 # Above this an average item's offset is noise of ten times a rating's own scatter.
 _HOPELESS = 10.0
+# Relative noise to aim at in the users' moment, and the most energy to spend on it.
+_READABLE = 0.07
+_MOST_MOMENT = 0.5
 # Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
 _CLICK_WEIGHT_SHARE = 0.99
 
@@ -180,7 +183,7 @@ class BudgetedRun:
         users = user_statistics(self._ratings, self._pattern, side, frame)
         explicit = self._ratings.explicit
         counts = self._pattern.counts if explicit else np.ones(self._pattern.n_users)
-        units = self._units(activity, frame, weight_share, explicit=explicit)
+        units = self._units(activity, frame, mu, weight_share, explicit=explicit)
         contribution = RoundContribution.build(
             self._pattern,
             users.features,
@@ -192,15 +195,23 @@ class BudgetedRun:
         )
         return contribution.read(self._gate.release(name, contribution.blocks, mu=mu), mu)
 
-    def _units(self, activity: Activity, frame: Frame, weight_share: float, *, explicit: bool) -> Units:
-        """Scales at which a typical user spends the set shares of energy beside the gradient. Public."""
+    def _units(
+        self, activity: Activity, frame: Frame, mu: float, weight_share: float, *, explicit: bool
+    ) -> Units:
+        """Scales at which a typical user spends the set shares of energy beside the gradient. Public.
+
+        The moment gets more than its share where the budget is small: its relative noise is about
+        order / (sqrt(share) n mu), and a step in coordinates that noise has chosen is worse than none.
+        """
         order, per_user = len(frame.whiten), activity.ratings_per_user
         gradient = order * per_user * frame.residual**2
         moment = (per_user if explicit else 1.0) * (order + 1.0)
+        needed = ((order + 1.0) / (_READABLE * activity.users * mu)) ** 2
+        share = min(max(self.settings.moment_share, needed), _MOST_MOMENT)
         full = self.settings.curvature == "full" and order > 1
         return Units(
             weight=float(np.sqrt(per_user * (1.0 - weight_share) / (gradient * weight_share))),
-            moment=moment / float(np.sqrt(gradient * self.settings.moment_share)),
+            moment=moment / float(np.sqrt(gradient * share)),
             curvature=order * float(np.sqrt(per_user / gradient)) if full else None,
         )
 
