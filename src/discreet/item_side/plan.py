@@ -88,7 +88,7 @@ def choose_rank(activity: Activity, n_items: int, mu: float, *, explicit: bool) 
     """
     hard = difficulty(activity, n_items, mu)
     carried = (0.4 if explicit else 2.0) / hard
-    readable = 0.03 * activity.users * mu / math.sqrt(_ROUNDS[explicit]) - 1.0
+    readable = 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit]) - 1.0
     placed = min(activity.ratings_per_user / (2.0 if explicit else 0.5), n_items / 4.0)
     rank = int(min(_MOST[explicit], carried, readable, placed))
     return rank if rank >= (3 if explicit else 2) else 0

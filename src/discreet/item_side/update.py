@@ -170,7 +170,9 @@ def _step(
 ) -> Floats:
     gravity = side.gravity * now.total if side.feedback == "implicit" else 0.0
     if statistics.curvature is None:
-        return np.linalg.solve(now.moment, gradient.T).T / (now.weight + gravity)[:, None]
+        # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
+        doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
+        return np.linalg.solve(now.moment + doubt, gradient.T).T / (now.weight + gravity)[:, None]
     curvature = statistics.curvature + gravity * now.moment
     ridge = np.repeat((np.sqrt(variance) + 1e-6 * now.weight)[:, None], gradient.shape[1], axis=1)
     return kernels.solve_items(curvature, gradient, ridge)
