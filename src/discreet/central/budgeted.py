@@ -25,14 +25,10 @@ __all__ = ["BudgetedALS"]
 PUBLIC = (
     "the item catalogue",
     "the rating range",
-    "the rank, rounds, shares and all other settings",
+    "all settings; a rank or number of rounds left to the rule follows from the first release",
     "the random start of the factors",
 )
-DISCOVERED = (
-    "the rating range",
-    "the rank, rounds, shares and all other settings",
-    "the random start of the factors",
-)
+DISCOVERED = PUBLIC[1:]
 
 
 class BudgetedALS:
