@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["ALSSettings", "BudgetedSettings", "Settings"]
+__all__ = ["ALSSettings", "BudgetedSettings", "PrivateSettings", "Settings"]
 
 Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
@@ -31,6 +31,18 @@ class Settings(BaseModel):
             wrong = dict.fromkeys(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
             known = ", ".join(sorted(cls.model_fields))
             raise SettingsInvalid(f"{'; '.join(wrong)}. Known settings: {known}") from None
+
+
+class PrivateSettings(Settings):
+    """What every private method can be told.
+
+    Attributes
+    ----------
+    discover_share
+        Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
+    """
+
+    discover_share: Share | None = None
 
 
 class ALSSettings(Settings):
@@ -56,7 +68,7 @@ class ALSSettings(Settings):
     gravity: Positive | Auto = "auto"
 
 
-class BudgetedSettings(Settings):
+class BudgetedSettings(PrivateSettings):
     """Budgeted private ALS.
 
     Attributes
@@ -82,8 +94,6 @@ class BudgetedSettings(Settings):
     gravity
         Weight of unseen items as zeros (implicit feedback); ``"auto"`` is 20 times the (released) mean share of
         items that a user takes, at most 1.
-    discover_share
-        Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
     """
 
     rank: Rank | Auto = "auto"
@@ -98,4 +108,3 @@ class BudgetedSettings(Settings):
     item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] | Auto = "auto"
     factor_penalty: Positive = 0.03
     gravity: Positive | Auto = "auto"
-    discover_share: Share | None = None

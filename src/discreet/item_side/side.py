@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
+from discreet.item_side.steps import replay
 
 __all__ = ["ItemSide"]
 
@@ -41,6 +42,11 @@ class ItemSide:
         Both penalties are multiplied by ``max(count_i, 1) ** count_exponent``.
     gravity
         Weight of all unseen items as zeros (implicit feedback only).
+    own_mean
+        How much of a user's own mean rating (less the centre) each item is predicted with, 0 or 1; the user has no
+        other offset then. ``None``: the user's offset is part of the ridge problem and of every prediction.
+    eigenvalues, nuclear_bound, row_bound
+        For a model whose factors are the steps of a Frank-Wolfe run: see `discreet.item_side.steps`.
     """
 
     feedback: Literal["explicit", "implicit"]
@@ -52,6 +58,10 @@ class ItemSide:
     factor_penalty: float = 1.0
     count_exponent: float = 0.0
     gravity: float = 0.0
+    own_mean: Floats | None = None
+    eigenvalues: Floats | None = None
+    nuclear_bound: float = 0.0
+    row_bound: float = 0.0
 
     @property
     def n_items(self) -> int:
@@ -71,9 +81,15 @@ class ItemSide:
         ``kind`` is the arithmetic of the solves: float32 takes half the time, which training uses, where the
         outcome goes onto a 14-bit grid anyway.
         """
-        if self.feedback == "explicit":
-            return self._fold_in_explicit(indptr, items, values, kind)
-        return self._fold_in_implicit(indptr, items, kind)
+        if self.feedback == "implicit":
+            values = np.ones(len(items))
+        if self.eigenvalues is not None:
+            return self._with_own_mean(indptr, items, values, self._replay(indptr, items, values))
+        if self.feedback == "implicit":
+            return self._fold_in_implicit(indptr, items, kind)
+        if self.own_mean is not None:
+            return self._with_own_mean(indptr, items, values, self._fold_in_factors(indptr, items, values, kind))
+        return self._fold_in_explicit(indptr, items, values, kind)
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
         """Predicted rating (clipped to the range) or score for pairs of user row and item index."""
@@ -84,8 +100,9 @@ class ItemSide:
         return raw
 
     def design(self) -> Floats:
-        """Items x (1 + rank): the feature row ``(1, v_j)`` each item shows to a user."""
-        return np.hstack([np.ones((self.n_items, 1)), self.factors])
+        """Items x (1 + rank): the feature row each item shows to a user, ``(1, v_j)`` or ``(own_mean_j, v_j)``."""
+        first = np.ones(self.n_items) if self.own_mean is None else self.own_mean
+        return np.column_stack([first, self.factors])
 
     def _fold_in_explicit(
         self, indptr: Indices, items: Indices, values: Floats, kind: type[np.floating]
@@ -96,6 +113,34 @@ class ItemSide:
         design = self.design().astype(kind)
         solved = kernels.solve_rows(indptr, items, targets, design, ridge, self._row_scale(indptr))
         return solved.astype(np.float64, copy=False)
+
+    def _fold_in_factors(
+        self, indptr: Indices, items: Indices, values: Floats, kind: type[np.floating]
+    ) -> Floats:
+        ridge = np.full(self.rank, self.factor_penalty)
+        targets = values - self.centre - self.offsets[items]
+        solved = kernels.solve_rows(
+            indptr, items, targets, self.factors.astype(kind), ridge, self._row_scale(indptr)
+        )
+        return solved.astype(np.float64, copy=False)
+
+    def _replay(self, indptr: Indices, items: Indices, values: Floats) -> Floats:
+        assert self.eigenvalues is not None
+        targets = values - self.centre - self.offsets[items]
+        return replay(
+            indptr, items, targets, self.factors, self.eigenvalues, self.nuclear_bound, self.row_bound
+        )
+
+    def _with_own_mean(
+        self, indptr: Indices, items: Indices, values: Floats, vectors: Floats
+    ) -> Floats:
+        """Vectors with the user's own mean, less the centre, in front; 0 for a user without a history."""
+        counts = np.diff(indptr)
+        own = np.zeros(len(counts))
+        filled = counts > 0
+        if filled.any():
+            own[filled] = np.add.reduceat(values, indptr[:-1][filled]) / counts[filled] - self.centre
+        return np.column_stack([own, vectors])
 
     def _fold_in_implicit(self, indptr: Indices, items: Indices, kind: type[np.floating]) -> Floats:
         coefficients = np.zeros((len(indptr) - 1, 1 + self.rank))

@@ -3,17 +3,21 @@
 Exported are the compiled versions; `discreet.kernels.reference` has the same functions in plain NumPy.
 """
 
+from discreet.kernels.comoment import co_moment
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.order import transpose
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
+from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.threads import get_threads, set_threads, threads
 from discreet.kernels.transform import transform_rows
 
 __all__ = [
+    "co_moment",
     "dot_pairs",
+    "frank_wolfe_step",
     "get_threads",
     "item_moments",
     "item_sums",

@@ -19,6 +19,14 @@ def check_item_side(side: ItemSide) -> None:
         )
     if (side.feedback == "explicit") != (side.rating_range is not None):
         raise ModelInvalid(f"{side.feedback} feedback with the rating range {side.rating_range}")
-    for name in ("offsets", "factors"):
-        if not np.isfinite(getattr(side, name)).all():
+    if side.own_mean is not None and side.own_mean.shape != (m,):
+        raise ModelInvalid(f"own_mean has the shape {side.own_mean.shape} and not ({m},)")
+    if side.eigenvalues is not None:
+        if side.eigenvalues.shape != side.factors.shape[1:] or side.own_mean is None:
+            raise ModelInvalid("a model of Frank-Wolfe steps needs one eigenvalue for each factor, and own_mean")
+        if not (side.nuclear_bound > 0 and side.row_bound > 0):
+            raise ModelInvalid("a model of Frank-Wolfe steps needs bounds above zero")
+    for name in ("offsets", "factors", "own_mean", "eigenvalues"):
+        array = getattr(side, name)
+        if array is not None and not np.isfinite(array).all():
             raise ModelInvalid(f"{name} has numbers that are not finite")

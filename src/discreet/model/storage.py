@@ -1,6 +1,6 @@
 """A model on disk: arrays as safetensors, the rest as JSON, and a manifest with the digest of every file.
 
-    model.safetensors   offsets, factors
+    model.safetensors   offsets, factors, and what else the method's fold-in needs
     model.json          method, settings and the scalars of the item side
     catalogue.json      the items in the order of the arrays
     statement.json      what the release promises
@@ -39,7 +39,7 @@ FORMAT, VERSION = "discreet-model", 1
 MANIFEST = "manifest.json"
 ARRAYS, MODEL, CATALOGUE, STATEMENT = "model.safetensors", "model.json", "catalogue.json", "statement.json"
 FILES = (ARRAYS, MODEL, CATALOGUE, STATEMENT)
-_ARRAY_FIELDS = ("offsets", "factors")
+_ARRAY_FIELDS = ("offsets", "factors", "own_mean", "eigenvalues")
 
 T = TypeVar("T")
 

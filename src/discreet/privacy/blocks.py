@@ -24,13 +24,15 @@ from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.noise import Noise
 from discreet.privacy.pattern import Pattern
 
-__all__ = ["Block", "ItemMatrix", "ItemVector", "ItemWeight", "Pattern", "UserMatrix", "UserVector"]
+__all__ = ["Block", "CoMoment", "ItemMatrix", "ItemVector", "ItemWeight", "Pattern", "UserMatrix", "UserVector"]
 
 Floats = npt.NDArray[np.float64]
 Shorts = npt.NDArray[np.int16]
 Mask = npt.NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
 
+# No product of two int16 is larger.
+_LARGEST_PRODUCT = 2.0**30
 # A symmetrised matrix has this much less noise beside its diagonal (see Noise.symmetric_integers).
 _OFF_DIAGONAL = math.sqrt(0.5)
 
@@ -93,8 +95,9 @@ class _ItemBlock:
         return float(self._sigma(mu).min())
 
     def largest_entry(self) -> float:
-        """Each user is bounded by ``unit / c_j`` on item j, hence n users by n times that."""
-        return self.pattern.n_users * self.unit / float(self.item_weights.min())
+        """Each user is bounded by ``unit / c_j`` on item j and by the grid, hence n users by n times that."""
+        bound = self.unit / float(self.item_weights.min())
+        return self.pattern.n_users * min(bound, _LARGEST_PRODUCT)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,9 @@ class ItemWeight(_ItemBlock):
         super().__post_init__()
         _must_fit(self.name, self.weights.shape, (self.pattern.n_users,))
 
+    def largest_entry(self) -> float:
+        return self.pattern.n_users * min(self.unit / float(self.item_weights.min()), 2.0**31)
+
     def energies(self) -> Floats:
         return self.weights.astype(np.float64) ** 2 * self._weight_sums()
 
@@ -192,7 +198,7 @@ class UserMatrix:
         return kernels.user_moment(self.features)
 
     def largest_entry(self) -> float:
-        return len(self.features) * self.unit
+        return len(self.features) * min(self.unit, _LARGEST_PRODUCT)
 
     def smallest_sigma(self, mu: float) -> float:
         return self.unit / mu * _OFF_DIAGONAL
@@ -200,6 +206,42 @@ class UserMatrix:
     def noise(self, source: Noise, mu: float) -> Floats:
         sigma = np.array([self.unit / mu])
         return source.symmetric_integers(sigma, self.features.shape[1]).reshape(self.features.shape[1], -1)
+
+
+@dataclass(frozen=True)
+class CoMoment:
+    """One sum over all users of ``row row^T``, rows sparse over the items -> items x items.
+
+    ``values`` has one number for each pair of the pattern.
+    """
+
+    name: str
+    unit: float
+    pattern: Pattern
+    values: Shorts
+
+    def __post_init__(self) -> None:
+        _must_fit(self.name, self.values.shape, self.pattern.items.shape)
+
+    def energies(self) -> Floats:
+        return (self.pattern.user_sums(self.values.astype(np.float64) ** 2) / self.unit) ** 2
+
+    def without(self, users: Mask) -> CoMoment:
+        pairs = np.repeat(users, np.diff(self.pattern.indptr))
+        return replace(self, values=_silenced(self.values, pairs))
+
+    def total(self) -> Floats:
+        return kernels.co_moment(self.pattern.indptr, self.pattern.items, self.values, self.pattern.n_items)
+
+    def largest_entry(self) -> float:
+        return self.pattern.n_users * min(self.unit, _LARGEST_PRODUCT)
+
+    def smallest_sigma(self, mu: float) -> float:
+        return self.unit / mu * _OFF_DIAGONAL
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        order = self.pattern.n_items
+        return source.symmetric_integers(np.array([self.unit / mu]), order).reshape(order, order)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""Which of a user's ratings take part: at most k of them, chosen from that user's own ratings and public numbers.
+
+**Privacy.** No random stream is shared between users: in one, a further user would shift what everybody after them
+draws. A user's draw is a hash of their own ratings and a public seed instead. So a user's choice is a fixed function
+of their own row, nobody else's changes when they come or go, and it does not matter who knows the seed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.data.ratings import Ratings
+
+__all__ = ["draw_numbers", "keep_lowest", "sample_uniform"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
+
+
+def sample_uniform(ratings: Ratings, most: int, seed: int) -> Bools:
+    """At most ``most`` ratings of each user, drawn evenly from that user's ratings."""
+    return keep_lowest(ratings, draw_numbers(ratings, seed), most)
+
+
+def keep_lowest(ratings: Ratings, numbers: npt.NDArray[np.generic], most: int) -> Bools:
+    """The ratings with each user's ``most`` lowest numbers (one number for each rating; ties by item)."""
+    counts = np.diff(ratings.indptr)
+    if len(counts) == 0 or counts.max(initial=0) <= most:
+        return np.ones(ratings.n_ratings, dtype=bool)
+    users = np.repeat(np.arange(ratings.n_users), counts)
+    order = np.lexsort((numbers, users))
+    keep = np.zeros(ratings.n_ratings, dtype=bool)
+    keep[order] = np.arange(ratings.n_ratings) - np.repeat(ratings.indptr[:-1], counts) < most
+    return keep
+
+
+def draw_numbers(ratings: Ratings, seed: int) -> Words:
+    """A number for each rating that looks random and depends on its own user's ratings and the seed alone."""
+    if ratings.n_ratings == 0:
+        return np.zeros(0, dtype=np.uint64)
+    items = ratings.items.astype(np.uint64)
+    counts = np.diff(ratings.indptr)
+    with np.errstate(over="ignore"):
+        words = _mix(_mix(items + np.uint64(seed % 2**64)) ^ ratings.values.view(np.uint64))
+        own = np.zeros(ratings.n_users, dtype=np.uint64)
+        filled = counts > 0
+        own[filled] = np.add.reduceat(words, ratings.indptr[:-1][filled])
+        return _mix(np.repeat(_mix(own), counts) ^ words)
+
+
+def _mix(words: Words) -> Words:
+    """SplitMix64's finalisation: every bit of the input moves about half of the output's."""
+    with np.errstate(over="ignore"):
+        words = words + np.uint64(0x9E3779B97F4A7C15)
+        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return words ^ (words >> np.uint64(31))
