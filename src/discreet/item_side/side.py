@@ -88,7 +88,9 @@ class ItemSide:
         if self.feedback == "implicit":
             return self._fold_in_implicit(indptr, items, kind)
         if self.own_mean is not None:
-            return self._with_own_mean(indptr, items, values, self._fold_in_factors(indptr, items, values, kind))
+            return self._with_own_mean(
+                indptr, items, values, self._fold_in_factors(indptr, items, values, kind)
+            )
         return self._fold_in_explicit(indptr, items, values, kind)
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
@@ -131,9 +133,7 @@ class ItemSide:
             indptr, items, targets, self.factors, self.eigenvalues, self.nuclear_bound, self.row_bound
         )
 
-    def _with_own_mean(
-        self, indptr: Indices, items: Indices, values: Floats, vectors: Floats
-    ) -> Floats:
+    def _with_own_mean(self, indptr: Indices, items: Indices, values: Floats, vectors: Floats) -> Floats:
         """Vectors with the user's own mean, less the centre, in front; 0 for a user without a history."""
         counts = np.diff(indptr)
         own = np.zeros(len(counts))

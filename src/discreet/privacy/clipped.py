@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.blocks import Block, CoMoment, ItemMatrix, ItemVector, ItemWeight, UserMatrix, UserVector
+from discreet.privacy.blocks import (
+    Block,
+    CoMoment,
+    ItemMatrix,
+    ItemVector,
+    ItemWeight,
+    UserMatrix,
+    UserVector,
+)
 from discreet.privacy.gate import Gate
 from discreet.privacy.pattern import Pattern
 
@@ -75,7 +83,7 @@ def release_mean(gate: Gate, name: str, pattern: Pattern, values: Floats, most: 
 def release_item_sums(
     gate: Gate, name: str, pattern: Pattern, values: Floats, most: int, *, mu: float
 ) -> tuple[Floats, Floats]:
-    """Noisy sum of the values (each clipped to [-1, 1]) and noisy number of users of each item, half the energy each."""
+    """Noisy sum of the values (clipped to [-1, 1]) and noisy number of users of each item, half the energy each."""
     _at_most(pattern, most)
     ones = np.full((pattern.n_users, 1), int(_ROW), dtype=np.int16)
     targets = np.trunc(_entries(values) * (_ENTRY * _MARGIN)).astype(np.int16)
@@ -169,7 +177,7 @@ def release_co_moment(gate: Gate, name: str, pattern: Pattern, values: Floats, *
 def release_products(
     gate: Gate, name: str, pattern: Pattern, values: Floats, direction: Floats, *, mu: float
 ) -> Floats:
-    """Noisy sum over users of ``y (y . v)``, y clipped to norm 1 and v of norm at most 1: one step of a power method."""
+    """Noisy sum over users of ``y (y . v)``, y clipped to norm 1 and v at most of it: one step of a power method."""
     length = float(np.sqrt((direction**2).sum()))
     if not length <= 1.0 + 1e-9:
         raise SettingsInvalid(f"{name}: the direction has length {length:g}, above 1")
@@ -188,7 +196,9 @@ def release_products(
 
 def _at_most(pattern: Pattern, most: int) -> None:
     if pattern.n_users and pattern.counts.max() > most:
-        raise SettingsInvalid(f"a user has more than {most} items in a release that is bounded by that number")
+        raise SettingsInvalid(
+            f"a user has more than {most} items in a release that is bounded by that number"
+        )
 
 
 def _entries(values: Floats) -> Floats:

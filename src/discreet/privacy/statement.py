@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from decimal import ROUND_CEILING, Context, Decimal
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import compose, delta_from
-from discreet.privacy.ledger import Detail, Ledger
+from discreet.privacy.budget import Budget
+from discreet.privacy.ledger import Charge, Detail, Ledger
+from discreet.privacy.selection import Selection
+from discreet.privacy.statement_text import lines
 
 __all__ = ["NOT_PROTECTED", "Release", "Statement"]
 
@@ -25,8 +25,11 @@ NOT_PROTECTED = (
 )
 """What no run protects, in every statement of a private one."""
 
+_TUNING = NOT_PROTECTED[1]
+_FURTHER = "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
+_TIMED = "the number of trials, as far as the time the training took tells it"
+
 _FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can take it off again"
-_WIDTH = 100
 
 
 class _Frozen(BaseModel):
@@ -44,10 +47,11 @@ class Release(_Frozen):
 
 
 class Statement(_Frozen):
-    """What is promised about one model. Build it with :meth:`from_ledger` or :meth:`not_private`.
+    """What is promised about one model. Build it with one of the class methods.
 
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
-    must cover the releases it lists. ``print`` shows it as text of at most 100 columns, numbers rounded up.
+    must cover the releases it lists, and the whole selection where the model was chosen among several.
+    ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
     private: bool
@@ -55,9 +59,10 @@ class Statement(_Frozen):
     relation: Literal["add or remove one user"] = "add or remove one user"
     model: Literal["central"] = "central"
     epsilon: float | None = Field(default=None, ge=0)
-    delta: float | None = Field(default=None, gt=0, lt=1)
-    mu: float | None = Field(default=None, gt=0)
+    delta: float | None = Field(default=None, ge=0, lt=1)
+    mu: float | None = Field(default=None, ge=0)
     releases: tuple[Release, ...] = ()
+    selection: Selection | None = None
     public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
@@ -96,7 +101,7 @@ class Statement(_Frozen):
         itself depends on the ratings bounds nothing (``proofs/accounting.md``). Otherwise say ``adaptive``.
         """
         ledger.close()
-        releases = _releases(ledger)
+        releases = _releases(ledger.charges)
         if fixed_noise_key:
             return cls(
                 private=False,
@@ -115,6 +120,52 @@ class Statement(_Frozen):
             releases=releases,
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+        )
+
+    @classmethod
+    def from_selection(
+        cls,
+        trial: Statement,
+        score: Ledger,
+        selection: Selection,
+        budget: Budget,
+        *,
+        public: Iterable[str] = (),
+    ) -> Statement:
+        """State what is owed for the whole selection that this trial came out of.
+
+        Parameters
+        ----------
+        trial
+            Of the chosen model's own run; private.
+        score
+            Ledger of the release of its score; closed hereby.
+        selection, budget
+            How the trial was chosen, and what the whole was allowed. The statement gives the budget, and as mu what
+            any one trial was allowed.
+        public
+            What the selection took as public beside what the trial did.
+        """
+        if not trial.private or not trial.releases:
+            raise ModelInvalid("only private trials that released something can be chosen from")
+        score.close()
+        kept = tuple(entry for entry in trial.not_protected if entry != _TUNING)
+        return cls(
+            private=True,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            mu=selection.trial_mu(budget),
+            releases=_releases([*trial.releases, *score.charges]),
+            selection=selection,
+            public=(*trial.public, *public),
+            not_protected=(*kept, _FURTHER, _TIMED),
+        )
+
+    @classmethod
+    def nothing_released(cls, *, public: Iterable[str] = ()) -> Statement:
+        """State that nothing in the model was computed from ratings: epsilon, delta and mu are 0."""
+        return cls(
+            private=True, epsilon=0.0, delta=0.0, mu=0.0, public=tuple(public), not_protected=NOT_PROTECTED
         )
 
     @classmethod
@@ -139,7 +190,7 @@ class Statement(_Frozen):
         return self.model_dump_json(indent=2)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(lines(self))
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -149,23 +200,36 @@ class Statement(_Frozen):
                 or self.epsilon is not None
                 or self.delta is not None
                 or self.mu is not None
+                or self.selection is not None
             ):
                 raise ValueError("a model that is not private needs a reason and has no epsilon, delta or mu")
             return self
-        if self.epsilon is None or self.delta is None or self.mu is None or not self.releases:
-            raise ValueError("a private model needs epsilon, delta, mu and its releases")
+        if self.epsilon is None or self.delta is None or self.mu is None:
+            raise ValueError("a private model needs epsilon, delta and mu")
         if self.reason is not None or self.fixed_noise_key:
             raise ValueError("a private model has no reason not to be and no fixed noise key")
+        if not self.releases:
+            if self.epsilon or self.delta or self.mu or self.selection is not None:
+                raise ValueError(
+                    "a model without releases has epsilon, delta and mu of 0, and was not selected"
+                )
+            return self
+        if not self.delta > 0.0 or not self.mu > 0.0:
+            raise ValueError("releases cost something: delta and mu must be above 0")
         # One part in 1e15 for the order of summation; delta_from rounds up by far more than that.
         if compose(release.mu for release in self.releases) > self.mu * (1.0 + 1e-15):
             raise ValueError("mu is less than what the releases cost together")
-        if delta_from(self.mu, self.epsilon) + math.fsum(r.delta for r in self.releases) > self.delta:
-            raise ValueError("epsilon and delta promise more than mu allows")
+        extra = math.fsum(release.delta for release in self.releases)
+        if self.selection is None:
+            if delta_from(self.mu, self.epsilon) + extra > self.delta:
+                raise ValueError("epsilon and delta promise more than mu allows")
+        elif extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:
+            raise ValueError("epsilon and delta promise more than a selection at this mu allows")
         return self
 
 
-def _releases(ledger: Ledger) -> tuple[Release, ...]:
-    total = ledger.spent_mu
+def _releases(charges: Sequence[Charge | Release]) -> tuple[Release, ...]:
+    total = compose(charge.mu for charge in charges)
     return tuple(
         Release(
             name=charge.name,
@@ -174,96 +238,5 @@ def _releases(ledger: Ledger) -> tuple[Release, ...]:
             share=min(1.0, (charge.mu / total) ** 2),
             detail=dict(charge.detail),
         )
-        for charge in ledger.charges
+        for charge in charges
     )
-
-
-def _lines(statement: Statement) -> Iterator[str]:
-    yield "Privacy statement"
-    if statement.private:
-        yield from _promise(statement)
-    else:
-        yield from _item("NOT PRIVATE: ", statement.reason or "")
-    if statement.releases:
-        yield "Releases (mu of each one, rounded up; all its repetitions' share of mu squared)"
-        for group in _groups(statement.releases):
-            yield from _row(group)
-    for title, entries in (
-        ("Public: given, not read off the ratings", statement.public),
-        ("Not protected", statement.not_protected),
-    ):
-        if entries:
-            yield title
-            for entry in entries:
-                yield from _item("- ", entry)
-
-
-def _promise(statement: Statement) -> Iterator[str]:
-    yield from _item("Unit:      ", statement.unit)
-    yield from _item("Relation:  ", statement.relation)
-    yield from _item(
-        "Model:     ",
-        f"{statement.model} (joint differential privacy): the item side is released; a user's own vector is "
-        "computed from that user's ratings and the item side, for that user alone",
-    )
-    stated = (statement.epsilon, statement.delta, statement.mu)
-    epsilon, delta, mu = (_up(value) for value in stated if value is not None)
-    yield from _item(
-        "Guarantee: ",
-        f"epsilon {epsilon} at delta {delta} (mu {mu}), exact Gaussian accounting over all releases",
-    )
-
-
-def _item(label: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=f"  {label}", subsequent_indent=" " * (2 + len(label))
-    ) or [f"  {label}".rstrip()]
-
-
-def _groups(releases: Sequence[Release]) -> Iterator[list[Release]]:
-    """Releases that differ in nothing but their cost and one number in the name ("round 3") belong together."""
-    groups: dict[object, list[Release]] = {}
-    for release in releases:
-        parts = re.split(r"\d+", release.name)
-        stem = tuple(parts) if len(parts) == 2 else release.name
-        groups.setdefault((stem, release.delta, *sorted(release.detail.items())), []).append(release)
-    yield from groups.values()
-
-
-def _row(group: Sequence[Release]) -> Iterator[str]:
-    first = group[0]
-    share = math.fsum(release.share for release in group)
-    costs = sorted({release.mu for release in group})
-    cost = _up(costs[0]) if len(costs) == 1 else f"{_up(costs[0])}..{_up(costs[-1])}"
-    name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
-    yield f"  {name:<46}  {len(group):>4} x  mu {cost:<20}{100 * share:>6.1f} %".rstrip()
-    yield from (f"  {line}" for line in rest)
-    facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
-    if first.delta > 0.0:
-        facts.append(f"delta {_up(first.delta)} each")
-    if facts:
-        yield from _item("    ", ", ".join(facts))
-
-
-def _label(group: Sequence[Release]) -> str:
-    """The name, with "1..6" where the group has six numbers in a row."""
-    name = group[0].name
-    numbers = sorted({int(found) for release in group for found in re.findall(r"\d+", release.name)})
-    if len(numbers) < 2 or len({release.name for release in group}) < 2:
-        return name
-    starts = [n for n in numbers if n - 1 not in numbers]
-    ends = [n for n in numbers if n + 1 not in numbers]
-    runs = (
-        str(start) if start == end else f"{start}..{end}" for start, end in zip(starts, ends, strict=True)
-    )
-    return re.sub(r"\d+", ", ".join(runs), name)
-
-
-def _fact(value: Detail) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _up(value: float) -> str:
-    """Four digits, rounded up, so that what is read is never less than what is owed."""
-    number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
-    return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"

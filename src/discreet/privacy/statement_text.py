@@ -1,0 +1,127 @@
+"""The privacy statement as text of at most 100 columns, every number rounded up."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import TYPE_CHECKING
+
+from discreet.privacy.ledger import Detail
+
+if TYPE_CHECKING:
+    from discreet.privacy.statement import Release, Statement
+
+__all__ = ["lines"]
+
+_WIDTH = 100
+
+
+def lines(statement: Statement) -> Iterator[str]:
+    yield "Privacy statement"
+    if statement.private:
+        yield from _promise(statement)
+    else:
+        yield from _item("NOT PRIVATE: ", statement.reason or "")
+    if statement.releases:
+        yield "Releases (mu of each one, rounded up; all its repetitions' share of mu squared)"
+        for group in _groups(statement.releases):
+            yield from _row(group)
+    for title, entries in (
+        ("Public: given, not read off the ratings", statement.public),
+        ("Not protected", statement.not_protected),
+    ):
+        if entries:
+            yield title
+            for entry in entries:
+                yield from _item("- ", entry)
+
+
+def _promise(statement: Statement) -> Iterator[str]:
+    yield from _item("Unit:      ", statement.unit)
+    yield from _item("Relation:  ", statement.relation)
+    yield from _item(
+        "Model:     ",
+        f"{statement.model} (joint differential privacy): the item side is released; a user's own vector is "
+        "computed from that user's ratings and the item side, for that user alone",
+    )
+    yield from _item("Guarantee: ", _guarantee(statement))
+    chosen = statement.selection
+    if chosen is not None:
+        yield from _item(
+            "Selection: ",
+            f"the best noisy score of a random number of trials, {_fact(chosen.mean_trials)} on average "
+            f"({chosen.distribution}); each drew its settings on its own and spent "
+            f"{_fact(100.0 * chosen.score_share)} % of mu squared on its score. How many there were, and how the "
+            "others did, is not released",
+        )
+
+
+def _guarantee(statement: Statement) -> str:
+    if not statement.releases:
+        return "epsilon 0 at delta 0: nothing computed from ratings was released"
+    stated = (statement.epsilon, statement.delta, statement.mu)
+    epsilon, delta, mu = (_up(value) for value in stated if value is not None)
+    if statement.selection is not None:
+        return (
+            f"epsilon {epsilon} at delta {delta} for the whole selection (mu {mu} for any one trial), Rényi "
+            "accounting over all trials"
+        )
+    return f"epsilon {epsilon} at delta {delta} (mu {mu}), exact Gaussian accounting over all releases"
+
+
+def _item(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=f"  {label}", subsequent_indent=" " * (2 + len(label))
+    ) or [f"  {label}".rstrip()]
+
+
+def _groups(releases: Sequence[Release]) -> Iterator[list[Release]]:
+    """Releases that differ in nothing but their cost and one number in the name ("round 3") belong together."""
+    groups: dict[object, list[Release]] = {}
+    for release in releases:
+        parts = re.split(r"\d+", release.name)
+        stem = tuple(parts) if len(parts) == 2 else release.name
+        groups.setdefault((stem, release.delta, *sorted(release.detail.items())), []).append(release)
+    yield from groups.values()
+
+
+def _row(group: Sequence[Release]) -> Iterator[str]:
+    first = group[0]
+    share = math.fsum(release.share for release in group)
+    costs = sorted({release.mu for release in group})
+    cost = _up(costs[0]) if len(costs) == 1 else f"{_up(costs[0])}..{_up(costs[-1])}"
+    name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
+    yield f"  {name:<46}  {len(group):>4} x  mu {cost:<20}{100 * share:>6.1f} %".rstrip()
+    yield from (f"  {line}" for line in rest)
+    facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
+    if first.delta > 0.0:
+        facts.append(f"delta {_up(first.delta)} each")
+    if facts:
+        yield from _item("    ", ", ".join(facts))
+
+
+def _label(group: Sequence[Release]) -> str:
+    """The name, with "1..6" where the group has six numbers in a row."""
+    name = group[0].name
+    numbers = sorted({int(found) for release in group for found in re.findall(r"\d+", release.name)})
+    if len(numbers) < 2 or len({release.name for release in group}) < 2:
+        return name
+    starts = [n for n in numbers if n - 1 not in numbers]
+    ends = [n for n in numbers if n + 1 not in numbers]
+    runs = (
+        str(start) if start == end else f"{start}..{end}" for start, end in zip(starts, ends, strict=True)
+    )
+    return re.sub(r"\d+", ", ".join(runs), name)
+
+
+def _fact(value: Detail) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _up(value: float) -> str:
+    """Four digits, rounded up, so that what is read is never less than what is owed."""
+    number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
+    return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"
