@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy import Budget, Gate, Ledger
-from discreet.privacy import clipped
+from discreet.privacy import Budget, Gate, Ledger, clipped
 from discreet.privacy import gate as gate_module
 from discreet.privacy.blocks import Block
 from discreet.privacy.pattern import Pattern

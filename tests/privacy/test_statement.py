@@ -16,6 +16,7 @@ from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.selection import Selection, budget_for
 from discreet.privacy.statement import NOT_PROTECTED, Statement
 
 BUDGET = Budget(1.0, 1e-5)
@@ -221,3 +222,96 @@ def test_an_adaptive_schedule_states_the_whole_budget() -> None:
     assert stated.epsilon == 2.0
     assert stated.mu == Budget(2.0, 1e-6).mu
     assert Statement.from_json(stated.to_json()) == stated
+
+
+def test_nothing_released() -> None:
+    statement = Statement.nothing_released(public=["the item catalogue"])
+    assert statement.private
+    assert (statement.epsilon, statement.delta, statement.mu, statement.releases) == (0.0, 0.0, 0.0, ())
+    text = " ".join(str(statement).split())
+    assert "epsilon 0 at delta 0: nothing computed from ratings was released" in text
+    assert "the item catalogue" in text
+    assert "Releases" not in text
+    assert Statement.from_json(statement.to_json()) == statement
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        {"epsilon": 1.0},
+        {"delta": 1e-6},
+        {"mu": 0.1},
+        {"mu": None},
+        {"delta": None},
+        {"releases": [{"name": "sums", "mu": 0.1, "share": 1.0}]},
+        {"releases": [{"name": "sums", "mu": 0.1, "share": 1.0}], "mu": 0.1},
+        {"selection": {"mean_trials": 10.0, "score_share": 0.1}},
+    ],
+    ids=str,
+)
+def test_zero_is_stated_for_no_release_and_for_no_release_only(forgery: dict[str, object]) -> None:
+    fields = json.loads(Statement.nothing_released().to_json()) | forgery
+    with pytest.raises(ModelInvalid, match="cannot be trusted"):
+        Statement.from_json(json.dumps(fields))
+
+
+SELECTION = Selection(mean_trials=10.0, score_share=0.1)
+
+
+@pytest.fixture
+def selected() -> Statement:
+    """The statement of a model that won a selection within ``BUDGET``; its two ledgers are spent to the end."""
+    mu = SELECTION.trial_mu(BUDGET)
+    fit = Ledger(budget_for(mu * math.sqrt(0.9), BUDGET.delta))
+    fit.charge("sums", mu=fit.remaining_mu)
+    score = Ledger(budget_for(mu * math.sqrt(0.1), BUDGET.delta))
+    score.charge("score", mu=score.remaining_mu)
+    trial = Statement.from_ledger(fit, public=PUBLIC)
+    return Statement.from_selection(trial, score, SELECTION, BUDGET, public=["the space of settings"])
+
+
+def test_a_selected_model_states_what_the_whole_selection_owes(selected: Statement) -> None:
+    assert (selected.epsilon, selected.delta) == (1.0, 1e-5)
+    assert selected.mu == SELECTION.trial_mu(BUDGET)
+    assert [(r.name, round(r.share, 6)) for r in selected.releases] == [("sums", 0.9), ("score", 0.1)]
+    assert selected.public == (*PUBLIC, "the space of settings")
+    alone = delta_from(selected.mu, 0.5)
+    assert alone < 1e-5  # one trial alone would be far cheaper; the statement must not say so
+    text = " ".join(str(selected).split())
+    assert "epsilon 1 at delta 1e-5 for the whole selection (mu 0.1174 for any one trial)" in text
+    assert "a random number of trials, 10 on average (geometric)" in text
+    assert "10 % of mu squared on its score" in text
+    assert "tuning by repeated fits" not in text
+    assert "the number of trials, as far as the time" in text
+    assert max(map(len, str(selected).splitlines())) <= 100
+    assert Statement.from_json(selected.to_json()) == selected
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        {"epsilon": 0.999},
+        {"delta": 9e-6},
+        {"mu": 0.1},
+        {"mu": 0.118},
+        {"selection": None, "epsilon": 0.1},
+        {"selection": {"mean_trials": 11.0, "score_share": 0.1}},
+        {"selection": {"mean_trials": 1.0, "score_share": 0.1}},
+        {"selection": {"mean_trials": 10.0, "score_share": 0.1, "distribution": "fixed"}},
+        {"selection": {"mean_trials": 10.0, "score_share": 0.1, "trials": 7}},
+        {"releases": [{"name": "sums", "mu": 0.1, "share": 1.0, "delta": 1e-7}]},
+    ],
+    ids=str,
+)
+def test_a_selection_cannot_be_made_cheaper_on_paper(selected: Statement, forgery: dict[str, object]) -> None:
+    fields = json.loads(selected.to_json()) | forgery
+    with pytest.raises(ModelInvalid, match="cannot be trusted"):
+        Statement.from_json(json.dumps(fields))
+
+
+def test_only_private_trials_can_be_chosen_from() -> None:
+    score = Ledger(BUDGET)
+    score.charge("score", mu=0.01)
+    for trial in (Statement.not_private("no noise"), Statement.nothing_released()):
+        with pytest.raises(ModelInvalid, match="only private trials"):
+            Statement.from_selection(trial, score, SELECTION, BUDGET)

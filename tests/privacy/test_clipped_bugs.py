@@ -1,0 +1,109 @@
+"""Mistakes of the papers and others put into the clipped releases on purpose: each must be seen.
+
+The gate would silence whoever exceeds the bound; it is blinded here, so that the clipping stands alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.privacy import blocks, clipped
+from tests.privacy.bugs import Bug, apply, nothing, same_block
+from tests.privacy.test_clipped import RELEASES, moves
+
+_KINDS = (
+    blocks.ItemVector,
+    blocks.ItemMatrix,
+    blocks.ItemWeight,
+    blocks.UserMatrix,
+    blocks.UserVector,
+    blocks.CoMoment,
+)
+_BLIND = tuple((kind, "without", same_block) for kind in _KINDS)
+_ROUND = (clipped, "release_normal_equations")
+
+
+def bug(name: str, release: str, *changes: tuple) -> Bug:
+    """A change that must make a user move this release by more than is charged."""
+    return Bug(name, lambda: check(release), (*changes, *_BLIND))
+
+
+def check(release: str) -> None:
+    for seed in range(4):
+        assert max(moves(RELEASES[release], seed, 6)) <= 1.0 + 1e-9
+
+
+BUGS = [
+    bug(
+        "rows clipped by max, as printed",
+        "equations",
+        (clipped, "clip_rows", ("np.minimum(1.0, bound", "np.maximum(1.0, bound")),
+    ),
+    bug("entries not clipped", "mean", (clipped, "_entries", lambda values: np.clip(values, -1.5, 1.5))),
+    bug(
+        "one Gaussian counted where two are released (theorem 1)",
+        "equations",
+        (*_ROUND, ("math.hypot(1.0 / sigma_matrix, 1.0 / sigma_vector)", "(1.0 / sigma_matrix)")),
+    ),
+    bug(
+        "gravity released and not counted",
+        "equations with gravity",
+        (*_ROUND, ("mu = math.hypot(mu, 1.0 / sigma_moment)", "pass")),
+    ),
+    bug("k taken for one item", "equations", (*_ROUND, ("mu = math.sqrt(most) *", "mu = 1.0 *"))),
+    bug(
+        "item weights left out of a user's share",
+        "weighted equations",
+        (clipped, "_shares", ("weights[pattern.items] ** 2", "np.ones(len(pattern.items))")),
+    ),
+    bug(
+        "share by the sum of weights, not of their squares, to the half",
+        "weighted equations",
+        (clipped, "_shares", ("np.sqrt(np.divide(most, load", "(np.divide(2.0 * most, load")),
+    ),
+    bug(
+        "the mean moves by sqrt(k), as in the paper",
+        "mean",
+        (clipped, "release_mean", ("(grid / most)", "(grid / math.sqrt(most))")),
+    ),
+    bug("the mean's count is free", "mean", (clipped, "release_mean", ("math.sqrt(2.0)", "1.0"))),
+    bug("counts move by one", "counts", (clipped, "release_counts", ("math.sqrt(most)", "1.0"))),
+    bug("counts beside sums are free", "item sums", (clipped, "release_item_sums", ("2.0 * most", "most"))),
+    bug(
+        "sparse rows clipped by max",
+        "co-moment",
+        (clipped, "_clip_segments", ("np.maximum(norms, 1.0)", "np.minimum(norms, 1.0)")),
+    ),
+    bug(
+        "sparse rows not clipped",
+        "co-moment",
+        (clipped, "_clip_segments", lambda pattern, values: values / 8.0),
+    ),
+    bug(
+        "a product of rows that are not clipped",
+        "products",
+        (clipped, "_clip_segments", lambda pattern, values: np.nan_to_num(values / 8.0, posinf=1, neginf=-1)),
+    ),
+    bug("rounded to nearest", "equations", (*_ROUND, ("_MARGIN", "(1.0 + 1e-3)"))),
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_deliberate_bug_is_caught(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    with np.errstate(all="ignore"):
+        bug.check()
+        apply(bug, monkeypatch)
+        with pytest.raises(AssertionError):
+            bug.check()
+
+
+def test_without_the_refusal_a_user_with_more_than_k_items_is_caught_by_the_gate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two walls: the function refuses, and behind it the gate silences."""
+    monkeypatch.setattr(clipped, "_at_most", nothing)
+    assert max(moves(RELEASES["counts"], 0, 9)) <= 1.0 + 1e-9
+    for kind in _KINDS:
+        monkeypatch.setattr(kind, "without", same_block)
+    assert max(moves(RELEASES["counts"], 0, 9)) > 1.1
