@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint benchmark reproduce reproduce-quick clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -13,6 +13,10 @@ $(VENV)/.base: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+$(VENV)/.plots: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	touch $@
 
 $(VENV)/.benchmark: $(VENV)/.test
@@ -35,6 +39,15 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
 	$(BIN)/python benchmarks/plot.py
 	$(BIN)/python benchmarks/speed.py
+
+FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
+
+reproduce-quick: $(VENV)/.plots  ## every figure and table of the papers, small: does it all run?
+	$(BIN)/discreet reproduce all --quick $(FOUND) --out build/reproduce-quick
+
+reproduce: $(VENV)/.plots      ## every figure and table of the papers, and the results page docs/results.md
+	$(BIN)/discreet reproduce all $(FOUND) --out benchmarks/results/reproduce
+	$(BIN)/discreet reproduce --report benchmarks/results/reproduce --docs docs
 
 clean:
 	rm -rf $(VENV) build dist

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ class ALS:
         As for :class:`discreet.central.budgeted.BudgetedALS`; the statement says that nothing is promised.
     """
 
+    name: ClassVar[str] = "als"
+    settings_type: ClassVar[type[ALSSettings]] = ALSSettings
+
     model_: Model
     statement_: Statement
     rank_: int
@@ -70,7 +73,7 @@ class ALS:
         self.rank_, self.rounds_ = self.settings.rank, self.settings.rounds
         self.statement_ = Statement.not_private("trained by plain ALS, which adds no noise")
         self.model_ = Model(
-            side, ratings.catalogue, self.statement_, "als", self.settings.model_dump(mode="json")
+            side, ratings.catalogue, self.statement_, self.name, self.settings.model_dump(mode="json")
         )
         return self
 

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-__all__ = ["ReportProgress", "json_option", "print_json", "printer", "progress_bar"]
+__all__ = ["ReportProgress", "json_option", "print_json", "printer", "progress_bar", "spinner"]
 
 ReportProgress = Callable[[str, int, int], None]
 
@@ -49,6 +49,17 @@ def progress_bar() -> Iterator[ReportProgress]:
             progress.update(tasks[stage], completed=done, total=total)
 
         yield report
+
+
+@contextmanager
+def spinner(stage: str) -> Iterator[None]:
+    """Show on a terminal's stderr that something goes on, and nothing about how far it is."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(stage):
+        yield
 
 
 def _finite(content: Any) -> Any:

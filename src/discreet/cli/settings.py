@@ -12,7 +12,7 @@ import click
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["apply_config", "integer_or_auto", "merge_settings"]
+__all__ = ["apply_config", "integer_or_auto", "merge_settings", "read_table"]
 
 _CONFIGURED = "discreet.settings"
 _TABLE = "settings"
@@ -44,7 +44,7 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
     """
     if path is None:
         return
-    content = _read(Path(path))
+    content = read_table(Path(path), "configuration file")
     names = _option_names(ctx.command)
     given = {key.replace("_", "-"): value for key, value in content.items()}
     _refuse_unknown(given, {*names, _TABLE}, path)
@@ -79,12 +79,13 @@ def _refuse_unknown(given: Mapping[str, object], known: set[str], where: str) ->
         raise SettingsInvalid(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_table(path: Path, what: str) -> dict[str, Any]:
+    """The table in a TOML or JSON file; ``what`` it is, for a message where it is not there."""
     try:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except FileNotFoundError:
-        raise SettingsInvalid(f"there is no configuration file {path}") from None
+        raise SettingsInvalid(f"there is no {what} {path}") from None
     except (ValueError, UnicodeDecodeError) as error:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
         raise SettingsInvalid(f"{path} is not valid {kind}: {error}") from None

@@ -8,36 +8,54 @@ from typing import Any
 import click
 
 from discreet.central.als import ALS
-from discreet.central.budgeted import BudgetedALS
+from discreet.central.method import PrivateMethod
+from discreet.central.registry import METHODS, Method
+from discreet.central.trivial import UserMean
 from discreet.cli.output import ReportProgress
 from discreet.cli.settings import merge_settings
+from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.privacy.budget import Budget
 
-__all__ = ["METHODS", "Plan", "plan_training", "read_ratings"]
+__all__ = ["Plan", "plan_training", "read_budget", "read_ratings", "read_settings"]
 
-METHODS: dict[str, type[BudgetedALS] | type[ALS]] = {"budgeted": BudgetedALS, "als": ALS}
 OWN_OPTIONS = {"rank": "--rank", "rounds": "--rounds", "discover_share": "--discover-items"}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A method with its settings, and the budget if it is private; all checked before any data is read."""
+    """A method with its settings, and the budget if it needs one; all checked before any data is read."""
 
-    method: BudgetedALS | ALS
+    method: PrivateMethod[Any] | ALS
     budget: Budget | None
 
-    def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> BudgetedALS | ALS:
+    def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> Fitted:
         """Train."""
         if isinstance(self.method, ALS):
             return self.method.fit(ratings, rng=seed, progress=report)
+        if isinstance(self.method, UserMean):
+            return self.method.fit(ratings, self.budget, rng=seed, progress=report)
         assert self.budget is not None
-        return self.method.fit(ratings, budget=self.budget, rng=seed, progress=report)
+        return self.method.fit(ratings, self.budget, rng=seed, progress=report)
 
 
 def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
     """Everything about a request that can be judged without the ratings."""
+    method = METHODS[options["method"]]
+    settings = read_settings(ctx, options, method)
+    if method is ALS:
+        _refuse_private_options(options)
+        return Plan(ALS(**settings), None)
+    free = method is UserMean and options["discover"] is None
+    given = [key for key in ("epsilon", "delta") if options[key] is not None]
+    budget = None if free and not given else read_budget(options)
+    settings["discover_share"] = _discover_share(options)
+    return Plan(method(**settings), budget)
+
+
+def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -> dict[str, Any]:
+    """The method's settings from ``--set``, the configuration file, ``--rank`` and ``--rounds``."""
     if options["device"] != "cpu":
         raise SettingsInvalid(
             f"--device {options['device']}: this version computes on the CPU only; use --device cpu"
@@ -46,13 +64,16 @@ def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
     for key, option in OWN_OPTIONS.items():
         if key in settings:
             raise SettingsInvalid(f"{key} has an option of its own: use {option} instead of --set")
-    settings |= {key: options[key] for key in ("rank", "rounds") if options[key] != "auto"}
-    if METHODS[options["method"]] is ALS:
-        _refuse_private_options(options)
-        return Plan(ALS(**settings), None)
-    budget = _budget(options)
-    settings["discover_share"] = _discover_share(options)
-    return Plan(BudgetedALS(**settings), budget)
+    for key in ("rank", "rounds"):
+        if options[key] == "auto":
+            continue
+        known = method.settings_type.model_fields
+        if key not in known:
+            raise SettingsInvalid(
+                f"--method {method.name} has no {key}; leave --{key} out. Its settings: {', '.join(sorted(known))}"
+            )
+        settings[key] = options[key]
+    return settings
 
 
 def _refuse_private_options(options: dict[str, Any]) -> None:
@@ -61,7 +82,8 @@ def _refuse_private_options(options: dict[str, Any]) -> None:
             raise SettingsInvalid(f"--method als is not private and has no use for {option}; leave it out")
 
 
-def _budget(options: dict[str, Any]) -> Budget:
+def read_budget(options: dict[str, Any]) -> Budget:
+    """Epsilon and delta, both given."""
     for key in ("epsilon", "delta"):
         if options[key] is None:
             raise BudgetInvalid(
