@@ -20,7 +20,12 @@ from discreet.privacy.budget import Budget
 
 __all__ = ["Plan", "plan_training", "read_budget", "read_ratings", "read_settings"]
 
-OWN_OPTIONS = {"rank": "--rank", "rounds": "--rounds", "discover_share": "--discover-items"}
+# Settings that have an option of their own in a command that has it: its name there, and as it is typed.
+OWN_OPTIONS = {
+    "rank": ("rank", "--rank"),
+    "rounds": ("rounds", "--rounds"),
+    "discover_share": ("discover", "--discover-items"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,8 @@ def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -
             f"--device {options['device']}: this version computes on the CPU only; use --device cpu"
         )
     settings = merge_settings(ctx, options["sets"])
-    for key, option in OWN_OPTIONS.items():
-        if key in settings:
+    for key, (name, option) in OWN_OPTIONS.items():
+        if key in settings and name in options:
             raise SettingsInvalid(f"{key} has an option of its own: use {option} instead of --set")
     for key in ("rank", "rounds"):
         if options[key] == "auto":

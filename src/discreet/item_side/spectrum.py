@@ -1,4 +1,4 @@
-"""Leading eigenvectors of a released second moment, and how far they stand out of its noise. Public."""
+"""Eigenvectors of a released second moment, how far they stand out of its noise, and factors from them. Public."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-__all__ = ["leading", "noise_edge", "signal"]
+from discreet.item_side.popularity import Popularity
+
+__all__ = ["click_factors", "leading", "noise_edge", "rating_factors", "signal"]
 
 Floats = npt.NDArray[np.float64]
 
 # Below this order, or for more than a tenth of all vectors, the dense solver is as fast.
 _SMALL = 500
+# The noise is larger than this by far. Vectors inside its bulk, which take longest to tell apart, are worth nothing.
+_TOLERANCE = 1e-6
+# Ratings have at least this share of their residual energy outside of any factors.
+_UNEXPLAINED = 0.05
 
 
 def leading(matrix: Floats, count: int) -> tuple[Floats, Floats]:
-    """The ``count`` largest eigenvalues, falling, and their vectors in columns; signs are fixed by the vectors."""
+    """The ``count`` largest eigenvalues, falling, and their vectors in columns, the largest entry positive."""
     order = len(matrix)
     count = min(count, order)
-    if order > _SMALL and count * 10 < order:
-        try:
-            values, vectors = eigsh(matrix, k=count, which="LA", v0=np.ones(order))
-        except ArpackNoConvergence:
-            values, vectors = _dense(matrix, count)
-    else:
-        values, vectors = _dense(matrix, count)
+    if count == 0:
+        return np.zeros(0), np.zeros((order, 0))
+    values, vectors = _solve(matrix, count)
     falling = np.argsort(-values, kind="stable")
     values, vectors = values[falling], vectors[:, falling]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(count)]
@@ -47,10 +49,61 @@ def signal(values: Floats, sigma: float, order: int) -> Floats:
     and that cosine is ``sqrt(eigenvalue^2 - (2 s)^2)``.
     """
     edge = noise_edge(sigma, order)
-    return np.sqrt(np.maximum(values - edge, 0.0) * np.maximum(values + edge, 0.0))
+    found: Floats = np.sqrt(np.maximum(values - edge, 0.0) * np.maximum(values + edge, 0.0))
+    return found
 
 
-def _dense(matrix: Floats, count: int) -> tuple[Floats, Floats]:
+def rating_factors(moment: Floats, sigma: float, rank: int, popularity: Popularity, usual: int) -> Floats:
+    """Items x at most ``rank``: eigenvectors scaled so that a user's coefficients have variance 1 under a ridge of 1.
+
+    Parameters
+    ----------
+    moment, sigma
+        Released sum over users of the second moment of their residuals, and the scale of its noise.
+    popularity
+        Released counts.
+    usual
+        Public guess of a user's ratings; with the counts it gives the number of users and an item's chance q_j.
+
+    Notes
+    -----
+    The diagonal holds the scatter of single ratings, most of it on popular items; it says nothing about how items go
+    together and is left out. Beside it stands the users' covariance times ``users q_j q_k``, and the scatter of what
+    single ratings add to it, which counts as noise like the gate's.
+    """
+    order, total = len(moment), popularity.total
+    users, chance = total / usual, np.minimum(usual * popularity.positive() / total, 1.0)
+    energy = max(float(np.trace(moment)), sigma * math.sqrt(order))
+    scatter = (energy / total) ** 2 * users * float((chance**2).sum())
+    values, vectors = leading(moment - np.diag(np.diag(moment)), rank)
+    found = signal(values, math.hypot(sigma, math.sqrt(2.0 * scatter / order)), order)
+    kept = found > 0.0
+    found, vectors = found[kept], vectors[:, kept]
+    seen = chance @ vectors**2
+    unexplained = max(energy - float((found / seen).sum()), _UNEXPLAINED * energy) / total
+    factors: Floats = vectors * (np.sqrt(found / (users * unexplained)) / seen)
+    return factors
+
+
+def click_factors(moment: Floats, sigma: float, rank: int, gravity: float) -> Floats:
+    """Items x at most ``rank``: eigenvectors scaled so that gravity times squared length is 1 for the first."""
+    values, vectors = leading(moment - np.diag(np.diag(moment)), rank)
+    found = signal(values, sigma, len(moment))
+    kept = found > 0.0
+    factors: Floats = vectors[:, kept] * np.sqrt(found[kept] / (gravity * found.max(initial=1e-300)))
+    return factors
+
+
+def _solve(matrix: Floats, count: int) -> tuple[Floats, Floats]:
     order = len(matrix)
+    if order > _SMALL and count * 10 < order:
+        try:
+            values, vectors = eigsh(
+                matrix, k=count, which="LA", v0=np.ones(order), ncv=min(4 * count + 20, order), tol=_TOLERANCE
+            )
+        except ArpackNoConvergence:
+            pass
+        else:
+            return values, vectors
     values, vectors = eigh(matrix, subset_by_index=(order - count, order - 1))
     return values, vectors

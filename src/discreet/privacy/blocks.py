@@ -24,7 +24,16 @@ from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.noise import Noise
 from discreet.privacy.pattern import Pattern
 
-__all__ = ["Block", "CoMoment", "ItemMatrix", "ItemVector", "ItemWeight", "Pattern", "UserMatrix", "UserVector"]
+__all__ = [
+    "Block",
+    "CoMoment",
+    "ItemMatrix",
+    "ItemVector",
+    "ItemWeight",
+    "Pattern",
+    "UserMatrix",
+    "UserVector",
+]
 
 Floats = npt.NDArray[np.float64]
 Shorts = npt.NDArray[np.int16]

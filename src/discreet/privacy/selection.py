@@ -54,7 +54,10 @@ class Selection(BaseModel):
     score_share: float = Field(gt=0.0, lt=1.0)
 
     def epsilon(self, mu: float, delta: float) -> float:
-        """Epsilon of the whole selection at ``delta`` when every trial costs at most ``mu``, rounded up."""
+        """Epsilon of the whole selection at ``delta`` when every trial costs at most ``mu``, rounded up.
+
+        Infinite where ``mu`` or ``delta`` is no number that can be accounted for.
+        """
         return _epsilon(float(mu), float(delta), self.mean_trials)
 
     def trial_mu(self, budget: Budget) -> float:
@@ -92,7 +95,7 @@ def _epsilon(mu: float, delta: float, mean_trials: float) -> float:
     from dp_accounting.privacy_accountant import NeighboringRelation
 
     if not 0.0 < mu < math.inf or not MIN_DELTA <= delta < 1.0:
-        raise BudgetInvalid(f"a selection cannot be accounted for at mu {mu} and delta {delta}")
+        return math.inf
     accountant = rdp.RdpAccountant(list(_ORDERS), NeighboringRelation.ADD_OR_REMOVE_ONE)
     trial = dp_event.GaussianDpEvent(1.0 / mu)
     accountant.compose(dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0))

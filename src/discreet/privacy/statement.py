@@ -26,7 +26,9 @@ NOT_PROTECTED = (
 """What no run protects, in every statement of a private one."""
 
 _TUNING = NOT_PROTECTED[1]
-_FURTHER = "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
+_FURTHER = (
+    "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
+)
 _TIMED = "the number of trials, as far as the time the training took tells it"
 
 _FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can take it off again"
@@ -214,8 +216,6 @@ class Statement(_Frozen):
                     "a model without releases has epsilon, delta and mu of 0, and was not selected"
                 )
             return self
-        if not self.delta > 0.0 or not self.mu > 0.0:
-            raise ValueError("releases cost something: delta and mu must be above 0")
         # One part in 1e15 for the order of summation; delta_from rounds up by far more than that.
         if compose(release.mu for release in self.releases) > self.mu * (1.0 + 1e-15):
             raise ValueError("mu is less than what the releases cost together")

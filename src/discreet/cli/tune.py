@@ -1,0 +1,109 @@
+"""``discreet tune``: settings found by trying them, within one budget for all that is tried."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.central.method import PrivateMethod
+from discreet.central.registry import METHODS
+from discreet.central.tuning import tune
+from discreet.cli.output import print_json, spinner
+from discreet.cli.settings import read_table
+from discreet.cli.train_plan import read_budget, read_ratings, read_settings
+from discreet.cli.train_summary import show, summarise
+from discreet.cli.training_options import training_options
+from discreet.errors import CatalogueMissing, SettingsInvalid
+from discreet.model.storage import check_target
+
+__all__ = ["command"]
+
+
+def _no_fixed_number(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value is not None:
+        raise SettingsInvalid(
+            f"there is no {param.opts[0]}: the best of a fixed number of trials is not private. The number is drawn at "
+            "random; give its mean with --mean-trials"
+        )
+
+
+@click.command("tune")
+@training_options
+@click.option(
+    "--space",
+    required=True,
+    metavar="FILE",
+    help="TOML or JSON: for each setting to search a list of choices, or low, high and perhaps log, step and kind.",
+)
+@click.option(
+    "--mean-trials",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Trials on average. How many there are is drawn at random, and stays unknown.",
+)
+@click.option("--trials", hidden=True, expose_value=False, is_eager=True, callback=_no_fixed_number)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    out: str,
+    force: bool,
+    as_json: bool,
+    space: str,
+    mean_trials: float,
+    **options: Any,
+) -> None:
+    """Try settings of a private method on RATINGS, and save the best model that was found.
+
+    Epsilon and delta cover the whole search: every model, every score, and the choice. Settings are drawn at
+    random from the space; a tenth of everybody's ratings is held back to compare models by (root mean squared
+    error of ratings, Recall@20 without). How long it takes depends on how many trials there were, so keep that
+    to yourself.
+
+    \b
+    Example:
+      discreet tune ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --epsilon 5 --delta 1e-6 --space space.toml --out model/
+    with space.toml:
+      rank = {low = 1, high = 16, log = true}
+      growth = {low = 1.0, high = 2.0}
+      curvature = ["shared", "full"]
+    """
+    started = time.perf_counter()
+    check_target(out, overwrite=force)
+    method = METHODS[options["method"]]
+    if not issubclass(method, PrivateMethod):
+        raise SettingsInvalid(
+            f"--method {method.name} is not private: choosing its settings costs no budget, so train and evaluate it "
+            "as often as you like"
+        )
+    settings = read_settings(ctx, options, method)
+    budget = read_budget(options)
+    if options["catalogue"] is None:
+        raise CatalogueMissing(
+            "tuning needs a public list of items: give it with --catalogue FILE. Items cannot be discovered here, as "
+            "that takes part of delta in every trial"
+        )
+    searched = read_table(Path(space), "space of settings")
+    ratings = read_ratings(options)
+    with spinner("searching settings"):
+        tuned = tune(
+            method,
+            searched,
+            ratings,
+            budget,
+            mean_trials=mean_trials,
+            settings=settings,
+            rng=options["seed"],
+        )
+    tuned.model_.save(out, overwrite=force)
+    result = summarise(tuned, ratings, time.perf_counter() - started)
+    result |= {"settings": tuned.settings_, "score": tuned.score_, "mean_trials": mean_trials}
+    if as_json:
+        print_json(result)
+    else:
+        show("Tuned", result, tuned.model_, out)

@@ -1,0 +1,174 @@
+"""What an experiment hands back: tables, a picture, and what of the paper's claims was seen."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["VERDICTS", "Column", "Finding", "Result", "Table", "plain"]
+
+_MISSING = "–"
+VERDICTS: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not comparable"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: what it is called, its unit, and the digits after the point it is shown with."""
+
+    name: str
+    unit: str = ""
+    digits: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """Name and unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def cell(self, value: Any) -> str:
+        """The value for a reader; a dash where there is none."""
+        value = plain(value)
+        if value is None:
+            return _MISSING
+        if isinstance(value, bool | str):
+            return str(value).replace("|", "\\|")
+        if isinstance(value, int):
+            return f"{value:,}"
+        if math.isinf(value):
+            return "∞" if value > 0 else "-∞"
+        return f"{value:.4g}" if self.digits is None else f"{value:,.{self.digits}f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named values.
+
+    Parameters
+    ----------
+    title
+        What the rows are.
+    columns
+        In the order they are shown; a row may leave some out.
+    rows
+        One mapping for each row.
+    key
+        Ends the file's name where an experiment has several tables; the first table has none.
+    shown
+        Rows that a page shows, 0 to leave the table out; all of them are in the CSV file.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    key: str = ""
+    shown: int = 40
+
+    def __post_init__(self) -> None:
+        known = {column.name for column in self.columns}
+        for row in self.rows:
+            if not set(row) <= known:
+                raise ValueError(f"{self.title}: no column is called {', '.join(sorted(set(row) - known))}")
+
+    def to_csv(self) -> str:
+        """All rows; headings carry the unit, missing values are empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([column.heading for column in self.columns])
+        for row in self.rows:
+            writer.writerow([_machine(row.get(column.name)) for column in self.columns])
+        return text.getvalue()
+
+    def to_markdown(self) -> str:
+        """The first rows as a Markdown table."""
+        lines = ["| " + " | ".join(column.heading for column in self.columns) + " |"]
+        lines.append("|---" * len(self.columns) + "|")
+        for row in self.rows[: self.shown]:
+            lines.append("| " + " | ".join(c.cell(row.get(c.name)) for c in self.columns) + " |")
+        if len(self.rows) > self.shown:
+            lines += ["", f"The first {self.shown} of {len(self.rows)} rows; the CSV file has all."]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Title, columns and rows with plain numbers."""
+        columns = [{"name": c.name, "unit": c.unit, "digits": c.digits} for c in self.columns]
+        rows = [{name: plain(value) for name, value in row.items()} for row in self.rows]
+        return {
+            "title": self.title,
+            "key": self.key,
+            "columns": columns,
+            "rows": rows,
+            "shown": self.shown,
+            "markdown": self.to_markdown(),
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim of the paper and what was seen here, computed from the numbers.
+
+    ``agrees`` is None where the two cannot be compared, for instance a published number on other data.
+    """
+
+    claim: str
+    observed: str
+    agrees: bool | None
+
+    def __post_init__(self) -> None:
+        if self.agrees is not None:  # a comparison of NumPy numbers gives NumPy's own truth
+            object.__setattr__(self, "agrees", bool(self.agrees))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Claim, observation and verdict."""
+        return {"claim": self.claim, "observed": self.observed, "agrees": self.agrees}
+
+
+@dataclass
+class Result:
+    """What came out of an experiment.
+
+    Parameters
+    ----------
+    tables
+        At least one; the first is ``NAME.csv``, the others need a key.
+    findings
+        Claims held against the numbers.
+    figure
+        The picture, if there is one.
+    data
+        Sentences on the data used beyond those of the context's data sets, which are added by themselves.
+    notes
+        What a reader must know to judge the numbers.
+    """
+
+    tables: Sequence[Table]
+    findings: Sequence[Finding]
+    figure: Figure | None = None
+    data: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        keys = [table.key for table in self.tables]
+        if keys[:1] != [""] or len(set(keys)) < len(keys):
+            raise ValueError("the first table has no key, and every other one a key of its own")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: plain numbers, text, None for what is no number."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def _machine(value: Any) -> Any:
+    value = plain(value)
+    return "" if value is None else value

@@ -1,0 +1,61 @@
+"""The published methods, and what is tried for each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.central.dpals import DPALS
+from discreet.central.frank_wolfe import FrankWolfe
+from discreet.experiments.contest import Rival
+from discreet.experiments.tuning import Choice, LogUniform, Values
+
+__all__ = ["dpals", "frank_wolfe", "frank_wolfe_clipped", "weighted_dpals"]
+
+
+class FrankWolfeAsPublished(FrankWolfe):
+    """Every step is taken, and a row's bound is the worst case: the root of k times a bound on one rating."""
+
+    def __init__(self, *, entry: float, most: int, **settings: Any) -> None:
+        super().__init__(most=most, usual=most, row_bound=entry * most**0.5, skip_noise=False, **settings)
+
+
+def dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
+    """DPALS: algorithm 1, and what of algorithm 2 the fixed settings ask for."""
+    space = {
+        "rank": rank,
+        "most": most,
+        "entry_clip": entry,
+        "rounds": Choice((1, 2, 3, 4)),
+        "penalty": LogUniform(0.3, 100.0),
+        "row_clip": Choice((0.1, 0.3, 1.0)),
+        "noise_ratio": Choice((1.0, 2.0)),
+    }
+    return Rival(DPALS, space, fixed)
+
+
+def weighted_dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
+    """DPALS with the item weights of "Multi-Task Differential Privacy Under Distribution Skew"."""
+    rival = dpals(rank, most, entry, **{**fixed, "sampling": "weights"})
+    return Rival(DPALS, {**rival.space, "weight_exponent": Choice((0.0, 0.25, 0.5))}, rival.fixed)
+
+
+def frank_wolfe(most: Values, entry: Values, **fixed: Any) -> Rival:
+    """Joint-DP Frank-Wolfe as the poster has it."""
+    space = {
+        "most": most,
+        "entry": entry,
+        "steps": Choice((1, 2, 5, 10, 20)),
+        "nuclear_scale": LogUniform(0.5, 30.0),
+    }
+    return Rival(FrankWolfeAsPublished, space, fixed)
+
+
+def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
+    """The same with error rows clipped well below their worst case, and steps that are noise passed over."""
+    space = {
+        "most": most,
+        "row_bound": bound,
+        "steps": Choice((2, 5, 10, 20)),
+        "nuclear_scale": LogUniform(0.5, 30.0),
+    }
+    return Rival(FrankWolfe, space, fixed)

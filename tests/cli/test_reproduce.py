@@ -1,0 +1,82 @@
+"""``discreet reproduce``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import reproduce
+from tests.cli.conftest import Run
+
+
+def test_the_list_names_every_experiment_with_its_minutes(run: Run) -> None:
+    shown = run("reproduce", "--list").stdout
+    assert "figure-2" in shown
+    assert "0.1 / 0.2" in shown
+    listed = json.loads(run("reproduce", "--list", "--json").stdout)
+    assert listed["table-2"]["minutes"] == [0.1, 0.2]
+
+
+def test_a_run_writes_files_and_says_what_was_found(run: Run, tmp_path: Path) -> None:
+    result = run("reproduce", "figure-2", "--quick", "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "not comparable" in result.stdout
+    assert "ran on a synthetic market instead" in " ".join(result.stdout.split())
+    assert "figure-2 (1 of 1)" in result.stderr
+    assert (tmp_path / "out" / "figure-2.png").is_file()
+
+
+def test_json_is_one_object_on_stdout(run: Run, tmp_path: Path) -> None:
+    result = run("reproduce", "table-2", "table-4", "--quick", "--out", tmp_path, "--json")
+    content = json.loads(result.stdout)
+    assert list(content) == ["table-2", "table-4"]
+    assert content["table-2"]["seconds"] >= 0
+    assert content["table-2"]["findings"][0]["agrees"] is None
+    assert all(Path(file).is_file() for file in content["table-4"]["files"])
+
+
+def test_seed_and_draws_reach_the_record(run: Run, tmp_path: Path) -> None:
+    run("reproduce", "table-2", "--quick", "--seed", 5, "--draws", 2, "--out", tmp_path)
+    record = json.loads((tmp_path / "table-2.json").read_text())
+    assert (record["seed"], record["draws"], record["size"]) == (5, 2, "quick")
+
+
+def test_the_report_is_made_from_a_folder(run: Run, refused: Callable[..., str], tmp_path: Path) -> None:
+    run("reproduce", "table-4", "--quick", "--out", tmp_path)
+    making = ("reproduce", "--report", tmp_path, "--docs", tmp_path / "docs")
+    assert "--allow-quick" in refused(*making)
+    result = run(*making, "--allow-quick", "--json")
+    assert Path(json.loads(result.stdout)["page"]).read_text().startswith("# Results")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figure-99"], "no experiment is called 'figure-99'; there are figure-2"),
+        ([], "give names of experiments (or all), or --list, or --report FOLDER"),
+        (["figure-2", "--list"], "give names of experiments"),
+        (["figure-2", "--data", "no-such-folder"], "--data no-such-folder is not a folder"),
+        (["figure-2", "--dataset", "ml-10m"], "must be NAME=PATH"),
+        (["figure-2", "--dataset", "ml-10m=no-such-file"], "there is no no-such-file"),
+        (["figure-2", "--dataset", "ml-11m=."], "no data set is called 'ml-11m'"),
+        (["figure-2", "--draws", "0"], "--draws"),
+    ],
+)
+def test_mistakes_are_refused(refused: Callable[..., str], arguments: list[str], message: str) -> None:
+    assert message in refused("reproduce", *arguments)
+
+
+def test_an_interruption_says_what_is_there(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce, "perform", interrupt)
+    result = run("reproduce", "table-2", "--quick", "--out", tmp_path)
+    assert result.exit_code == 130
+    assert "experiments that were finished are in" in result.stderr
+    assert "nothing was written" not in result.stderr
