@@ -73,3 +73,31 @@ def test_means_without_ratings_are_refused(refused: Refused, shop: Path, tmp_pat
         base = ("train", shop / "train.csv", *columns, *BUDGET, "--method", method)
         assert f"{method} predicts ratings" in refused(*base, "--out", tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_papers_claim_is_printed_beside_what_is_owed(
+    run: Run, refused: Refused, shop: Path, tmp_path: Path
+) -> None:
+    """The first column of the paper's table 4: claimed 1.001, owed 0.833 exactly and 1.115 by its own conversion."""
+    preset = (
+        "--method",
+        "dpals",
+        "--set",
+        "preset=ml-10m-eps-1",
+        "--rank",
+        4,
+        "--epsilon",
+        1,
+        "--delta",
+        "1e-5",
+    )
+    out = tmp_path / "model"
+    result = run(*arguments(shop, out, *preset, "--accounting", "paper"))
+    content = json.loads(result.stdout)
+    counted = {name: round(value, 3) for name, value in content["accounting"].items() if name != "delta"}
+    assert counted == {"theorem_1": 0.625, "paper": 1.001, "owed_renyi": 1.115, "owed": 0.833}
+    assert content["epsilon"] == pytest.approx(content["accounting"]["owed"])
+    words = run(*arguments(shop, out, *preset, "--accounting", "paper", "--force")[:-1]).stdout
+    assert all(f"{value:.4f}" in words for name, value in content["accounting"].items() if name != "delta")
+    assert "--method dpals" in refused(*arguments(shop, tmp_path / "other", *BUDGET, "--accounting", "paper"))
+    assert "accounting" not in json.loads(run(*arguments(shop, out, *preset, "--force")).stdout)

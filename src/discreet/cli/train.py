@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import Any
 
 import click
+from rich.table import Table
 
-from discreet.cli.output import print_json, progress_bar
+from discreet.central.dpals import DPALS
+from discreet.central.presets import Accounting
+from discreet.cli.output import print_json, printer, progress_bar
 from discreet.cli.train_plan import plan_training, read_ratings
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
+from discreet.errors import SettingsInvalid
 from discreet.model.storage import check_target
 
 __all__ = ["command"]
@@ -26,8 +31,17 @@ __all__ = ["command"]
     metavar="[SHARE]",
     help="Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
 )
+@click.option(
+    "--accounting",
+    type=click.Choice(["owed", "paper"]),
+    default="owed",
+    show_default=True,
+    help="paper: with --method dpals, print what its paper would have claimed beside what is owed.",
+)
 @click.pass_context
-def command(ctx: click.Context, /, out: str, force: bool, as_json: bool, **options: Any) -> None:
+def command(
+    ctx: click.Context, /, out: str, force: bool, as_json: bool, accounting: str, **options: Any
+) -> None:
     """Train a model on RATINGS (CSV, Parquet, NDJSON, or an SQL query) and save it.
 
     \b
@@ -38,16 +52,42 @@ def command(ctx: click.Context, /, out: str, force: bool, as_json: bool, **optio
           --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --method als --out baseline/
+      discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --epsilon 1 --delta 1e-5 --method dpals --set preset=ml-10m-eps-1 \\
+          --accounting paper --out published/
     """
     started = time.perf_counter()
     check_target(out, overwrite=force)
     plan = plan_training(ctx, options)
+    if accounting == "paper" and not isinstance(plan.method, DPALS):
+        raise SettingsInvalid(
+            "--accounting paper belongs to --method dpals; other methods have no other count"
+        )
     ratings = read_ratings(options)
     with progress_bar() as report:
         fitted = plan.fit(ratings, options["seed"], report)
     fitted.model_.save(out, overwrite=force)
     result = summarise(fitted, ratings, time.perf_counter() - started)
+    counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None
+    if counted is not None:
+        result["accounting"] = asdict(counted)
     if as_json:
         print_json(result)
     else:
         show("Trained", result, fitted.model_, out)
+    if counted is not None and not as_json:
+        printer().print(_counted(counted))
+
+
+def _counted(accounting: Accounting) -> Table:
+    table = Table(title=f"epsilon of this run's noise at delta {accounting.delta:g}", title_justify="left")
+    table.add_column("counted")
+    table.add_column("epsilon", justify="right")
+    for words, epsilon in (
+        ("as theorem 1 of the paper is printed: one Gaussian a round", accounting.theorem_1),
+        ("as the paper counts: no gravity, the mean's sensitivity too small", accounting.paper),
+        ("owed, with the paper's Rényi conversion", accounting.owed_renyi),
+        ("owed, exactly: what the statement carries", accounting.owed),
+    ):
+        table.add_row(words, f"{epsilon:.4f}")
+    return table

@@ -14,7 +14,7 @@ from discreet.model import Model
 
 __all__ = ["Fitted", "peak_rss_mb", "show", "summarise"]
 
-_NOT_IN_THE_TABLE = ("epsilon", "delta", "mu", "releases", "private")
+_NOT_IN_THE_TABLE = ("epsilon", "delta", "mu", "releases", "private", "accounting")
 
 
 class Fitted(Protocol):
