@@ -25,6 +25,7 @@ __all__ = ["ProjectedGradient", "ProjectedGradientSettings"]
 Floats = npt.NDArray[np.float64]
 _SPREAD=.5
 VERBOSE=False
+MODE='max'
 
 class ProjectedGradientSettings(CentredSettings):
     steps: Rounds = 4
@@ -47,8 +48,8 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
         V=np.zeros((m,0)); c=np.zeros((p.n_users,0)); f=np.zeros(0)
         grav=0.
         if not ratings.explicit: grav=min(1.,20*sample.usual/m) if s.gravity=="auto" else s.gravity
-        eta=m/sample.usual if s.step_size=="auto" else s.step_size
-        bound=base*eta
+        eta=1.
+        bound=base
         for t in range(s.steps):
             report(progress,t,s.steps)
             e=eta*kernels.residuals(p.indptr,p.items,targets,c,V)
@@ -59,14 +60,16 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
             sv,W=sv[keep],W[:,keep]
             f=1-s.shrinkage*sv[0]/sv
             f=np.clip(f,0,1-1e-6)
+            if t==0:
+                z=np.abs(W[:,0]); mode=MODE
+                pm=sample.usual*z.max()/z.sum() if mode=='max' else sample.usual*(z**3).sum()/z.sum() if mode=='mean' else (sample.usual*(z**2).sum()/z.sum()**1*z.sum()/1 if 0 else sample.usual*np.sqrt((z**4).sum()/(z**2).sum())/z.sum()*np.sqrt(1.))
+                eta=1/(min(pm,1.)+grav) if s.step_size=="auto" else s.step_size
+                e=e*eta; bound=base*math.sqrt(m/sample.usual)
             c=(kernels.transform_rows(c,W.T@V)*(1-eta*grav)+np.column_stack([p.user_sums(e*W[p.items,k]) for k in range(W.shape[1])]))*f
-            c=clip_rows(c,base*math.sqrt(m/sample.usual)*3)
+            c=clip_rows(c,bound)
             V=W
-            sizes=np.abs(V); seen=np.minimum(sample.usual*(sizes**3).sum(0)/sizes.sum(0),1)
-            last=eta
-            if VERBOSE: print(t,'rank',keep.sum(),'f',f.round(2),'eta',eta,'seen',seen.round(2),'norms',np.percentile(np.sqrt((c**2).sum(1)),[10,50,90]).round(1),'L',bound)
-            if s.step_size=="auto": eta=1/((seen*sv**2).sum()/(sv**2).sum()+grav)
-            bound=base*math.sqrt(m/sample.usual)
+            if VERBOSE: print(t,'rank',keep.sum(),'f',f.round(2),'eta',eta,'norms',np.percentile(np.sqrt((c**2).sum(1)),[10,50,90]).round(1),'L',bound)
+        last=eta
         pen=(1/f-1)/last
         F=V/np.sqrt(pen)
         side=ItemSide("explicit" if ratings.explicit else "implicit",centre,np.zeros(m),F,ratings.rating_range,factor_penalty=1.,gravity=grav,own_mean=np.zeros(m))

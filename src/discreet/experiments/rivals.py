@@ -6,10 +6,12 @@ from typing import Any
 
 from discreet.central.dpals import DPALS
 from discreet.central.frank_wolfe import FrankWolfe
+from discreet.central.projected_gradient import ProjectedGradient
+from discreet.central.svd import PrivateSVD
 from discreet.experiments.contest import Rival
 from discreet.experiments.tuning import Choice, LogUniform, Values
 
-__all__ = ["dpals", "frank_wolfe", "frank_wolfe_clipped", "weighted_dpals"]
+__all__ = ["dpals", "frank_wolfe", "frank_wolfe_clipped", "projected_gradient", "svd", "weighted_dpals"]
 
 
 class FrankWolfeAsPublished(FrankWolfe):
@@ -59,3 +61,28 @@ def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
         "nuclear_scale": LogUniform(0.5, 30.0),
     }
     return Rival(FrankWolfe, space, fixed)
+
+
+def svd(most: Values, bound: Values, **fixed: Any) -> Rival:
+    """SVD after cleansing (McSherry and Mironov), at the level of users."""
+    space = {
+        "most": most,
+        "row_bound": bound,
+        "rank": Choice((1, 2, 4, 8)),
+        "mean_share": Choice((0.2, 0.4, 0.7)),
+        "own_stabiliser": Choice((1.0, 5.0)),
+        "offset_penalty": LogUniform(0.3, 10.0),
+    }
+    return Rival(PrivateSVD, space, fixed)
+
+
+def projected_gradient(most: Values, bound: Values, **fixed: Any) -> Rival:
+    """Projected gradient under a nuclear-norm bound."""
+    space = {
+        "most": most,
+        "row_bound": bound,
+        "rank": Choice((1, 2, 4, 8)),
+        "steps": Choice((1, 2, 4, 8)),
+        "shrinkage": LogUniform(0.01, 0.5),
+    }
+    return Rival(ProjectedGradient, space, fixed)
