@@ -11,7 +11,8 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.sweeps import LABEL, NO_NOISE, Point, Sweep
+from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.tasks import NO_NOISE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,7 @@ def run(context: Context) -> Result:
             "trained items": share,
             "RMSE": point.value.mean,
             "spread": point.value.spread,
-            "penalty": point.penalty,
+            "penalty": point.chosen["penalty"],
         }
         for name, points in curves.items()
         for share, point in zip(shares, points, strict=True)
@@ -59,7 +60,7 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
-        f"epsilon {EPSILON:g}, delta {sweep.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
+        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
         "user. Items that are not trained are predicted by the user's own mean.",
     )
     tables = [Table("Test error for each fraction of trained items", columns, rows, shown=60)]

@@ -184,7 +184,7 @@ def _draw(curves: Curves, noises: Sequence[float]) -> Figure:
         plotting.log_axis(axes, "y")
         axes.set(title=f"sigma {sigma:g}", xlabel="steps")
     panels[0].set_ylabel("test RMSE")
-    plotting.legend(panels[-1], loc="lower left")
+    panels[-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.2)
     return figure
 
 

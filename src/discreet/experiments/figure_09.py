@@ -9,8 +9,8 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.scoring import metric_name
-from discreet.experiments.sweeps import LABEL, NO_NOISE, Point, Sweep
+from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.tasks import NO_NOISE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 FREQUENT = {1.0: 0.05, 5.0: 0.2, 10.0: 0.4, 20.0: 0.6, NO_NOISE: 1.0}
-"""Fraction of the items trained at each epsilon: like table 4's for ratings, more than it has for clicks."""
+"""Fraction of the items trained at each epsilon, near table 4's for ratings."""
 Curves = Mapping[int, Mapping[float, Point]]
 
 
@@ -30,11 +30,9 @@ def run(context: Context) -> Result:
     rows: list[dict[str, Any]] = []
     findings: list[Finding] = []
     notes = [LABEL]
-    for sweep, axes, extra in (
-        (Sweep.of_ratings(context), panels[0], {}),
-        (Sweep.of_clicks(context), panels[1], {"gravity": 0.2}),
-    ):
-        kind = "ratings" if sweep.train.explicit else "clicks"
+    for make, axes in zip((Sweep.of_ratings, Sweep.of_clicks), panels, strict=True):
+        sweep = make(context)
+        kind = "ratings" if sweep.task.explicit else "clicks"
         sweep.total = len(ranks) * (len(epsilons) + 1)
         curves = {
             rank: {
@@ -42,14 +40,13 @@ def run(context: Context) -> Result:
                     epsilon,
                     rank=rank,
                     frequent_share=FREQUENT[epsilon],
-                    **extra,
                     **({"rounds": 5} if epsilon == NO_NOISE else {}),
                 )
                 for epsilon in (*epsilons, NO_NOISE)
             }
             for rank in ranks
         }
-        metric = metric_name(sweep.test[1])
+        metric = sweep.task.metric
         rows += [
             {
                 "task": kind,
@@ -62,9 +59,9 @@ def run(context: Context) -> Result:
             for rank, points in curves.items()
             for epsilon, point in points.items()
         ]
-        findings += judge(kind, curves, lower_is_better=sweep.train.explicit)
+        findings += judge(kind, curves, lower_is_better=sweep.task.explicit)
         _draw(axes, kind, metric, epsilons, curves)
-        notes.append(f"{kind}: delta {sweep.delta:.2g}, {sweep.usual['most']} ratings a user.")
+        notes.append(f"{kind}: delta {sweep.task.delta:.2g}, {sweep.usual['most']} ratings a user.")
     columns = (
         Column("task"),
         Column("rank"),
@@ -110,10 +107,10 @@ def _draw(axes: Axes, kind: str, metric: str, epsilons: Sequence[float], curves:
             number=number,
         )
         quiet = points[NO_NOISE].value.mean
-        plotting.baseline(axes, quiet, f"rank {rank}, no noise", number=number, linestyle=":")
+        plotting.baseline(axes, quiet, "_unnamed", number=number, linestyle=":")
     plotting.epsilon_axis(axes, epsilons)
-    axes.set(title=kind.capitalize(), ylabel=f"test {metric}")
-    plotting.legend(axes, fontsize=7.5)
+    axes.set(title=f"{kind.capitalize()} (dotted: no noise)", ylabel=f"test {metric}")
+    plotting.legend(axes)
 
 
 EXPERIMENT = Experiment(

@@ -11,7 +11,7 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.sweeps import LABEL, Point, Sweep, penalties
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def run(context: Context) -> Result:
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 10.0, 20.0))
     sweep.total = len(shares) * len(epsilons)
     if not context.quick:
-        sweep.penalties = (*sweep.penalties, 150.0)
+        sweep.grid = [*sweep.grid, *penalties(150.0)]
     curves = {epsilon: sweep.over(epsilon, "frequent_share", shares) for epsilon in epsilons}
     parts = list(sweep.data_fractions(shares))
     rows = [
@@ -38,7 +38,7 @@ def run(context: Context) -> Result:
             "their ratings": part,
             "RMSE": point.value.mean,
             "spread": point.value.spread,
-            "penalty": point.penalty,
+            "penalty": point.chosen["penalty"],
         }
         for epsilon, points in curves.items()
         for share, part, point in zip(shares, parts, points, strict=True)
@@ -53,7 +53,7 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
-        f"delta {sweep.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a user, adaptive sampling. "
+        f"delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a user, adaptive sampling. "
         "The fraction of ratings is an exact statistic, drawn for the axis.",
     )
     table = Table("Test error for each fraction of trained items", columns, rows)

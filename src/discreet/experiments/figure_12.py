@@ -41,7 +41,7 @@ def run(context: Context) -> Result:
             "trained items": share,
             "RMSE": point.value.mean,
             "spread": point.value.spread,
-            "penalty": point.penalty,
+            "penalty": point.chosen["penalty"],
         }
         for (nu, mu), points in curves.items()
         for share, point in zip(shares, points, strict=True)
@@ -56,7 +56,7 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
-        f"epsilon {EPSILON:g}, delta {sweep.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
+        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
         "user.",
     )
     table = Table("Test error for each pair of exponents", columns, rows, shown=60)
