@@ -9,7 +9,7 @@ print(model.statement)
 """
 
 from discreet.catalogue import Catalogue
-from discreet.central import ALS, BudgetedALS
+from discreet.central import ALS, DPALS, BudgetedALS, FrankWolfe, PrivateSVD, ProjectedGradient
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.model import Model
@@ -17,4 +17,17 @@ from discreet.privacy import Budget, Statement
 
 __version__ = "0.1.0"
 
-__all__ = ["ALS", "Budget", "BudgetedALS", "Catalogue", "DiscreetError", "Model", "Ratings", "Statement"]
+__all__ = [
+    "ALS",
+    "DPALS",
+    "Budget",
+    "BudgetedALS",
+    "Catalogue",
+    "DiscreetError",
+    "FrankWolfe",
+    "Model",
+    "PrivateSVD",
+    "ProjectedGradient",
+    "Ratings",
+    "Statement",
+]

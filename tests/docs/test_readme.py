@@ -30,7 +30,16 @@ def test_the_readme_example_runs(
     assert (tmp_path / "model" / "manifest.json").exists()
 
 
-def test_the_readme_command_lines_run(tmp_path: Path) -> None:
+def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
+    exec(compile(block, "methods.md", "exec"), {})
+    errors = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    assert list(errors) == ["budgeted", "dpals", "frank-wolfe"]
+    assert float(errors["budgeted"]) < min(float(errors["dpals"]), float(errors["frank-wolfe"]))
+
+
+@pytest.mark.parametrize(("page", "number"), [("README.md", 3), ("docs/methods.md", 3)])
+def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, number: int) -> None:
     market = synthetic.market(2_000, 100, 60_000, rng=0)
     users = [
         user
@@ -43,9 +52,10 @@ def test_the_readme_command_lines_run(tmp_path: Path) -> None:
     test.write_csv(tmp_path / "test.csv")
     pl.DataFrame({"item": market.catalogue.ids}).write_csv(tmp_path / "items.csv")
     (tmp_path / "my-history.csv").write_text("item,rating\nitem-0003,5\nitem-0007,1\n")
-    text = (ROOT / "README.md").read_text().replace("\\\n", " ")
+    (tmp_path / "space.toml").write_text("rank = [2, 4]\npenalty = {low = 3.0, high = 30.0, log = true}\n")
+    text = (ROOT / page).read_text().replace("\\\n", " ")
     commands = re.findall(r"^    discreet (.*)$", text, re.MULTILINE)
-    assert len(commands) == 3
+    assert len(commands) == number
     for command in commands:
         done = subprocess.run(
             [sys.executable, "-m", "discreet", *shlex.split(command)],
@@ -60,6 +70,10 @@ def test_the_readme_command_lines_run(tmp_path: Path) -> None:
     "name",
     [
         "discreet.central.budgeted",
+        "discreet.central.dpals",
+        "discreet.central.frank_wolfe",
+        "discreet.central.projected_gradient",
+        "discreet.central.svd",
         "discreet.privacy.budget",
         "discreet.evaluation.comparison",
         "discreet.catalogue",
@@ -84,8 +98,12 @@ def test_public_names() -> None:
         "Budget",
         "BudgetedALS",
         "Catalogue",
+        "DPALS",
         "DiscreetError",
+        "FrankWolfe",
         "Model",
+        "PrivateSVD",
+        "ProjectedGradient",
         "Ratings",
         "Statement",
     ]

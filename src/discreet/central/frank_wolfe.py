@@ -17,7 +17,7 @@ from discreet.central.method import PrivateMethod, Progress, Trained, report
 from discreet.central.settings import Auto, Positive, Rounds
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
-from discreet.item_side.spectrum import leading, noise_edge
+from discreet.item_side.spectrum import leading, noise_edge, seen_share
 from discreet.item_side.steps import take_step
 from discreet.privacy.clipped import release_co_moment, release_products
 from discreet.privacy.gate import Gate
@@ -132,7 +132,9 @@ class FrankWolfe(PrivateMethod[FrankWolfeSettings]):
                 continue
             directions[:, t], eigenvalues[t] = direction, eigenvalue * bound**2
             if not nuclear:
-                nuclear = settings.nuclear_scale * math.sqrt(eigenvalues[t]) / _seen(direction, sample.usual)
+                nuclear = (
+                    settings.nuclear_scale * math.sqrt(eigenvalues[t]) / seen_share(direction, sample.usual)
+                )
             fit, _, _ = take_step(
                 indptr, items, targets, fit, direction, eigenvalues[t], steps, nuclear, bound
             )
@@ -186,13 +188,3 @@ def _unit(vector: Floats) -> Floats:
     """Scaled to length 1; zeros stay zeros."""
     length = float(np.sqrt((vector**2).sum()))
     return vector / max(length, 1e-300)
-
-
-def _seen(direction: Floats, usual: int) -> float:
-    """Share of a direction's squared length that a usual user's items carry, at most 1. Public.
-
-    The first direction mostly says how often items are rated, so the chance of item j is taken for
-    ``usual |v_j| / sum |v|``. A singular value on the ratings, divided by this share, is the one on all items.
-    """
-    sizes = np.abs(direction)
-    return min(usual * float((sizes**3).sum() / sizes.sum()), 1.0)

@@ -53,8 +53,8 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
-        f"delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a user, adaptive sampling. "
-        "The fraction of ratings is an exact statistic, drawn for the axis.",
+        f"delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a user, adaptive "
+        "sampling. The fraction of ratings is an exact statistic, drawn for the axis.",
     )
     table = Table("Test error for each fraction of trained items", columns, rows)
     return Result([table], judge(shares, parts, curves), _draw(shares, parts, curves), notes=notes)

@@ -15,7 +15,10 @@ from discreet.experiments.tasks import Task
 
 __all__ = ["LABEL", "Point", "Sweep", "penalties"]
 
-LABEL = "The penalty is chosen at every point on a validation split; the search is not charged."
+LABEL = (
+    "The penalty, for clicks gravity and the size of the start as well, is chosen at every point on a validation "
+    "split; the search is not charged."
+)
 
 
 @dataclass(frozen=True)

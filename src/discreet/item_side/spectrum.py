@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from discreet.item_side.popularity import Popularity
 
-__all__ = ["click_factors", "leading", "noise_edge", "rating_factors", "signal"]
+__all__ = ["click_factors", "leading", "noise_edge", "rating_factors", "seen_share", "signal"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,6 +51,16 @@ def signal(values: Floats, sigma: float, order: int) -> Floats:
     edge = noise_edge(sigma, order)
     found: Floats = np.sqrt(np.maximum(values - edge, 0.0) * np.maximum(values + edge, 0.0))
     return found
+
+
+def seen_share(direction: Floats, usual: int) -> float:
+    """Share of the first direction's squared length that a usual user's items carry, at most 1.
+
+    The first direction mostly says how often items are rated, so the chance of item j is taken for
+    ``usual |v_j| / sum |v|``. Divided by this share, what is seen on the ratings is continued over all items.
+    """
+    sizes = np.abs(direction)
+    return min(usual * float((sizes**3).sum() / sizes.sum()), 1.0)
 
 
 def rating_factors(moment: Floats, sigma: float, rank: int, popularity: Popularity, usual: int) -> Floats:

@@ -23,7 +23,9 @@ def check_item_side(side: ItemSide) -> None:
         raise ModelInvalid(f"own_mean has the shape {side.own_mean.shape} and not ({m},)")
     if side.eigenvalues is not None:
         if side.eigenvalues.shape != side.factors.shape[1:] or side.own_mean is None:
-            raise ModelInvalid("a model of Frank-Wolfe steps needs one eigenvalue for each factor, and own_mean")
+            raise ModelInvalid(
+                "a model of Frank-Wolfe steps needs one eigenvalue for each factor, and own_mean"
+            )
         if not (side.nuclear_bound > 0 and side.row_bound > 0):
             raise ModelInvalid("a model of Frank-Wolfe steps needs bounds above zero")
     for name in ("offsets", "factors", "own_mean", "eigenvalues"):

@@ -1,0 +1,139 @@
+"""DPALS and the default method on one of the DPALS paper's tasks, at each of its epsilons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from discreet.central.budgeted import BudgetedALS
+from discreet.central.dpals import DPALS
+from discreet.central.presets import PRESETS
+from discreet.experiments.scoring import Draws
+from discreet.experiments.tasks import TOP, Task
+from discreet.experiments.tuning import Choice, LogInteger, LogUniform, Space
+
+__all__ = ["OURS", "PUBLISHED", "TAIL", "WEIGHTS", "Panel", "compete"]
+
+PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
+    "ML-10M-top400": {
+        0.8: (0.8855, 0.0025),
+        4.0: (0.8321, 0.0009),
+        8.0: (0.8201, 0.0011),
+        16.0: (0.8147, 0.0008),
+    },
+    "ML-10M": {1.0: (0.9398, 0.0009), 5.0: (0.8725, 0.0006), 10.0: (0.8530, 0.0004), 20.0: (0.8373, 0.0005)},
+    "ML-20M": {1.0: (0.3120, 0.0016), 5.0: (0.3330, 0.0010), 10.0: (0.3368, 0.0012), 20.0: (0.3444, 0.0013)},
+}
+"""Mean and standard deviation of DPALS by task and epsilon, from table 5."""
+TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "budgeted ALS (ours)"
+VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
+OTHER_DRAWS = 3
+"""Noise draws at most of what is not DPALS as published."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One task's scores by method and epsilon, and the levels they are held against.
+
+    Parameters
+    ----------
+    task, metric, explicit
+        What is scored, and whether lower is better.
+    scores, settings
+        By method and epsilon; of what was tuned.
+    trivial, plain
+        The baseline's name and score, and that of ALS without privacy.
+    as_published
+        Whether the data are the paper's own.
+    """
+
+    task: str
+    metric: str
+    explicit: bool
+    scores: Mapping[str, Mapping[float, Draws]]
+    settings: Mapping[tuple[str, float], Mapping[str, Any]]
+    trivial: tuple[str, float]
+    plain: float
+    as_published: bool
+
+    def loss(self, value: float, other: float) -> float:
+        """How much worse a score is than another, as a fraction of the other; below 0 where it is better."""
+        return value / other - 1.0 if self.explicit else 1.0 - value / other
+
+
+def compete(
+    task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
+) -> Panel:
+    """Tune both kinds of DPALS at each epsilon by the same trials, and score them beside the default method."""
+    usual: dict[str, Any] = {"typical_count": task.usual_count}
+    if not task.explicit:
+        usual |= {"item_exponent": 0.0}
+    scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS)}
+    chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
+    others = min(draws, OTHER_DRAWS)
+    for epsilon in epsilons:
+        for name, fixed in VARIANTS.items():
+            make = partial(DPALS, **usual, **fixed)
+            found = task.tune(make, space(task), trials, epsilon, first=first(task, epsilon))
+            number = draws if name == TAIL else others
+            scores[name][epsilon] = task.repeat(partial(make, **found.settings), epsilon, number)
+            chosen[name, epsilon] = found.settings
+        scores[OURS][epsilon] = task.repeat(BudgetedALS, epsilon, others)
+        report()
+    return Panel(
+        task.name,
+        task.metric,
+        task.explicit,
+        scores,
+        chosen,
+        task.trivial(),
+        task.without_privacy(),
+        task.data.as_published,
+    )
+
+
+def space(task: Task) -> Space:
+    """What is searched: the settings of the paper's table 3, in ranges that suit less data than its own."""
+    few = task.train.n_items <= TOP
+    common: Space = {
+        "rank": LogInteger(4, 24),
+        "rounds": Choice((1, 2, 3)),
+        "frequent_share": Choice((1.0,)) if few else LogUniform(0.04, 1.0),
+    }
+    if task.explicit:
+        return {
+            **common,
+            "most": Choice((25, 50, 100)),
+            "penalty": LogUniform(10.0, 100.0),
+            "user_exponent": Choice((0.5, 1.0)),
+        }
+    return {
+        **common,
+        "most": Choice((20, 40, 60)),
+        "penalty": LogUniform(0.05, 1.0),
+        "gravity": LogUniform(0.1, 3.0),
+        "start_scale": LogUniform(0.05, 0.3),
+        "user_exponent": Choice((0.0, 0.5)),
+    }
+
+
+def first(task: Task, epsilon: float) -> list[dict[str, Any]]:
+    """Tried before the drawn ones: a small and a large model; on the paper's own data its own settings too."""
+    low, high = (1.0, 1.0) if task.train.n_items <= TOP else (0.05, 0.4)
+    if task.explicit:
+        given: list[dict[str, Any]] = [
+            {"rank": 4, "penalty": 40.0, "rounds": 2, "frequent_share": low},
+            {"rank": 12, "penalty": 30.0, "rounds": 3, "frequent_share": high},
+        ]
+    else:
+        start = {"start_scale": 0.1, "penalty": 0.2, "rounds": 3, "most": 40, "user_exponent": 0.0}
+        given = [
+            {"rank": 4, "gravity": 1.5, "frequent_share": low, **start},
+            {"rank": 8, "gravity": 0.4, "frequent_share": high, **start},
+        ]
+    if task.data.as_published:
+        preset = PRESETS[f"{task.name.lower()}-eps-{epsilon:g}"].settings
+        given.append({name: value for name, value in preset.items() if not name.startswith("sigma")})
+    return given
