@@ -1,13 +1,13 @@
 """Private projected gradient: every user steps on their own row, the spectrum of the stepped rows is shrunk.
 
-The poster's third method (Cai, Candes, Shen 2010 made private as in Bassily, Smith, Thakurta 2014 and Abadi et al. 2016).
-With Y the completed matrix, X the ratings on Omega and eta the step size, one step is
+The baseline of Jain, Thakkar, Thakurta (ICML 2018): the singular-value thresholding of Cai, Candes and Shen (2010) with
+noisy steps. With Y the completed matrix, X the ratings on Omega and eta the step size, one step is
 
     W_i = Y_i - eta P_Omega(Y_i - X_i)      release sum_i W_i^T W_i      Y_i <- W_i V f V^T,   f = 1 - tau / s
 
 where V and s are the released matrix's first eigenvectors and the roots of their eigenvalues. Y is kept as each user's
-weights on V. For fixed V and f the rows come to rest at a ridge solution with penalty (1 / f - 1) / eta on each direction,
-which is what people are served with.
+weights on V. For fixed V and f the rows come to rest at a ridge solution with penalty (1 / f - 1) / eta on each
+direction, which is what people are served with.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ Floats = npt.NDArray[np.float64]
 
 # Usual distance of a rating from the centre, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.5
+BULK=True
 # A step releases items x items numbers and multiplies users x items x items.
 _MOST_ITEMS = 5_000
 
@@ -154,7 +155,7 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
     def _step(self, gate: Gate, sample: Sample, targets: Floats, rows: _Rows, name: str, mu: float) -> _Rows:
         """Everyone steps, the second moment is released, everyone's row is shrunk; as it was, if all is noise."""
         pattern, settings = sample.pattern, self.settings
-        bound = self._bound(sample, rows)
+        bound = self._bound(sample, rows.eta)
         stay = 1.0 - rows.eta * self._gravity(sample)
         moves = rows.eta * kernels.residuals(
             pattern.indptr, pattern.items, targets, rows.weights, rows.directions
@@ -163,7 +164,8 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
             gate, name, pattern, moves / bound, rows.weights * (stay / bound), rows.directions, mu=mu
         )
         values, vectors = leading(moment, settings.rank)
-        singular = np.sqrt(signal(values, 1.0 / mu, len(moment)))
+        rest = (np.trace(moment) - values.sum()) / max(len(moment) - len(values), 1) if BULK else 0
+        singular = np.sqrt(np.maximum(signal(values, 1.0 / mu, len(moment)) - max(rest, 0), 0))
         threshold = settings.shrinkage * float(singular.max(initial=0.0))
         kept = singular > threshold
         if not kept.any():
@@ -175,14 +177,14 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
             moves = moves * (eta / rows.eta)
         weights = kernels.transform_rows(rows.weights * stay, vectors.T @ rows.directions)
         weights += np.column_stack([pattern.user_sums(moves * v[pattern.items]) for v in vectors.T])
-        moved = _Rows(weights * shrinks, vectors, shrinks, eta)
-        return _Rows(clip_rows(moved.weights, self._bound(sample, moved)), vectors, shrinks, eta)
+        bound = self._bound(sample, eta)
+        return _Rows(bound * clip_rows(weights * (shrinks / bound)), vectors, shrinks, eta)
 
-    def _bound(self, sample: Sample, rows: _Rows) -> float:
+    def _bound(self, sample: Sample, eta: float) -> float:
         """Bound on a row over all items: the one on a row of ratings, as much longer as a step can make it."""
         bound = self.settings.row_bound
         usual = sample.row_norm(_SPREAD) if bound == "auto" else bound
-        return usual * min(rows.eta, math.sqrt(sample.ratings.n_items / sample.usual))
+        return usual * min(eta, math.sqrt(sample.ratings.n_items / sample.usual))
 
     def _step_size(self, sample: Sample, direction: Floats) -> float:
         if self.settings.step_size != "auto":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet import kernels
 from discreet.data.ratings import Ratings
 
 __all__ = ["draw_numbers", "keep_lowest", "sample_uniform"]
@@ -21,19 +22,13 @@ Words = npt.NDArray[np.uint64]
 
 def sample_uniform(ratings: Ratings, most: int, seed: int) -> Bools:
     """At most ``most`` ratings of each user, drawn evenly from that user's ratings."""
-    return keep_lowest(ratings, draw_numbers(ratings, seed), most)
+    # 53 of the 64 bits, which a double holds.
+    return keep_lowest(ratings, (draw_numbers(ratings, seed) >> np.uint64(11)).astype(np.float64), most)
 
 
-def keep_lowest(ratings: Ratings, numbers: npt.NDArray[np.generic], most: int) -> Bools:
+def keep_lowest(ratings: Ratings, numbers: Floats, most: int) -> Bools:
     """The ratings with each user's ``most`` lowest numbers (one number for each rating; ties by item)."""
-    counts = np.diff(ratings.indptr)
-    if len(counts) == 0 or counts.max(initial=0) <= most:
-        return np.ones(ratings.n_ratings, dtype=bool)
-    users = np.repeat(np.arange(ratings.n_users), counts)
-    order = np.lexsort((numbers, users))
-    keep = np.zeros(ratings.n_ratings, dtype=bool)
-    keep[order] = np.arange(ratings.n_ratings) - np.repeat(ratings.indptr[:-1], counts) < most
-    return keep
+    return kernels.lowest_entries(ratings.indptr, numbers, most)
 
 
 def draw_numbers(ratings: Ratings, seed: int) -> Words:

@@ -56,8 +56,8 @@ class SVDSettings(SampleSettings):
         Ridge on a user's offset and coefficients (whose variance is about 1); ``"auto"`` is 1 for ratings and 0.01 of
         the strongest factor's gravity for clicks.
     gravity
-        Weight of unseen items as zeros (implicit feedback); ``"auto"`` is 20 times ``usual`` as a share of the items,
-        at most 1.
+        Weight of unseen items as zeros (implicit feedback); ``"auto"`` is 20 times the (released) mean share of items
+        that a user takes part with, at most 1.
     """
 
     rank: Rank = 16
@@ -176,9 +176,11 @@ class PrivateSVD(PrivateMethod[SVDSettings]):
         mu = gate.ledger.remaining_mu
         rows = np.repeat(1.0 / np.sqrt(np.maximum(pattern.counts, 1.0)), np.diff(pattern.indptr))
         moment = release_co_moment(gate, "second moment", pattern, rows, mu=mu)
-        usual = min(1.0, 20.0 * sample.usual / len(counts))
+        # A user's row has length 1, so the diagonal adds up to the number of users; this is its noise.
+        users = max(float(np.trace(moment)), math.sqrt(len(counts)) / mu)
+        usual = min(1.0, 20.0 * popularity.total / (users * len(counts)))
         gravity = usual if settings.gravity == "auto" else settings.gravity
-        taken, users = popularity.positive(), popularity.total / sample.usual
+        taken = popularity.positive()
         return ItemSide(
             "implicit",
             0.0,

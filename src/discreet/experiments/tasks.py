@@ -36,7 +36,7 @@ CROWDS: Mapping[Size, tuple[int, int, int]] = {
 """Users, items and ratings of the market; at full size an average item has 500 sampled ratings (ML-10M: 330)."""
 TOP_CROWDS: Mapping[Size, tuple[int, int, int]] = {
     "quick": (4_000, 200, 120_000),
-    "full": (40_000, TOP, 1_800_000),
+    "full": (32_000, TOP, 1_440_000),
 }
 """The same for the small rating task."""
 

@@ -5,6 +5,7 @@ Exported are the compiled versions; `discreet.kernels.reference` has the same fu
 
 from discreet.kernels.comoment import co_moment
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
+from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.order import transpose
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.ranking import top_n
@@ -22,6 +23,7 @@ __all__ = [
     "item_moments",
     "item_sums",
     "item_weights",
+    "lowest_entries",
     "residuals",
     "set_threads",
     "solve_items",

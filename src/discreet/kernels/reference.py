@@ -5,6 +5,8 @@ Every function here has the name, the arguments and the meaning of the one expor
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -147,3 +149,45 @@ def transform_rows(rows: Array, matrix: Array) -> Floats:
     """A matrix applied to every row; see `discreet.kernels.transform.transform_rows`."""
     product: Floats = np.einsum("ij,kj->ik", rows, matrix, dtype=np.float64)
     return product
+
+
+def co_moment(indptr: Index, items: Index, values: Shorts, n_items: int) -> Floats:
+    """Exact sum of y y^T over sparse rows; see `discreet.kernels.comoment.co_moment`."""
+    out = np.zeros((n_items, n_items), np.int64)
+    for i in range(len(indptr) - 1):
+        entries = slice(int(indptr[i]), int(indptr[i + 1]))
+        row = values[entries].astype(np.int64)
+        out[np.ix_(items[entries], items[entries])] += np.outer(row, row)
+    return out.astype(np.float64)
+
+
+def frank_wolfe_step(
+    indptr: Index,
+    items: Index,
+    targets: Array,
+    fit: Array,
+    direction: Array,
+    gain: float,
+    decay: float,
+    bound: float,
+) -> tuple[Floats, Floats, Floats]:
+    """One step of every row along a direction; see `discreet.kernels.steps.frank_wolfe_step`."""
+    n = len(indptr) - 1
+    moved, weights, shrinks = np.zeros(len(items)), np.zeros(n), np.ones(n)
+    for i in range(n):
+        entries = slice(int(indptr[i]), int(indptr[i + 1]))
+        along, away = direction[items[entries]], fit[entries] - targets[entries]
+        away = away * min(1.0, bound / max(float(np.linalg.norm(away)), 1e-300))
+        weights[i] = -gain * float(away @ along)
+        row = decay * fit[entries] + weights[i] * along
+        shrinks[i] = min(1.0, bound / max(float(np.linalg.norm(row)), 1e-300))
+        moved[entries] = shrinks[i] * row
+    return moved, weights, shrinks
+
+
+def lowest_entries(indptr: Index, numbers: Array, most: int) -> NDArray[np.bool_]:
+    """The lowest numbers of each row; see `discreet.kernels.lowest.lowest_entries`."""
+    kept = np.zeros(len(numbers), np.bool_)
+    for start, stop in itertools.pairwise(indptr.tolist()):
+        kept[start + np.argsort(numbers[start:stop], kind="stable")[:most]] = True
+    return kept

@@ -1,7 +1,7 @@
 """Second moment of rows over all items, too many to hold at once: a product of small factors and a sparse part.
 
-A row is ``weights V^T`` plus a number for each of the user's items. It is made, clipped and truncated when it is needed,
-some users at a time, always from that user's own numbers and public ones. The proof note is ``proofs/dense_rows.md``.
+A row is ``weights V^T`` plus a number for each of the user's items. It is made, clipped and truncated when it is
+needed, some users at a time, from that user's own numbers and public ones. The proof note is ``proofs/dense_rows.md``.
 """
 
 from __future__ import annotations
