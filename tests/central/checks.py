@@ -24,13 +24,17 @@ def check_budget(make: Make, ratings: Ratings, names: list[str], monkeypatch: py
     released: list[tuple[str, float]] = []
     original = Gate.release
 
-    def watched(self: Gate, name: str, blocks: list[Block], *, mu: float, delta: float = 0.0) -> dict[str, Floats]:
+    def watched(
+        self: Gate, name: str, blocks: list[Block], *, mu: float, delta: float = 0.0
+    ) -> dict[str, Floats]:
         released.append((name, mu))
         return original(self, name, blocks, mu=mu, delta=delta)
 
     monkeypatch.setattr(Gate, "release", watched)
     told: list[tuple[int, int]] = []
-    fitted = make().fit(ratings, BUDGET, rng=0, progress=lambda stage, done, total: told.append((done, total)))
+    fitted = make().fit(
+        ratings, BUDGET, rng=0, progress=lambda stage, done, total: told.append((done, total))
+    )
     statement = fitted.statement_
     assert [(release.name, release.mu) for release in statement.releases] == released
     assert [name for name, _ in released] == names
@@ -66,27 +70,29 @@ def check_same_model(make: Make, ratings: Ratings) -> None:
     assert train(ratings, 1, "other") != one
 
 
-class _Recorder(Gate):
-    """Remembers exact sums and what it let out."""
+class Recorder(Gate):
+    """Remembers what it was given, the exact sums and what it let out."""
 
     def __init__(self) -> None:
         super().__init__(Ledger(LARGE), Noise.fixed_key_not_private("recorded"))
+        self.blocks: list[list[Block]] = []
         self.sums: list[dict[str, Floats]] = []
         self.units: list[dict[str, float]] = []
         self.out: list[dict[str, Floats]] = []
 
     def release(self, name: str, blocks: list[Block], **cost: float) -> dict[str, Floats]:  # type: ignore[override]
         assert (total_energies(blocks) <= 1.0 + 1e-9).all()
+        self.blocks.append(list(blocks))
         self.sums.append({block.name: block.total() for block in blocks})
         self.units.append({block.name: block.unit for block in blocks})
         self.out.append(super().release(name, blocks, **cost))
         return {name: values.copy() for name, values in self.out[-1].items()}
 
 
-class _Follower(_Recorder):
+class Follower(Recorder):
     """Sums what it is given, but lets out what another gate let out: the same public past for other users."""
 
-    def __init__(self, leader: _Recorder) -> None:
+    def __init__(self, leader: Recorder) -> None:
         super().__init__()
         self._script = list(leader.out)
 
@@ -99,17 +105,17 @@ def check_neighbours(make: Make, ratings: Ratings, *, reached: float = 0.99) -> 
     """Release by release, given the same earlier releases: a user moves the sums by at most the bound, the loudest
     by at least ``reached`` of it, and never what anybody else hands in."""
 
-    def run(data: Ratings, gate: _Recorder) -> list[dict[str, Floats]]:
+    def run(data: Ratings, gate: Recorder) -> list[dict[str, Floats]]:
         make()._train(data, gate, np.random.default_rng(0), None)
         return gate.sums
 
-    leader = _Recorder()
+    leader = Recorder()
     full = run(ratings, leader)
     moved = np.zeros((ratings.n_users, len(full)))
     for user in range(ratings.n_users):
         others = np.arange(ratings.n_users) != user
-        less = run(ratings.take_users(others), _Follower(leader))
-        own = run(ratings.take_users(~others), _Follower(leader))
+        less = run(ratings.take_users(others), Follower(leader))
+        own = run(ratings.take_users(~others), Follower(leader))
         for number, (units, whole, rest, alone) in enumerate(zip(leader.units, full, less, own, strict=True)):
             for name, unit in units.items():
                 assert np.array_equal(whole[name] - rest[name], alone[name]), f"{name} {number}: others moved"
@@ -125,7 +131,10 @@ def hostile_ratings(explicit: bool, n_items: int = 12) -> Ratings:
     counts = rng.integers(1, n_items + 1, n)
     counts[:6] = n_items, 1, 0, n_items, n_items, 1
     pairs = [[5.0, 5.0], [1.0, 1.0], [1.0, 1.0], [1.0, 5.0], [1.0, 1.0], [5.0, 5.0]]
-    values = [np.resize(pairs[user], count) if user < 6 else rng.uniform(1, 5, count) for user, count in enumerate(counts)]
+    values = [
+        np.resize(pairs[user], count) if user < 6 else rng.uniform(1, 5, count)
+        for user, count in enumerate(counts)
+    ]
     return Ratings.from_arrays(
         np.concatenate([[0], np.cumsum(counts)]),
         np.concatenate([rng.choice(n_items, count, replace=False) for count in counts]),
@@ -144,7 +153,11 @@ def check_tiny_budgets(make: Make, ratings: Ratings) -> None:
 
 def check_empty_worlds(make: Make, ratings: Ratings) -> None:
     """No ratings at all, no users at all, one user: how few there are is private, so nothing may break."""
-    for data in (ratings.keep(np.zeros(ratings.n_ratings, bool)), ratings.take_users(slice(0, 0)), ratings.take_users([0])):
+    for data in (
+        ratings.keep(np.zeros(ratings.n_ratings, bool)),
+        ratings.take_users(slice(0, 0)),
+        ratings.take_users([0]),
+    ):
         check_serves(make().fit(data, BUDGET, rng=0).model_, ratings)
 
 

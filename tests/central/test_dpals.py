@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from discreet import Budget, Ratings, kernels
 from discreet.central.dpals import DPALS
 from discreet.data import splits, synthetic
+from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.privacy import Gate, Ledger, Noise
 from discreet.privacy.accounting import epsilon_renyi
@@ -207,3 +209,55 @@ def test_a_ledger_that_was_used_before_is_not_overdrawn(market: Ratings) -> None
     ledger.charge("something", mu=BUDGET.mu * 0.6)
     plan = make_plan(DPALSSettings(), ledger, explicit=True)
     assert plan.mu == pytest.approx(BUDGET.mu * 0.8, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_what_is_owed_includes_the_search_for_a_catalogue(share: float) -> None:
+    market = synthetic.market(4_000, 60, 60_000, rng=0)
+    ids = np.asarray(market.catalogue.ids)  # type: ignore[union-attr]
+    frame = pl.DataFrame(
+        {
+            "user": np.repeat(market.user_ids, np.diff(market.indptr)),
+            "item": ids[market.items].tolist(),
+            "rating": market.values,
+        }
+    )
+    ratings = Ratings.from_frame(frame, user="user", item="item", rating="rating", rating_range=(1.0, 5.0))
+    fitted = DPALS(**SMALL, discover_share=share).fit(ratings, BUDGET, rng=0)
+    assert fitted.statement_.epsilon is not None
+    assert fitted.accounting_.owed >= fitted.statement_.epsilon * (1.0 - 1e-9)
+    assert fitted.accounting_.owed_renyi > fitted.accounting_.owed
+
+
+@pytest.mark.parametrize("settings", [{"split_users": True, "rounds": 1}, {"rank": 1, "start": "spectral"}])
+def test_the_smallest_settings_work(market: Ratings, settings: dict[str, Any]) -> None:
+    assert np.isfinite(DPALS(**(SMALL | settings)).fit(market, BUDGET, rng=0).model_.item_side.factors).all()
+
+
+@pytest.mark.parametrize("settings", [{"sigma_matrix": 1e-200}, {"sigma_vector": 1e200}, {"rank": 0}])
+def test_settings_out_of_this_world_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(SettingsInvalid):
+        DPALS(**settings)
+
+
+def test_splitting_users_splits_their_ratings_evenly(market: Ratings) -> None:
+    """Every rating belongs to exactly one round, about as many to each."""
+    from discreet.central.dpals import DPALSSettings, make_plan
+    from discreet.central.dpals_run import DPALSRun
+
+    settings = DPALSSettings(**(SMALL | {"split_users": True, "rounds": 3}))
+    gate = Gate(Ledger(BUDGET))
+    run = DPALSRun(
+        settings, make_plan(settings, gate.ledger, explicit=True), market, gate, np.random.default_rng(0)
+    )
+    seen: list[int] = []
+
+    class Side:
+        def fold_in(self, indptr: Any, items: Any, values: Any, kind: Any) -> np.ndarray:
+            seen.append(len(items))
+            return np.zeros((len(indptr) - 1, 5))
+
+    for number in range(3):
+        run._vectors(number, Side())  # type: ignore[arg-type]
+    assert sum(seen) == market.n_ratings
+    assert min(seen) > 0.3 * market.n_ratings

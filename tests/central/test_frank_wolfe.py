@@ -110,22 +110,40 @@ def test_the_model_says_what_its_steps_were(market: Ratings) -> None:
 
 
 def test_automatic_bounds_do_not_look_at_the_ratings(market: Ratings) -> None:
-    sides = [FrankWolfe(steps=2).fit(data, checks.BUDGET, rng=0).model_.item_side for data in (market, market.take_users([0]))]
+    sides = [
+        FrankWolfe(steps=2).fit(data, checks.BUDGET, rng=0).model_.item_side
+        for data in (market, market.take_users([0]))
+    ]
     assert sides[0].row_bound == sides[1].row_bound == pytest.approx(0.5 * 2.0 * 80**0.5)
 
 
 def test_steps_in_nothing_but_noise_are_passed_over(market: Ratings) -> None:
     for eigenvector in ("exact", "oja"):
         passed = [
-            FrankWolfe(steps=3, eigenvector=eigenvector).fit(market, Budget(1e-4, 1e-9), rng=0).model_.item_side
+            FrankWolfe(steps=3, eigenvector=eigenvector)
+            .fit(market, Budget(1e-4, 1e-9), rng=0)
+            .model_.item_side
             for _ in range(3)
         ]
         assert sum((side.eigenvalues > 0).sum() for side in passed) <= 3  # type: ignore[operator, union-attr]
         assert all(not side.factors[:, side.eigenvalues <= 0].any() for side in passed)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("eigenvector", ["exact", "oja"])
+def test_as_published_no_step_above_zero_is_passed_over(eigenvector: str, market: Ratings) -> None:
+    """In noise alone the first eigenvalue is above zero and a product as often as not."""
+    taken = 0
+    for seed in range(5):
+        method = FrankWolfe(steps=4, eigenvector=eigenvector, skip_noise=False)
+        side = method.fit(market, Budget(1e-4, 1e-9), rng=seed).model_.item_side
+        taken += int((side.eigenvalues > 0).sum())  # type: ignore[operator]
+    assert taken == 20 if eigenvector == "exact" else 3 <= taken <= 17
+
+
 def test_the_mean_is_charged_and_used(market: Ratings) -> None:
-    side = FrankWolfe(steps=1, centre="mean", centre_share=0.5).fit(market, checks.LARGE, rng=0).model_.item_side
+    side = (
+        FrankWolfe(steps=1, centre="mean", centre_share=0.5).fit(market, checks.LARGE, rng=0).model_.item_side
+    )
     assert side.centre == pytest.approx(float(market.values.mean()), abs=0.02)
     implicit = replace(market, rating_range=None, values=np.ones(market.n_ratings))
     fitted = FrankWolfe(steps=1, centre="mean").fit(implicit, checks.LARGE, rng=0)
@@ -160,7 +178,9 @@ def test_a_saved_model_serves_the_same(market: Ratings, tmp_path: Any) -> None:
 
 def _wide(n: int, m: int, per_user: int) -> Ratings:
     rng = np.random.default_rng(0)
-    items = np.sort(rng.integers(0, m // per_user, (n, per_user)) + np.arange(per_user) * (m // per_user), axis=1)
+    items = np.sort(
+        rng.integers(0, m // per_user, (n, per_user)) + np.arange(per_user) * (m // per_user), axis=1
+    )
     values = np.clip(3.0 + rng.standard_normal((n, 1)) * 0.7 + 0.5 * rng.standard_normal((n, per_user)), 1, 5)
     return Ratings.from_arrays(
         np.arange(n + 1) * per_user,

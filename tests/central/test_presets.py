@@ -65,7 +65,7 @@ def test_clicks_skip_the_second_count_that_nothing_reads(clicks: Ratings) -> Non
 
 def test_noise_that_costs_more_than_the_budget_is_refused_before_anything_is_spent(market: Ratings) -> None:
     """The column for epsilon 10 owes 10.155."""
-    with pytest.raises(BudgetInvalid, match=r"costs epsilon 10\.15"):
+    with pytest.raises(BudgetInvalid, match=r"costs epsilon 10\.16"):
         DPALS(preset="ml-10m-eps-10", rank=4).fit(market, Budget(10.0, 1e-5), rng=0)
 
 

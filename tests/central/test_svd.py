@@ -73,18 +73,24 @@ def test_a_market_beats_means_and_factors_help(market: Ratings) -> None:
         rank: evaluate_ratings(PrivateSVD(rank=rank).fit(train, checks.LARGE, rng=0).model_, train, test)
         for rank in (0, 16)
     }
-    assert scores[0].rmse < 0.9 * scores[0].user_mean_rmse
+    assert scores[0].rmse < 0.95 * scores[0].user_mean_rmse
     assert scores[16].rmse < 0.97 * scores[0].rmse
 
 
 def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(market: Ratings) -> None:
     """Much budget: offsets around the global mean. Little: all items alike."""
-    side = PrivateSVD(rank=0, most=None, mean_share=0.99, stabiliser=1e-6).fit(market, Budget(1e4, 1e-6)).model_.item_side
-    means = np.bincount(market.items, market.values, 200) / np.bincount(market.items, minlength=200)
-    np.testing.assert_allclose(side.centre + side.offsets, means, atol=0.02)
+    side = (
+        PrivateSVD(rank=0, most=None, mean_share=0.99, stabiliser=1e-6)
+        .fit(market, Budget(1e4, 1e-6))
+        .model_.item_side
+    )
+    sums, counts = np.bincount(market.items, market.values, 200), np.bincount(market.items, minlength=200)
+    often = counts > 50
+    assert often.sum() > 50
+    np.testing.assert_allclose((side.centre + side.offsets)[often], sums[often] / counts[often], atol=0.02)
     assert side.centre == pytest.approx(float(market.values.mean()), abs=0.01)
     pulled = PrivateSVD(rank=0).fit(market, Budget(0.05, 1e-6)).model_.item_side
-    assert np.abs(pulled.offsets).max() < 0.5
+    assert pulled.offsets.std() < 0.35
 
 
 def test_a_row_bound_says_how_much_noise_there_is(market: Ratings) -> None:
@@ -95,7 +101,7 @@ def test_a_row_bound_says_how_much_noise_there_is(market: Ratings) -> None:
 
 def test_clicks_beat_popularity(clicks: Ratings) -> None:
     train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
-    scores = evaluate_ranking(PrivateSVD().fit(train, Budget(50.0, 1e-6), rng=0).model_, query, target)
+    scores = evaluate_ranking(PrivateSVD().fit(train, Budget(20.0, 1e-6), rng=0).model_, query, target, 10)
     assert scores.recall > 1.1 * scores.popularity_recall
 
 

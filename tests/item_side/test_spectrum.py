@@ -6,7 +6,15 @@ import pytest
 
 from discreet.item_side import spectrum
 from discreet.item_side.popularity import Popularity
-from discreet.item_side.spectrum import click_factors, leading, noise_edge, rating_factors, seen_share, signal
+from discreet.item_side.spectrum import (
+    beside_diagonal,
+    click_factors,
+    leading,
+    noise_edge,
+    rating_factors,
+    seen_share,
+    signal,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,6 +51,19 @@ def test_noise_alone_ends_at_its_edge_and_has_no_signal() -> None:
     values, _ = leading(noise(np.random.default_rng(1), 800, 3.0), 1)
     assert values[0] == pytest.approx(noise_edge(3.0, 800), rel=0.03)
     assert signal(np.array([-5.0, 0.0, noise_edge(3.0, 800)]), 3.0, 800).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_item_with_much_scatter_is_no_direction() -> None:
+    rng = np.random.default_rng(6)
+    truth = np.full(50, 50**-0.5)
+    matrix = (
+        40.0 * np.outer(truth, truth)
+        + np.diag(np.where(np.arange(50) == 7, 100.0, 1.0))
+        + noise(rng, 50, 0.5)
+    )
+    assert leading(matrix, 1)[1][7, 0] > 0.95
+    assert truth @ leading(beside_diagonal(matrix), 1)[1][:, 0] > 0.95
+    assert not np.diag(beside_diagonal(matrix)).any()
 
 
 def test_signal_is_what_the_found_vector_carries() -> None:

@@ -22,7 +22,12 @@ def world(n: int = 40, m: int = 25, steps: int = 6) -> tuple[Floats, npt.NDArray
 
 
 def dense_run(
-    ratings: Floats, seen: npt.NDArray[np.bool_], directions: Floats, eigenvalues: Floats, c: float, bound: float
+    ratings: Floats,
+    seen: npt.NDArray[np.bool_],
+    directions: Floats,
+    eigenvalues: Floats,
+    c: float,
+    bound: float,
 ) -> Floats:
     """The whole matrix Y, step by step, as the definition has it."""
     steps = len(eigenvalues)

@@ -33,3 +33,14 @@ def test_a_row_does_not_depend_on_the_others(d: int) -> None:
 def test_shapes_must_fit() -> None:
     with pytest.raises(ValueError, match="matrix"):
         kernels.transform_rows(np.ones((3, 2)), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("width", [1, 7, 128, 8_192, 9_000])
+def test_a_rows_length_does_not_depend_on_its_neighbours(width: int) -> None:
+    """With `np.einsum` a row of more than 8,192 entries is rounded differently when it is alone."""
+    rows = np.random.default_rng(width).standard_normal((5, width))
+    together = kernels.square_norms(rows)
+    np.testing.assert_allclose(together, reference.square_norms(rows), rtol=1e-13)
+    for i in range(5):
+        assert kernels.square_norms(rows[i : i + 1])[0] == together[i]
+        assert kernels.square_norms(rows[: i + 1])[i] == together[i]

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import Model
+from discreet.privacy.statement import Statement
 from tests.model.models import make_model
 
 HISTORY = {"item-2": 5.0, "item-9": 1.0, "item-4": 4.0}
@@ -152,3 +153,8 @@ def test_a_model_must_fit_together(explicit: Model) -> None:
         replace(explicit, item_side=replace(side, offsets=np.where(side.offsets > 0, np.nan, side.offsets)))
     with pytest.raises(ModelInvalid, match="explicit feedback with the rating range None"):
         replace(explicit, item_side=replace(side, rating_range=None))
+
+
+def test_a_model_that_has_learnt_something_cannot_say_that_nothing_was_released() -> None:
+    with pytest.raises(ModelInvalid, match="has learnt something"):
+        replace(make_model("explicit"), statement=Statement.nothing_released())

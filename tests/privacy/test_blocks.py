@@ -202,5 +202,5 @@ def test_smallest_noise_is_that_of_the_quietest_entry() -> None:
     """Item weight 4 is the largest; beside the diagonal of a matrix there is less noise than on it."""
     root = np.sqrt(0.5)
     for block, share in zip(one_of_each(), (0.25, 0.25 * root, 0.25, root, 1.0), strict=True):
-        assert block.smallest_sigma(0.1) == pytest.approx(block.unit / 0.1 * share)
+        assert block.sigmas(0.1).min() == pytest.approx(block.unit / 0.1 * share)
         assert block.noise(Noise(), 0.1).shape == block.total().shape

@@ -1,4 +1,4 @@
-"""Second moment of rows over all items: what one user can change, and that nothing depends on how users are dealt out."""
+"""Second moment of rows over all items: what one user can change, however users are dealt out."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_noise_and_bounds_are_those_of_a_symmetric_matrix() -> None:
     noise = np.stack([rows.noise(Noise(), 0.01) for _ in range(200)])
     assert np.array_equal(noise, noise.transpose(0, 2, 1))
     off = noise[:, ~np.eye(M, dtype=bool)]
-    assert off.std() == pytest.approx(rows.smallest_sigma(0.01), rel=0.05)
+    assert off.std() == pytest.approx(rows.sigmas(0.01).min(), rel=0.05)
     assert noise[:, np.arange(M), np.arange(M)].std() == pytest.approx(rows.unit / 0.01, rel=0.1)
     assert rows.largest_entry() == 10 * 2.0**28
 

@@ -140,7 +140,7 @@ def test_a_cost_in_single_precision_is_paid_in_double() -> None:
     Gate(Ledger(BUDGET), noise).release("single", one_of_each(), mu=np.float32(0.01))
     for sigma, block in zip(noise.drawn, one_of_each(), strict=True):
         assert sigma.dtype == np.float64
-        assert sigma.min() >= block.smallest_sigma(float(np.float32(0.01))) * (1.0 + 0.9e-9)
+        assert sigma.min() >= block.sigmas(float(np.float32(0.01))).min() * (1.0 + 0.9e-9)
 
 
 def test_fixed_noise_is_marked() -> None:

@@ -276,7 +276,8 @@ def test_a_selected_model_states_what_the_whole_selection_owes(selected: Stateme
     assert (selected.epsilon, selected.delta) == (1.0, 1e-5)
     assert selected.mu == SELECTION.trial_mu(BUDGET)
     assert [(r.name, round(r.share, 6)) for r in selected.releases] == [("sums", 0.9), ("score", 0.1)]
-    assert selected.public == (*PUBLIC, "the space of settings")
+    # The searched settings follow from the ratings, so "all settings" are public no more.
+    assert selected.public == (*PUBLIC[:2], "the space of settings")
     alone = delta_from(selected.mu, 0.5)
     assert alone < 1e-5  # one trial alone would be far cheaper; the statement must not say so
     text = " ".join(str(selected).split())
@@ -312,6 +313,33 @@ def test_a_selection_cannot_be_made_cheaper_on_paper(selected: Statement, forger
     fields = json.loads(selected.to_json()) | forgery
     with pytest.raises(ModelInvalid, match="cannot be trusted"):
         Statement.from_json(json.dumps(fields))
+
+
+def test_a_trial_may_not_have_been_allowed_more_than_is_accounted_for(selected: Statement) -> None:
+    mu = SELECTION.trial_mu(BUDGET)
+
+    def ledger(cost: float, *, charged: bool = True) -> Ledger:
+        made = Ledger(budget_for(cost, BUDGET.delta))
+        if charged:
+            made.charge("something", mu=1e-3)
+        return made
+
+    fair = math.sqrt(0.5) * mu
+    Statement.from_selection(
+        Statement.from_ledger(ledger(fair), adaptive=True), ledger(fair), SELECTION, BUDGET
+    )
+    with pytest.raises(ModelInvalid, match="allowed to cost more"):
+        # Adaptive: it listed little, but could have spent its whole budget.
+        trial = Statement.from_ledger(ledger(5.0 * mu), adaptive=True)
+        Statement.from_selection(trial, ledger(fair), SELECTION, BUDGET)
+    with pytest.raises(ModelInvalid, match="allowed to cost more"):
+        Statement.from_selection(Statement.from_ledger(ledger(fair)), ledger(5.0 * mu), SELECTION, BUDGET)
+    with pytest.raises(ModelInvalid, match="not charged"):
+        Statement.from_selection(
+            Statement.from_ledger(ledger(fair)), ledger(fair, charged=False), SELECTION, BUDGET
+        )
+    with pytest.raises(ModelInvalid, match="selection itself"):
+        Statement.from_selection(selected, ledger(fair), SELECTION, BUDGET)
 
 
 def test_only_private_trials_can_be_chosen_from() -> None:

@@ -17,15 +17,17 @@ from pydantic import Field
 from discreet.central.dpals_run import DPALSRun
 from discreet.central.method import PrivateMethod, Progress, Trained
 from discreet.central.presets import Accounting, NoisePlan, find_preset
-from discreet.central.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
+from discreet.central.settings import Auto, Positive, PrivateSettings, Rounds, Share
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid
 from discreet.privacy.gate import Gate
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.statement_text import round_up
 
 __all__ = ["DPALS", "DPALSSettings"]
 
 NotNegative = Annotated[float, Field(ge=0.0)]
+Sigma = Annotated[float, Field(ge=1e-6, le=1e9)]
 Exponent = Annotated[float, Field(ge=0.0, le=2.0)]
 
 
@@ -72,7 +74,7 @@ class DPALSSettings(PrivateSettings):
         Whether the user step takes a different 1/T of a user's ratings in every round.
     """
 
-    rank: Rank = 32
+    rank: Annotated[int, Field(ge=1, le=512)] = 32
     rounds: Rounds = 2
     most: Annotated[int, Field(ge=1, le=100_000)] = 50
     row_clip: Positive = 1.0
@@ -91,10 +93,10 @@ class DPALSSettings(PrivateSettings):
     start_scale: Positive = 1.0
     preprocessing_share: Share = 0.1
     noise_ratio: Positive = 2.0
-    sigma_matrix: Positive | Auto = "auto"
-    sigma_vector: Positive | Auto = "auto"
-    sigma_moment: Positive | Auto = "auto"
-    sigma_counts: Positive | Auto = "auto"
+    sigma_matrix: Sigma | Auto = "auto"
+    sigma_vector: Sigma | Auto = "auto"
+    sigma_moment: Sigma | Auto = "auto"
+    sigma_counts: Sigma | Auto = "auto"
     project: bool = True
     orthonormal: bool = False
     split_users: bool = False
@@ -152,7 +154,7 @@ class DPALS(PrivateMethod[DPALSSettings]):
         self, ratings: Ratings, gate: Gate, rng: np.random.Generator, progress: Progress | None
     ) -> Trained:
         plan = make_plan(self.settings, gate.ledger, explicit=ratings.explicit)
-        self.accounting_ = Accounting.of(plan, gate.ledger.budget.delta)
+        self.accounting_ = _accounting(plan, gate.ledger)
         side = DPALSRun(self.settings, plan, ratings, gate, rng, progress).train()
         return Trained(side, plan.rounds)
 
@@ -181,12 +183,16 @@ def make_plan(settings: DPALSSettings, ledger: Ledger, *, explicit: bool) -> Noi
         settings.rounds, settings.most, matrix, vector, moment, sigma_counts, counts, mean, math.sqrt(start)
     )
     if plan.mu > ledger.remaining_mu * (1.0 + 1e-12):
-        owed = Accounting.of(plan, ledger.budget.delta).owed
+        owed = round_up(_accounting(plan, ledger).owed)
         raise BudgetInvalid(
-            f"this noise costs epsilon {owed:.4g} at delta {ledger.budget.delta:g}, more than what is left of "
-            f"{ledger.budget}; raise epsilon to that, or leave the sigmas out and they follow from the budget"
+            f"this noise costs epsilon {owed} at delta {ledger.budget.delta:g}, with what was spent before it; that is "
+            f"more than {ledger.budget}. Raise epsilon to that, or leave the sigmas out and they follow from the budget"
         )
     return plan
+
+
+def _accounting(plan: NoisePlan, ledger: Ledger) -> Accounting:
+    return Accounting.of(plan, ledger.budget.delta, spent_mu=ledger.spent_mu, spent_delta=ledger.spent_delta)
 
 
 def _round_sigmas(settings: DPALSSettings, square: float) -> tuple[float, float]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.linalg import eigsh
 
 from discreet import kernels
 from discreet.central.method import Progress, report
@@ -15,6 +14,7 @@ from discreet.central.presets import NoisePlan
 from discreet.central.sampling import draw_numbers, keep_lowest, sample_uniform
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
+from discreet.item_side.spectrum import leading
 from discreet.privacy.clipped import (
     clip_rows,
     release_co_moment,
@@ -167,10 +167,8 @@ class DPALSRun:
             self._gate, "spectral start", _pattern(sample), values, mu=self.plan.mu_start
         )
         if kept > settings.rank:
-            vectors = eigsh(
-                matrix[np.ix_(frequent, frequent)], k=settings.rank, which="LA", v0=np.ones(kept)
-            )[1]
-            factors[frequent] = vectors * (settings.start_scale * np.sqrt(kept / settings.rank))
+            _, vectors = leading(matrix[np.ix_(frequent, frequent)], settings.rank)
+            factors[frequent] = vectors * (settings.start_scale * np.sqrt(kept / max(settings.rank, 1)))
         return factors
 
     def _targets(self, side: ItemSide, ratings: Ratings) -> Floats:
@@ -180,8 +178,8 @@ class DPALSRun:
         """Every user's vector, from their own ratings."""
         own = self._ratings
         if self.settings.split_users:
-            place = draw_numbers(own, self._seed + 2) // np.uint64(2**64 // self.plan.rounds + 1)
-            own = own.keep(place == number)
+            place = (draw_numbers(own, self._seed + 2) >> np.uint64(32)) * np.uint64(self.plan.rounds)
+            own = own.keep(place >> np.uint64(32) == number)
         return side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]
 
     def _step(self, number: int, side: ItemSide, sample: Ratings, counts: Floats, frequent: Bools) -> Floats:

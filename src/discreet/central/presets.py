@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.accounting import epsilon_from, epsilon_renyi
+from discreet.privacy.accounting import compose, epsilon_from, epsilon_renyi
 
 __all__ = ["PRESETS", "Accounting", "NoisePlan", "Preset", "find_preset"]
 
@@ -101,14 +101,17 @@ class Accounting:
     owed: float
 
     @classmethod
-    def of(cls, plan: NoisePlan, delta: float) -> Accounting:
-        """Count a plan."""
+    def of(
+        cls, plan: NoisePlan, delta: float, *, spent_mu: float = 0.0, spent_delta: float = 0.0
+    ) -> Accounting:
+        """Count a plan; what is owed includes what was spent before it (on finding a catalogue, say)."""
+        owed = compose([plan.mu, spent_mu])
         return cls(
             delta,
             epsilon_renyi(plan.mu_of_theorem_1, delta),
             epsilon_renyi(plan.mu_as_in_the_paper, delta),
-            epsilon_renyi(plan.mu, delta),
-            epsilon_from(plan.mu, delta),
+            epsilon_renyi(owed, delta - spent_delta) if spent_delta < delta else math.inf,
+            epsilon_from(owed, delta, spent_delta),
         )
 
 

@@ -5,9 +5,9 @@ noisy steps. With Y the completed matrix, X the ratings on Omega and eta the ste
 
     W_i = Y_i - eta P_Omega(Y_i - X_i)      release sum_i W_i^T W_i      Y_i <- W_i V f V^T,   f = 1 - tau / s
 
-where V and s are the released matrix's first eigenvectors and the roots of their eigenvalues. Y is kept as each user's
-weights on V. For fixed V and f the rows come to rest at a ridge solution with penalty (1 / f - 1) / eta on each
-direction, which is what people are served with.
+where V and s are the released matrix's first eigenvectors and the roots of their eigenvalues; its diagonal, which holds
+the scatter of single ratings, is left out. Y is kept as each user's weights on V. For fixed V and f the rows come to
+rest at a ridge solution with penalty (1 / f - 1) / eta on each direction, which is what people are served with.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.central.settings import Auto, Positive, Rank, Rounds, Share
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid
 from discreet.item_side import ItemSide
-from discreet.item_side.spectrum import leading, seen_share, signal
+from discreet.item_side.spectrum import beside_diagonal, leading, seen_share, signal
 from discreet.privacy.clipped import clip_rows
 from discreet.privacy.dense_rows import release_dense_rows
 from discreet.privacy.gate import Gate
@@ -37,7 +37,6 @@ Floats = npt.NDArray[np.float64]
 
 # Usual distance of a rating from the centre, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.5
-BULK=True
 # A step releases items x items numbers and multiplies users x items x items.
 _MOST_ITEMS = 5_000
 
@@ -163,9 +162,8 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
         moment = release_dense_rows(
             gate, name, pattern, moves / bound, rows.weights * (stay / bound), rows.directions, mu=mu
         )
-        values, vectors = leading(moment, settings.rank)
-        rest = (np.trace(moment) - values.sum()) / max(len(moment) - len(values), 1) if BULK else 0
-        singular = np.sqrt(np.maximum(signal(values, 1.0 / mu, len(moment)) - max(rest, 0), 0))
+        values, vectors = leading(beside_diagonal(moment), settings.rank)
+        singular = np.sqrt(signal(values, 1.0 / mu, len(moment)))
         threshold = settings.shrinkage * float(singular.max(initial=0.0))
         kept = singular > threshold
         if not kept.any():

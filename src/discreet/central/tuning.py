@@ -27,6 +27,7 @@ __all__ = ["Tuned", "tune"]
 Method = type[PrivateMethod[Any]]
 
 _PUBLIC = (
+    "all settings that were not searched",
     "of the settings that were searched the space and the distribution; their values follow from the selection",
     "the mean number of trials, and the shares of ratings and of budget that scores get",
 )

@@ -17,6 +17,7 @@ from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.errors import SettingsInvalid
 from discreet.model.storage import check_target
+from discreet.privacy.statement_text import round_up
 
 __all__ = ["command"]
 
@@ -89,5 +90,5 @@ def _counted(accounting: Accounting) -> Table:
         ("owed, with the paper's Rényi conversion", accounting.owed_renyi),
         ("owed, exactly: what the statement carries", accounting.owed),
     ):
-        table.add_row(words, f"{epsilon:.4f}")
+        table.add_row(words, round_up(epsilon))
     return table

@@ -11,7 +11,7 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.sweeps import CLIPS, LABEL, UNCLIPPED, Point, Sweep
 from discreet.experiments.tasks import NO_NOISE
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ __all__ = ["EXPERIMENT"]
 
 EPSILON = 10.0
 CURVES: Mapping[str, tuple[float, dict[str, Any]]] = {
-    "no noise, all ratings": (NO_NOISE, {"most": 1_000, "sampling": "uniform", "rounds": 6}),
-    "no noise, uniform sample": (NO_NOISE, {"sampling": "uniform", "rounds": 6}),
-    "no noise, adaptive sample": (NO_NOISE, {"rounds": 6}),
+    "no noise, all ratings": (NO_NOISE, {"most": 1_000, "sampling": "uniform", **UNCLIPPED}),
+    "no noise, uniform sample": (NO_NOISE, {"sampling": "uniform", **UNCLIPPED}),
+    "no noise, adaptive sample": (NO_NOISE, UNCLIPPED),
     "private, uniform sample": (EPSILON, {"sampling": "uniform"}),
     "private, adaptive sample": (EPSILON, {}),
     "private, adaptive, no projection": (EPSILON, {"project": False}),
@@ -60,6 +60,7 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
+        CLIPS,
         f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
         "user. Items that are not trained are predicted by the user's own mean.",
     )

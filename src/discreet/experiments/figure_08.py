@@ -27,11 +27,25 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 QUARTER = 0.25
+ENTRY_CLIP = 1.5
 FRANK_WOLFE, OURS = "Frank-Wolfe, all users", "budgeted ALS (ours), all users"
-DPALS_SPACE: Space = {"rank": LogInteger(4, 24), "penalty": LogUniform(10.0, 100.0), "rounds": Choice((2, 3))}
-DPALS_FIRST = ({"rank": 8, "penalty": 30.0, "rounds": 3}, {"rank": 4, "penalty": 60.0, "rounds": 2})
-FRANK_WOLFE_SPACE: Space = {"steps": LogInteger(4, 16), "nuclear_scale": LogUniform(4.0, 24.0)}
-FRANK_WOLFE_FIRST = ({"steps": 12, "nuclear_scale": 8.0}, {"steps": 6, "nuclear_scale": 8.0})
+DPALS_SPACE: Space = {
+    "rank": LogInteger(4, 24),
+    "penalty": LogUniform(10.0, 80.0),
+    "rounds": Choice((2, 3)),
+    "row_clip": LogUniform(0.1, 0.4),
+}
+DPALS_FIRST = (
+    {"rank": 8, "penalty": 40.0, "rounds": 3, "row_clip": 0.2},
+    {"rank": 16, "penalty": 20.0, "rounds": 3, "row_clip": 0.25},
+    {"rank": 16, "penalty": 50.0, "rounds": 3, "row_clip": 0.25},
+)
+FRANK_WOLFE_SPACE: Space = {"steps": LogInteger(4, 30), "nuclear_scale": LogUniform(4.0, 24.0)}
+FRANK_WOLFE_FIRST = (
+    {"steps": 12, "nuclear_scale": 8.0},
+    {"steps": 6, "nuclear_scale": 8.0},
+    {"steps": 24, "nuclear_scale": 16.0},
+)
 Curves = Mapping[str, Mapping[float, Draws]]
 """Errors by curve and epsilon."""
 
@@ -41,7 +55,7 @@ def run(context: Context) -> Result:
     task = Task.of_top_items(context)
     epsilons = context.pick(quick=(0.8, 16.0), full=(0.8, 4.0, 8.0, 16.0))
     shares = context.pick(quick=(0.25, 1.0), full=(0.125, 0.25, 0.5, 1.0))
-    trials = context.pick(quick=2, full=4)
+    trials = context.pick(quick=3, full=5)
     draws = context.number_of_draws(quick=1, full=2)
     order = context.rng("users").permutation(task.train.n_users)
     usual = max(1, round(task.usual_count))
@@ -67,7 +81,7 @@ def run(context: Context) -> Result:
     for epsilon in epsilons:
         for share in shares:
             some = task.train.take_users(np.sort(order[: math.ceil(share * len(order))]))
-            make = partial(DPALS, typical_count=task.usual_count)
+            make = partial(DPALS, typical_count=task.usual_count, entry_clip=ENTRY_CLIP)
             found = task.tune(make, DPALS_SPACE, trials, epsilon, first=DPALS_FIRST, train=some)
             value = task.repeat(partial(make, **found.settings), epsilon, draws, train=some)
             enter(named(share), some.n_users, epsilon, value, found.settings)

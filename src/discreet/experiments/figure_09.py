@@ -9,7 +9,7 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.sweeps import CLIPS, LABEL, UNCLIPPED, Point, Sweep
 from discreet.experiments.tasks import NO_NOISE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def run(context: Context) -> Result:
     figure, panels = plotting.panels(2)
     rows: list[dict[str, Any]] = []
     findings: list[Finding] = []
-    notes = [LABEL]
+    notes = [LABEL, CLIPS]
     for make, axes in zip((Sweep.of_ratings, Sweep.of_clicks), panels, strict=True):
         sweep = make(context)
         kind = "ratings" if sweep.task.explicit else "clicks"
@@ -40,7 +40,7 @@ def run(context: Context) -> Result:
                     epsilon,
                     rank=rank,
                     frequent_share=FREQUENT[epsilon],
-                    **({"rounds": 5} if epsilon == NO_NOISE else {}),
+                    **(UNCLIPPED if epsilon == NO_NOISE else {}),
                 )
                 for epsilon in (*epsilons, NO_NOISE)
             }

@@ -11,7 +11,7 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.sweeps import LABEL, Point, Sweep, penalties
+from discreet.experiments.sweeps import CLIPS, LABEL, Point, Sweep, penalties
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,6 +53,7 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
+        CLIPS,
         f"delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a user, adaptive "
         "sampling. The fraction of ratings is an exact statistic, drawn for the axis.",
     )

@@ -13,7 +13,7 @@ from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
 from discreet.experiments.scoring import Draws
-from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.sweeps import CLIPS, LABEL, Point, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,10 +53,10 @@ def run(context: Context) -> Result:
         Column("spread", digits=4),
         Column("penalty"),
         Column("gravity"),
-        Column("start_scale"),
     )
     notes = (
         LABEL,
+        CLIPS,
         f"epsilon {EPSILON:g}, delta {sweep.task.delta:.2g}; {sweep.usual['most']} clicks a user, "
         f"{sweep.usual['rounds']} rounds. Budgeted ALS at the same epsilon is not tuned and trains all items: {ours}. "
         f"The items most often chosen, counted without noise: {popular:.4f}.",

@@ -9,7 +9,7 @@ from discreet.experiments import plotting
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
-from discreet.experiments.sweeps import LABEL, Point, Sweep
+from discreet.experiments.sweeps import CLIPS, LABEL, Point, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,6 +56,7 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
+        CLIPS,
         f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
         "user.",
     )

@@ -29,6 +29,17 @@ PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
 """Mean and standard deviation of DPALS by task and epsilon, from table 5."""
 TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "budgeted ALS (ours)"
 VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
+USUAL: Mapping[str, dict[str, Any]] = {
+    "ratings": {"entry_clip": 1.5},
+    "clicks": {
+        "most": 40,
+        "item_exponent": 0.0,
+        "user_exponent": 0.0,
+        "start_scale": 0.2,
+        "noise_ratio": 1.0,
+    },
+}
+"""Settings that are not searched."""
 OTHER_DRAWS = 3
 """Noise draws at most of what is not DPALS as published."""
 
@@ -67,9 +78,7 @@ def compete(
     task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
 ) -> Panel:
     """Tune both kinds of DPALS at each epsilon by the same trials, and score them beside the default method."""
-    usual: dict[str, Any] = {"typical_count": task.usual_count}
-    if not task.explicit:
-        usual |= {"item_exponent": 0.0}
+    usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_count": task.usual_count}
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
     others = min(draws, OTHER_DRAWS)
@@ -99,39 +108,52 @@ def space(task: Task) -> Space:
     few = task.train.n_items <= TOP
     common: Space = {
         "rank": LogInteger(4, 24),
-        "rounds": Choice((1, 2, 3)),
+        "rounds": Choice((2, 3, 4)),
         "frequent_share": Choice((1.0,)) if few else LogUniform(0.04, 1.0),
     }
     if task.explicit:
         return {
             **common,
             "most": Choice((25, 50, 100)),
-            "penalty": LogUniform(10.0, 100.0),
-            "user_exponent": Choice((0.5, 1.0)),
+            "penalty": LogUniform(10.0, 80.0),
+            "user_exponent": Choice((0.0, 1.0)),
+            "row_clip": LogUniform(0.1, 0.4),
         }
     return {
         **common,
         "most": Choice((20, 40, 60)),
-        "penalty": LogUniform(0.05, 1.0),
+        "penalty": LogUniform(5.0, 40.0),
         "gravity": LogUniform(0.1, 3.0),
-        "start_scale": LogUniform(0.05, 0.3),
-        "user_exponent": Choice((0.0, 0.5)),
+        "row_clip": LogUniform(0.05, 0.2),
     }
 
 
 def first(task: Task, epsilon: float) -> list[dict[str, Any]]:
     """Tried before the drawn ones: a small and a large model; on the paper's own data its own settings too."""
-    low, high = (1.0, 1.0) if task.train.n_items <= TOP else (0.05, 0.4)
+    low, high = (1.0, 1.0) if task.train.n_items <= TOP else (0.1, 0.4)
     if task.explicit:
         given: list[dict[str, Any]] = [
-            {"rank": 4, "penalty": 40.0, "rounds": 2, "frequent_share": low},
-            {"rank": 12, "penalty": 30.0, "rounds": 3, "frequent_share": high},
+            {"rank": 8, "penalty": 40.0, "rounds": 3, "frequent_share": low, "row_clip": 0.15},
+            {"rank": 16, "penalty": 20.0, "rounds": 3, "frequent_share": high, "row_clip": 0.25},
         ]
     else:
-        start = {"start_scale": 0.1, "penalty": 0.2, "rounds": 3, "most": 40, "user_exponent": 0.0}
         given = [
-            {"rank": 4, "gravity": 1.5, "frequent_share": low, **start},
-            {"rank": 8, "gravity": 0.4, "frequent_share": high, **start},
+            {
+                "rank": 8,
+                "penalty": 20.0,
+                "rounds": 4,
+                "frequent_share": 0.1,
+                "gravity": 0.7,
+                "row_clip": 0.06,
+            },
+            {
+                "rank": 16,
+                "penalty": 20.0,
+                "rounds": 3,
+                "frequent_share": 0.2,
+                "gravity": 0.3,
+                "row_clip": 0.12,
+            },
         ]
     if task.data.as_published:
         preset = PRESETS[f"{task.name.lower()}-eps-{epsilon:g}"].settings

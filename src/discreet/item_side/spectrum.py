@@ -11,7 +11,15 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from discreet.item_side.popularity import Popularity
 
-__all__ = ["click_factors", "leading", "noise_edge", "rating_factors", "seen_share", "signal"]
+__all__ = [
+    "beside_diagonal",
+    "click_factors",
+    "leading",
+    "noise_edge",
+    "rating_factors",
+    "seen_share",
+    "signal",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +42,14 @@ def leading(matrix: Floats, count: int) -> tuple[Floats, Floats]:
     values, vectors = values[falling], vectors[:, falling]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(count)]
     return values, vectors * np.where(largest < 0.0, -1.0, 1.0)
+
+
+def beside_diagonal(moment: Floats) -> Floats:
+    """A second moment without its diagonal, which mostly holds the scatter of single ratings, popular items' above all.
+
+    With it left in, the first eigenvectors tend to be single items with much scatter.
+    """
+    return moment - np.diag(np.diag(moment))
 
 
 def noise_edge(sigma: float, order: int) -> float:
@@ -77,15 +93,14 @@ def rating_factors(moment: Floats, sigma: float, rank: int, popularity: Populari
 
     Notes
     -----
-    The diagonal holds the scatter of single ratings, most of it on popular items; it says nothing about how items go
-    together and is left out. Beside it stands the users' covariance times ``users q_j q_k``, and the scatter of what
-    single ratings add to it, which counts as noise like the gate's.
+    Beside the diagonal stands the users' covariance times ``users q_j q_k``, and the scatter of what single ratings add
+    to it, which counts as noise like the gate's.
     """
     order, total = len(moment), popularity.total
     users, chance = total / usual, np.minimum(usual * popularity.positive() / total, 1.0)
     energy = max(float(np.trace(moment)), sigma * math.sqrt(order))
     scatter = (energy / total) ** 2 * users * float((chance**2).sum())
-    values, vectors = leading(moment - np.diag(np.diag(moment)), rank)
+    values, vectors = leading(beside_diagonal(moment), rank)
     found = signal(values, math.hypot(sigma, math.sqrt(2.0 * scatter / order)), order)
     kept = found > 0.0
     found, vectors = found[kept], vectors[:, kept]
@@ -97,7 +112,7 @@ def rating_factors(moment: Floats, sigma: float, rank: int, popularity: Populari
 
 def click_factors(moment: Floats, sigma: float, rank: int, gravity: float) -> Floats:
     """Items x at most ``rank``: eigenvectors scaled so that gravity times squared length is 1 for the first."""
-    values, vectors = leading(moment - np.diag(np.diag(moment)), rank)
+    values, vectors = leading(beside_diagonal(moment), rank)
     found = signal(values, sigma, len(moment))
     kept = found > 0.0
     factors: Floats = vectors[:, kept] * np.sqrt(found[kept] / (gravity * found.max(initial=1e-300)))

@@ -13,7 +13,7 @@ from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.threads import get_threads, set_threads, threads
-from discreet.kernels.transform import transform_rows
+from discreet.kernels.transform import square_norms, transform_rows
 
 __all__ = [
     "co_moment",
@@ -28,6 +28,7 @@ __all__ = [
     "set_threads",
     "solve_items",
     "solve_rows",
+    "square_norms",
     "threads",
     "top_n",
     "transform_rows",

@@ -191,3 +191,8 @@ def lowest_entries(indptr: Index, numbers: Array, most: int) -> NDArray[np.bool_
     for start, stop in itertools.pairwise(indptr.tolist()):
         kept[start + np.argsort(numbers[start:stop], kind="stable")[:most]] = True
     return kept
+
+
+def square_norms(rows: Array) -> Floats:
+    """Squared length of every row; see `discreet.kernels.transform.square_norms`."""
+    return np.asarray([float((row.astype(np.float64) ** 2).sum()) for row in rows])

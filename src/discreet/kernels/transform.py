@@ -1,4 +1,4 @@
-"""One small matrix applied to every row, so that a row's result depends on nothing but that row."""
+"""Rows one by one: a small matrix applied to each, and their lengths. A row's result depends on nothing but that row."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ def transform_rows(rows: Array, matrix: Array) -> Floats:
         out,
     )
     return out
+
+
+def square_norms(rows: Array) -> Floats:
+    """Squared length of every row in float64, summed in the same order whatever stands beside it.
+
+    ``np.einsum`` rounds a long row differently when it is alone.
+    """
+    out = np.empty(len(rows))
+    share(_square_norms, len(rows), float(rows.size), np.ascontiguousarray(rows, np.float64), out)
+    return out
+
+
+@kernel
+def _square_norms(counter: Any, grain: int, rows: Any, out: Any) -> None:
+    first = claim(counter, grain)
+    while first < len(out):
+        for i in range(first, min(first + grain, len(out))):
+            total = 0.0
+            for c in range(rows.shape[1]):
+                total += rows[i, c] * rows[i, c]
+            out[i] = total
+        first = claim(counter, grain)
 
 
 @kernel

@@ -60,6 +60,10 @@ class Model:
 
     def __post_init__(self) -> None:
         check_item_side(self.item_side)
+        if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):
+            raise ModelInvalid(
+                "the statement says that nothing was released, but the model has learnt something"
+            )
         if len(self.catalogue) != self.item_side.n_items:
             raise ModelInvalid(
                 f"the catalogue has {len(self.catalogue)} items and the arrays have {self.item_side.n_items}"
@@ -235,6 +239,11 @@ class Model:
             pl.when(missing).then(None).otherwise(pl.col(column)).alias(column)
             for column in ("item", "score")
         )
+
+
+def _says_nothing(side: ItemSide) -> bool:
+    """Whether the arrays could be there without any ratings."""
+    return side.rank == 0 and not side.offsets.any() and side.eigenvalues is None
 
 
 def _check_n(n: int) -> None:

@@ -69,8 +69,8 @@ class Block(Protocol):
         """Bound on the absolute value that any entry of any partial sum can take."""
         ...
 
-    def smallest_sigma(self, mu: float) -> float:
-        """Smallest noise scale of any entry, in grid steps."""
+    def sigmas(self, mu: float) -> Floats:
+        """Noise scale of each entry of the sum, or a bound below it, in grid steps; broadcasts to the sum."""
         ...
 
     def noise(self, source: Noise, mu: float) -> Floats:
@@ -100,8 +100,8 @@ class _ItemBlock:
     def _sigma(self, mu: float) -> Floats:
         return self.unit / (mu * self.item_weights)
 
-    def smallest_sigma(self, mu: float) -> float:
-        return float(self._sigma(mu).min())
+    def sigmas(self, mu: float) -> Floats:
+        return self._sigma(mu)
 
     def largest_entry(self) -> float:
         """Each user is bounded by ``unit / c_j`` on item j and by the grid, hence n users by n times that."""
@@ -124,6 +124,9 @@ class ItemVector(_ItemBlock):
     def energies(self) -> Floats:
         weighted = (self.targets * self._scales()[self.pattern.items]) ** 2
         return _square_norms(self.features) * self.pattern.user_sums(weighted)
+
+    def sigmas(self, mu: float) -> Floats:
+        return self._sigma(mu)[:, None]
 
     def without(self, users: Mask) -> ItemVector:
         return replace(self, features=_silenced(self.features, users))
@@ -148,8 +151,8 @@ class ItemMatrix(_ItemBlock):
     def energies(self) -> Floats:
         return _square_norms(self.features) ** 2 * self._weight_sums()
 
-    def smallest_sigma(self, mu: float) -> float:
-        return super().smallest_sigma(mu) * _OFF_DIAGONAL
+    def sigmas(self, mu: float) -> Floats:
+        return (self._sigma(mu) * _OFF_DIAGONAL)[:, None, None]
 
     def without(self, users: Mask) -> ItemMatrix:
         return replace(self, features=_silenced(self.features, users))
@@ -209,8 +212,8 @@ class UserMatrix:
     def largest_entry(self) -> float:
         return len(self.features) * min(self.unit, _LARGEST_PRODUCT)
 
-    def smallest_sigma(self, mu: float) -> float:
-        return self.unit / mu * _OFF_DIAGONAL
+    def sigmas(self, mu: float) -> Floats:
+        return np.array(self.unit / mu * _OFF_DIAGONAL)
 
     def noise(self, source: Noise, mu: float) -> Floats:
         sigma = np.array([self.unit / mu])
@@ -245,8 +248,8 @@ class CoMoment:
     def largest_entry(self) -> float:
         return self.pattern.n_users * min(self.unit, _LARGEST_PRODUCT)
 
-    def smallest_sigma(self, mu: float) -> float:
-        return self.unit / mu * _OFF_DIAGONAL
+    def sigmas(self, mu: float) -> Floats:
+        return np.array(self.unit / mu * _OFF_DIAGONAL)
 
     def noise(self, source: Noise, mu: float) -> Floats:
         order = self.pattern.n_items
@@ -275,8 +278,8 @@ class UserVector:
     def largest_entry(self) -> float:
         return len(self.values) * self.unit
 
-    def smallest_sigma(self, mu: float) -> float:
-        return self.unit / mu
+    def sigmas(self, mu: float) -> Floats:
+        return np.array(self.unit / mu)
 
     def noise(self, source: Noise, mu: float) -> Floats:
         return source.integers(np.full(self.values.shape[1], self.unit / mu))

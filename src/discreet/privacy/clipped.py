@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet import kernels
 from discreet.errors import SettingsInvalid
 from discreet.privacy.blocks import (
     Block,
@@ -49,8 +50,7 @@ _MARGIN = 1.0 - 1e-10
 
 def clip_rows(rows: Floats, bound: float = 1.0) -> Floats:
     """Each row scaled to a norm of at most ``bound`` (min, where the paper prints max); what is no number becomes 0."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    norms = np.sqrt(kernels.square_norms(rows))
     scale = np.minimum(1.0, bound / np.maximum(norms, 1e-300))
     usable = np.isfinite(norms)
     return np.where(usable[:, None], rows, 0.0) * np.where(usable, scale, 0.0)[:, None]

@@ -106,8 +106,8 @@ class DenseRows:
     def largest_entry(self) -> float:
         return self.pattern.n_users * self.unit
 
-    def smallest_sigma(self, mu: float) -> float:
-        return self.unit / mu * math.sqrt(0.5)
+    def sigmas(self, mu: float) -> Floats:
+        return np.array(self.unit / mu * math.sqrt(0.5))
 
     def noise(self, source: Noise, mu: float) -> Floats:
         order = self.pattern.n_items

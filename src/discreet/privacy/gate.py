@@ -8,7 +8,6 @@ moves the release by at most 1/ (1/mu) = mu standard deviations: a mu-GDP releas
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -94,7 +93,7 @@ class Gate:
         for block in blocks:
             total = block.total()
             total += block.noise(self._noise, mu / (1.0 + _SLACK))
-            released[block.name] = _coarse(total, block.smallest_sigma(mu))
+            released[block.name] = _coarse(total, block.sigmas(mu))
         self.ledger.redeem(charge)
         return released
 
@@ -104,16 +103,15 @@ def _check_grid(block: Block, mu: float) -> None:
         raise SettingsInvalid(
             f"{block.name}: too many users for exact sums on this grid (partial sums could pass 2^53)"
         )
-    if not block.smallest_sigma(mu) >= _FINEST:
+    if not block.sigmas(mu).min() >= _FINEST:
         raise SettingsInvalid(
             f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
         )
 
 
-def _coarse(noisy: Floats, sigma: float) -> Floats:
+def _coarse(noisy: Floats, sigma: Floats) -> Floats:
     """Round down to a power of two of about ``sigma`` / 2^14. Down, so that nothing passes a threshold by it."""
-    step = max(2.0 ** math.floor(math.log2(sigma / _RESOLUTION)), 1.0)
-    if step > 1.0:
-        np.floor(noisy / step, out=noisy)
-        noisy *= step
+    step = np.maximum(2.0 ** np.floor(np.log2(sigma / _RESOLUTION)), 1.0)
+    np.floor(noisy / step, out=noisy)
+    noisy *= step
     return noisy

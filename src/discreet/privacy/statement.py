@@ -148,9 +148,17 @@ class Statement(_Frozen):
         public
             What the selection took as public beside what the trial did.
         """
-        if not trial.private or not trial.releases:
+        if not trial.private or not trial.releases or trial.mu is None:
             raise ModelInvalid("only private trials that released something can be chosen from")
+        if trial.selection is not None:
+            raise ModelInvalid("a trial cannot be a selection itself: its cost is not that of one mechanism")
         score.close()
+        if not score.charges:
+            raise ModelInvalid("the score that the trial was chosen by was not charged")
+        # What a trial was allowed, not what this one happened to spend.
+        allowed = compose([trial.mu, score.budget.mu])
+        if allowed > selection.trial_mu(budget) * (1.0 + 1e-9):
+            raise ModelInvalid("a trial was allowed to cost more than the selection accounts for")
         kept = tuple(entry for entry in trial.not_protected if entry != _TUNING)
         return cls(
             private=True,
@@ -159,7 +167,7 @@ class Statement(_Frozen):
             mu=selection.trial_mu(budget),
             releases=_releases([*trial.releases, *score.charges]),
             selection=selection,
-            public=(*trial.public, *public),
+            public=(*(entry for entry in trial.public if not entry.startswith("all settings")), *public),
             not_protected=(*kept, _FURTHER, _TIMED),
         )
 

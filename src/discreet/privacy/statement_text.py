@@ -14,7 +14,7 @@ from discreet.privacy.ledger import Detail
 if TYPE_CHECKING:
     from discreet.privacy.statement import Release, Statement
 
-__all__ = ["lines"]
+__all__ = ["lines", "round_up"]
 
 _WIDTH = 100
 
@@ -63,7 +63,7 @@ def _guarantee(statement: Statement) -> str:
     if not statement.releases:
         return "epsilon 0 at delta 0: nothing computed from ratings was released"
     stated = (statement.epsilon, statement.delta, statement.mu)
-    epsilon, delta, mu = (_up(value) for value in stated if value is not None)
+    epsilon, delta, mu = (round_up(value) for value in stated if value is not None)
     if statement.selection is not None:
         return (
             f"epsilon {epsilon} at delta {delta} for the whole selection (mu {mu} for any one trial), Rényi "
@@ -92,13 +92,13 @@ def _row(group: Sequence[Release]) -> Iterator[str]:
     first = group[0]
     share = math.fsum(release.share for release in group)
     costs = sorted({release.mu for release in group})
-    cost = _up(costs[0]) if len(costs) == 1 else f"{_up(costs[0])}..{_up(costs[-1])}"
+    cost = round_up(costs[0]) if len(costs) == 1 else f"{round_up(costs[0])}..{round_up(costs[-1])}"
     name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
     yield f"  {name:<46}  {len(group):>4} x  mu {cost:<20}{100 * share:>6.1f} %".rstrip()
     yield from (f"  {line}" for line in rest)
     facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
     if first.delta > 0.0:
-        facts.append(f"delta {_up(first.delta)} each")
+        facts.append(f"delta {round_up(first.delta)} each")
     if facts:
         yield from _item("    ", ", ".join(facts))
 
@@ -121,7 +121,7 @@ def _fact(value: Detail) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _up(value: float) -> str:
+def round_up(value: float) -> str:
     """Four digits, rounded up, so that what is read is never less than what is owed."""
     number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
     return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"

@@ -99,8 +99,8 @@ class Loud:
     def largest_entry(self) -> float:
         return self.most
 
-    def smallest_sigma(self, mu: float) -> float:
-        return self.unit / mu
+    def sigmas(self, mu: float) -> Floats:
+        return np.array(self.unit / mu)
 
     def noise(self, source: Noise, mu: float) -> Floats:
         return source.integers(np.array([self.unit / mu]))
