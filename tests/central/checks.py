@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +123,20 @@ def check_neighbours(make: Make, ratings: Ratings, *, reached: float = 0.99) -> 
                 moved[user, number] += float(((alone[name] / unit) ** 2).sum())
     assert np.sqrt(moved).max() <= 1.0 + 1e-9
     assert np.sqrt(moved).max(axis=0).min() >= reached
+
+
+def check_only_releases_reach_the_model(make: Make, ratings: Ratings) -> None:
+    """Other users altogether, but the same releases: the same model, to the last bit."""
+    leader = Recorder()
+    one = make()._train(ratings, leader, np.random.default_rng(0), None).side
+    others = ratings.take_users(np.random.default_rng(2).integers(0, ratings.n_users, ratings.n_users // 3))
+    follower = Follower(leader)
+    other = make()._train(others, follower, np.random.default_rng(0), None).side
+    assert any(
+        (a[name] != b[name]).any() for a, b in zip(leader.sums, follower.sums, strict=True) for name in a
+    )
+    for field in fields(one):
+        assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name
 
 
 def hostile_ratings(explicit: bool, n_items: int = 12) -> Ratings:

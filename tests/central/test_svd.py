@@ -54,6 +54,10 @@ def test_no_user_moves_a_release_by_more_than_the_bound(explicit: bool, most: in
     checks.check_neighbours(make, checks.hostile_ratings(explicit))
 
 
+def test_nothing_but_releases_reaches_the_model(make: Make, ratings: Ratings) -> None:
+    checks.check_only_releases_reach_the_model(make, ratings)
+
+
 def test_tiny_budgets_and_empty_worlds_do_no_harm(make: Make, ratings: Ratings) -> None:
     checks.check_tiny_budgets(make, ratings.take_users(slice(0, 300)))
     checks.check_empty_worlds(make, ratings)

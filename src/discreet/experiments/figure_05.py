@@ -117,7 +117,7 @@ def _last(curves: Curves, name: str) -> float:
 
 
 def _draw(shares: Sequence[float], curves: Curves) -> Figure:
-    figure, (axes,) = plotting.panels(width=7.2, height=4.6)
+    figure, (axes,) = plotting.panels(width=8.8, height=4.6)
     for number, (name, points) in enumerate(curves.items()):
         plotting.curve(
             axes,
@@ -134,7 +134,7 @@ def _draw(shares: Sequence[float], curves: Curves) -> Figure:
         xlabel="fraction of items trained",
         ylabel="test RMSE",
     )
-    plotting.legend(axes)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 

@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 QUARTER = 0.25
-ENTRY_CLIP = 1.5
+USUAL: Mapping[str, Any] = {"entry_clip": 1.5, "user_exponent": 0.5}
 FRANK_WOLFE, OURS = "Frank-Wolfe, all users", "budgeted ALS (ours), all users"
 DPALS_SPACE: Space = {
     "rank": LogInteger(4, 24),
-    "penalty": LogUniform(10.0, 80.0),
+    "penalty": LogUniform(8.0, 50.0),
     "rounds": Choice((2, 3)),
     "row_clip": LogUniform(0.1, 0.4),
 }
 DPALS_FIRST = (
-    {"rank": 8, "penalty": 40.0, "rounds": 3, "row_clip": 0.2},
     {"rank": 16, "penalty": 20.0, "rounds": 3, "row_clip": 0.25},
-    {"rank": 16, "penalty": 50.0, "rounds": 3, "row_clip": 0.25},
+    {"rank": 16, "penalty": 15.0, "rounds": 3, "row_clip": 0.25},
+    {"rank": 16, "penalty": 28.0, "rounds": 3, "row_clip": 0.25},
 )
 FRANK_WOLFE_SPACE: Space = {"steps": LogInteger(4, 30), "nuclear_scale": LogUniform(4.0, 24.0)}
 FRANK_WOLFE_FIRST = (
@@ -81,7 +81,7 @@ def run(context: Context) -> Result:
     for epsilon in epsilons:
         for share in shares:
             some = task.train.take_users(np.sort(order[: math.ceil(share * len(order))]))
-            make = partial(DPALS, typical_count=task.usual_count, entry_clip=ENTRY_CLIP)
+            make = partial(DPALS, typical_count=task.usual_count, **USUAL)
             found = task.tune(make, DPALS_SPACE, trials, epsilon, first=DPALS_FIRST, train=some)
             value = task.repeat(partial(make, **found.settings), epsilon, draws, train=some)
             enter(named(share), some.n_users, epsilon, value, found.settings)

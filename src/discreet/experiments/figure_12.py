@@ -86,7 +86,7 @@ def judge(curves: Curves) -> list[Finding]:
 
 
 def _draw(shares: Sequence[float], curves: Curves) -> Figure:
-    figure, (axes,) = plotting.panels(width=6.6, height=4.4)
+    figure, (axes,) = plotting.panels(width=8.0, height=4.4)
     for number, ((nu, mu), points) in enumerate(curves.items()):
         plotting.curve(
             axes,
@@ -102,7 +102,7 @@ def _draw(shares: Sequence[float], curves: Curves) -> Figure:
         xlabel="fraction of items trained",
         ylabel="test RMSE",
     )
-    plotting.legend(axes)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 

@@ -15,7 +15,7 @@ from discreet.experiments.tasks import Task
 
 __all__ = ["CLIPS", "LABEL", "UNCLIPPED", "Point", "Sweep", "penalties"]
 
-LABEL = "The penalty (for clicks also gravity) is chosen at every point on a validation split; the search is not charged."
+LABEL = "The penalty (for clicks also gravity) is chosen at every point on a validation split, which is not charged."
 CLIPS = (
     "Users' vectors are clipped to 0.2 (ratings) or 0.08 (clicks) and centred ratings to 1.5, not to the paper's 1 and "
     "5: on the market half of the vectors are shorter than 0.45 (clicks: 0.15) and hardly one is longer than 1, so "

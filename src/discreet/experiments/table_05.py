@@ -27,7 +27,7 @@ SMALL_FROM = 10.0
 
 def run(context: Context) -> Result:
     """All methods on all tasks at each epsilon."""
-    trials = context.pick(quick=3, full=6)
+    trials = context.pick(quick=3, full=8)
     draws = context.number_of_draws(quick=3, full=10)
     places = context.pick(quick=(0, 3), full=(0, 1, 2, 3))
     done: list[None] = []

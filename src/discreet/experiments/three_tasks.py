@@ -30,7 +30,7 @@ PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
 TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "budgeted ALS (ours)"
 VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
 USUAL: Mapping[str, dict[str, Any]] = {
-    "ratings": {"entry_clip": 1.5},
+    "ratings": {"entry_clip": 1.5, "user_exponent": 0.5},
     "clicks": {
         "most": 40,
         "item_exponent": 0.0,
@@ -39,7 +39,7 @@ USUAL: Mapping[str, dict[str, Any]] = {
         "noise_ratio": 1.0,
     },
 }
-"""Settings that are not searched."""
+"""Settings that are not searched, or not in every trial."""
 OTHER_DRAWS = 3
 """Noise draws at most of what is not DPALS as published."""
 
@@ -115,8 +115,8 @@ def space(task: Task) -> Space:
         return {
             **common,
             "most": Choice((25, 50, 100)),
-            "penalty": LogUniform(10.0, 80.0),
-            "user_exponent": Choice((0.0, 1.0)),
+            "penalty": LogUniform(8.0, 50.0),
+            "user_exponent": Choice((0.5, 1.0)),
             "row_clip": LogUniform(0.1, 0.4),
         }
     return {
@@ -134,7 +134,7 @@ def first(task: Task, epsilon: float) -> list[dict[str, Any]]:
     if task.explicit:
         given: list[dict[str, Any]] = [
             {"rank": 8, "penalty": 40.0, "rounds": 3, "frequent_share": low, "row_clip": 0.15},
-            {"rank": 16, "penalty": 20.0, "rounds": 3, "frequent_share": high, "row_clip": 0.25},
+            {"rank": 16, "penalty": 28.0, "rounds": 3, "frequent_share": high, "row_clip": 0.25},
         ]
     else:
         given = [

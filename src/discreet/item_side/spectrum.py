@@ -53,8 +53,12 @@ def beside_diagonal(moment: Floats) -> Floats:
 
 
 def noise_edge(sigma: float, order: int) -> float:
-    """Largest eigenvalue of the noise alone: a symmetrised matrix has scale sigma / sqrt(2) beside the diagonal."""
-    return sigma * math.sqrt(2.0 * order)
+    """Eigenvalue that noise alone passes about once in a thousand times.
+
+    Its eigenvalues end at `_bulk_edge`, around which the largest scatters by a Tracy-Widom number (here 3) times
+    order^(-2/3) / 2 of it.
+    """
+    return _bulk_edge(sigma, order) * (1.0 + 1.5 * math.pow(order, -2.0 / 3.0))
 
 
 def signal(values: Floats, sigma: float, order: int) -> Floats:
@@ -64,9 +68,9 @@ def signal(values: Floats, sigma: float, order: int) -> Floats:
     2 s, and the vector found has a squared cosine of ``1 - s^2 / theta^2`` with the true one. The product of theta
     and that cosine is ``sqrt(eigenvalue^2 - (2 s)^2)``.
     """
-    edge = noise_edge(sigma, order)
-    found: Floats = np.sqrt(np.maximum(values - edge, 0.0) * np.maximum(values + edge, 0.0))
-    return found
+    end = _bulk_edge(sigma, order)
+    found = np.sqrt(np.maximum(values - end, 0.0) * np.maximum(values + end, 0.0))
+    return np.where(values > noise_edge(sigma, order), found, 0.0)
 
 
 def seen_share(direction: Floats, usual: int) -> float:
@@ -117,6 +121,11 @@ def click_factors(moment: Floats, sigma: float, rank: int, gravity: float) -> Fl
     kept = found > 0.0
     factors: Floats = vectors[:, kept] * np.sqrt(found[kept] / (gravity * found.max(initial=1e-300)))
     return factors
+
+
+def _bulk_edge(sigma: float, order: int) -> float:
+    """Where the noise's eigenvalues end: a symmetrised matrix has scale sigma / sqrt(2) beside the diagonal."""
+    return sigma * math.sqrt(2.0 * order)
 
 
 def _solve(matrix: Floats, count: int) -> tuple[Floats, Floats]:
