@@ -47,7 +47,7 @@ class ProjectedGradientSettings(CentredSettings):
     Attributes
     ----------
     steps, rank
-        T, and most directions that are kept; those that do not stand out of the noise are left out.
+        T, and most directions that are kept; in the end those that do not stand out of the noise are left out.
     step_size
         eta; ``"auto"`` is 1 over the share of the first released direction that a usual user's items carry (and
         ``gravity``).
@@ -134,10 +134,10 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
         centre = release_centre(gate, sample, settings)
         targets = sample.ratings.values - centre
         mu = gate.ledger.remaining_mu / math.sqrt(steps)
-        rows = _Rows(np.zeros((ratings.n_users, 0)), np.zeros((n_items, 0)), np.zeros(0))
+        rows = _nothing(ratings)
         for t in range(steps):
             report(progress, t, steps)
-            rows = self._step(gate, sample, targets, rows, f"step {t + 1}", mu)
+            rows = self._step(gate, sample, targets, rows, t, mu)
         report(progress, steps, steps)
         penalties = (1.0 / rows.shrinks - 1.0) / rows.eta
         side = ItemSide(
@@ -151,8 +151,12 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
         )
         return Trained(side, steps)
 
-    def _step(self, gate: Gate, sample: Sample, targets: Floats, rows: _Rows, name: str, mu: float) -> _Rows:
-        """Everyone steps, the second moment is released, everyone's row is shrunk; as it was, if all is noise."""
+    def _step(self, gate: Gate, sample: Sample, targets: Floats, rows: _Rows, t: int, mu: float) -> _Rows:
+        """Everyone steps, the second moment is released, everyone's row is shrunk.
+
+        A direction that is mostly noise may still be led right by later steps, so only the last one leaves out what
+        does not stand out.
+        """
         pattern, settings = sample.pattern, self.settings
         bound = self._bound(sample, rows.eta)
         stay = 1.0 - rows.eta * self._gravity(sample)
@@ -160,14 +164,21 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
             pattern.indptr, pattern.items, targets, rows.weights, rows.directions
         )
         moment = release_dense_rows(
-            gate, name, pattern, moves / bound, rows.weights * (stay / bound), rows.directions, mu=mu
+            gate,
+            f"step {t + 1}",
+            pattern,
+            moves / bound,
+            rows.weights * (stay / bound),
+            rows.directions,
+            mu=mu,
         )
         values, vectors = leading(beside_diagonal(moment), settings.rank)
-        singular = np.sqrt(signal(values, 1.0 / mu, len(moment)))
+        last = t == settings.steps - 1
+        singular = np.sqrt(signal(values, 1.0 / mu, len(moment)) if last else np.maximum(values, 0.0))
         threshold = settings.shrinkage * float(singular.max(initial=0.0))
         kept = singular > threshold
         if not kept.any():
-            return rows
+            return _nothing(sample.ratings) if last else rows
         vectors, shrinks, eta = vectors[:, kept], 1.0 - threshold / singular[kept], rows.eta
         if not rows.shrinks.size:
             # From zero, the first rows have the same directions for any step size: now it can be chosen.
@@ -194,3 +205,7 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
             return 0.0
         usual = min(1.0, 20.0 * sample.usual / sample.ratings.n_items)
         return usual if self.settings.gravity == "auto" else self.settings.gravity
+
+
+def _nothing(ratings: Ratings) -> _Rows:
+    return _Rows(np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), np.zeros(0))

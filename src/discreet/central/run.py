@@ -34,6 +34,8 @@ _READABLE = 0.07
 _MOST_MOMENT = 0.5
 # Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
 _CLICK_WEIGHT_SHARE = 0.99
+# Users' ridge for clicks, in units of the gravity.
+_CLICK_PENALTY = 0.2
 
 
 class BudgetedRun:
@@ -134,9 +136,10 @@ class BudgetedRun:
         if ratings.rating_range is None:
             usual = min(1.0, 20.0 * activity.ratings_per_user / n_items)
             gravity = usual if settings.gravity == "auto" else settings.gravity
-            side = ItemSide(
-                "implicit", 0.0, *empty, None, factor_penalty=settings.factor_penalty, gravity=gravity
-            )
+            penalty = settings.factor_penalty
+            if penalty == "auto":
+                penalty = _CLICK_PENALTY * gravity
+            side = ItemSide("implicit", 0.0, *empty, None, factor_penalty=penalty, gravity=gravity)
             statistics = self._release(
                 "popularity", activity, side, frame, np.ones(n_items), mu, _CLICK_WEIGHT_SHARE
             )

@@ -90,7 +90,8 @@ class BudgetedSettings(PrivateSettings):
     item_exponent
         An item's budget is proportional to popularity ** -exponent; ``"auto"`` is 0.25 for ratings, 0 for clicks.
     factor_penalty
-        Ridge on a user's factors (implicit feedback; for ratings it follows the released residual size).
+        Ridge on a user's factors (implicit feedback; for ratings it follows the released residual size); ``"auto"`` is
+        0.2 times the gravity.
     gravity
         Weight of unseen items as zeros (implicit feedback); ``"auto"`` is 20 times the (released) mean share of
         items that a user takes, at most 1.
@@ -106,5 +107,5 @@ class BudgetedSettings(PrivateSettings):
     weight_share: Share = 0.02
     moment_share: Share = 0.02
     item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] | Auto = "auto"
-    factor_penalty: Positive = 0.03
+    factor_penalty: Positive | Auto = "auto"
     gravity: Positive | Auto = "auto"
