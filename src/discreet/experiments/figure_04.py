@@ -36,10 +36,10 @@ def contestants() -> dict[str, Rival]:
 
 def run(context: Context) -> Result:
     """Every number of users at every epsilon."""
-    sizes = context.pick(quick=(1_000, 3_000), full=(5_000, 10_000, 20_000, 50_000))
+    sizes = context.pick(quick=(1_000, 3_000), full=(5_000, 20_000, 50_000))
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 20.0))
     items = context.pick(quick=200, full=1_000)
-    trials = context.pick(quick=3, full=16)
+    trials = context.pick(quick=3, full=10)
     draws = context.number_of_draws(quick=1, full=2)
     entries: list[tuple[dict[str, Any], Entry]] = []
     known: dict[tuple[str, float], Mapping[str, Any]] = {}
@@ -49,7 +49,7 @@ def run(context: Context) -> Result:
         train, valid = splits.by_rating(whole, (0.9, 0.1), rng=context.seed_for("split"))
         # Tuning at the larger sizes costs most and moves least: it goes on from the best of the size before.
         contest = Contest(
-            context, train, valid, test, 1e-5, trials if users <= sizes[0] else max(trials // 4, 2), draws
+            context, train, valid, test, 1e-5, trials if users <= sizes[0] else max(trials // 3, 2), draws
         )
         for epsilon in epsilons:
             for name, rival in contestants().items():
@@ -62,7 +62,7 @@ def run(context: Context) -> Result:
             context.report("users and epsilons", done, total)
     notes = (
         f"Settings of every published method are chosen at each epsilon on a validation split, by {trials} trials at "
-        f"{sizes[0]:,} users and {max(trials // 4, 2)} (the best of the size before among them) at each larger size; "
+        f"{sizes[0]:,} users and {max(trials // 3, 2)} (the best of the size before among them) at each larger size; "
         "the search is not charged. Budgeted ALS runs with its defaults and is not tuned.",
         "The published Frank-Wolfe bounds a row of errors by its worst case. Clipping it well below that costs "
         "convergence and buys noise; it is our change, shown beside.",

@@ -25,9 +25,9 @@ def run(context: Context) -> Result:
     data = data.scaled(0.0, 5.0)
     parts = context.pick(quick=(0.9, 0.05, 0.05), full=(0.98, 0.01, 0.01))
     train, valid, test = splits.by_rating(data.ratings, parts, rng=context.seed_for("split"))
-    trials = context.pick(quick=3, full=20)
+    trials = context.pick(quick=3, full=10)
     contest = Contest(
-        context, train, valid, test, posters.DELTA, trials, context.number_of_draws(quick=1, full=3)
+        context, train, valid, test, posters.DELTA, trials, context.number_of_draws(quick=1, full=2)
     )
     epsilons = context.pick(quick=(0.5, 1.0), full=posters.EPSILONS)
     entries = posters.enter_all(contest, Choice((40, 100)), epsilons)

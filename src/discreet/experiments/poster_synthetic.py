@@ -39,10 +39,10 @@ def rank_one(users: int, rng: np.random.Generator, items: int = ITEMS, per_user:
 
 def run(context: Context) -> Result:
     """All methods at the poster's epsilons."""
-    users = context.pick(quick=2_000, full=40_000)
+    users = context.pick(quick=2_000, full=20_000)
     ratings = rank_one(users, context.rng("world"))
     train, valid, test = splits.by_rating(ratings, (0.98, 0.01, 0.01), rng=context.seed_for("split"))
-    trials = context.pick(quick=2, full=12)
+    trials = context.pick(quick=2, full=6)
     contest = Contest(
         context, train, valid, test, posters.DELTA, trials, context.number_of_draws(quick=1, full=2)
     )

@@ -46,7 +46,7 @@ def frank_wolfe(most: Values, entry: Values, **fixed: Any) -> Rival:
     space = {
         "most": most,
         "entry": entry,
-        "steps": Choice((1, 2, 5, 10, 20)),
+        "steps": Choice((1, 2, 5, 10)),
         "nuclear_scale": LogUniform(0.5, 30.0),
     }
     return Rival(FrankWolfeAsPublished, space, fixed)
@@ -57,7 +57,7 @@ def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
     space = {
         "most": most,
         "row_bound": bound,
-        "steps": Choice((2, 5, 10, 20)),
+        "steps": Choice((2, 5, 10)),
         "nuclear_scale": LogUniform(0.5, 30.0),
     }
     return Rival(FrankWolfe, space, fixed)
@@ -82,7 +82,7 @@ def projected_gradient(most: Values, bound: Values, **fixed: Any) -> Rival:
         "most": most,
         "row_bound": bound,
         "rank": Choice((1, 2, 4, 8)),
-        "steps": Choice((1, 2, 4, 8)),
+        "steps": Choice((1, 2, 4)),
         "shrinkage": LogUniform(0.01, 0.5),
     }
     return Rival(ProjectedGradient, space, fixed)

@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from discreet.item_side.popularity import Popularity
+from discreet.kernels.lapack import one_blas_thread
 
 __all__ = [
     "beside_diagonal",
@@ -37,7 +38,9 @@ def leading(matrix: Floats, count: int) -> tuple[Floats, Floats]:
     count = min(count, order)
     if count == 0:
         return np.zeros(0), np.zeros((order, 0))
-    values, vectors = _solve(matrix, count)
+    # These matrices are small: more threads would mostly wait for each other.
+    with one_blas_thread():
+        values, vectors = _solve(matrix, count)
     falling = np.argsort(-values, kind="stable")
     values, vectors = values[falling], vectors[:, falling]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(count)]
