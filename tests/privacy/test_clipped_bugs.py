@@ -40,7 +40,7 @@ BUGS = [
         "equations",
         (clipped, "clip_rows", ("np.minimum(1.0, bound", "np.maximum(1.0, bound")),
     ),
-    bug("entries not clipped", "mean", (clipped, "_entries", lambda values: np.clip(values, -1.5, 1.5))),
+    bug("entries not clipped", "mean", (clipped, "clip_entries", lambda values: np.clip(values, -1.5, 1.5))),
     bug(
         "one Gaussian counted where two are released (theorem 1)",
         "equations",

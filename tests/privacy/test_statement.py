@@ -328,9 +328,9 @@ def test_a_trial_may_not_have_been_allowed_more_than_is_accounted_for(selected: 
     Statement.from_selection(
         Statement.from_ledger(ledger(fair), adaptive=True), ledger(fair), SELECTION, BUDGET
     )
+    # Adaptive: it listed little, but could have spent its whole budget.
+    trial = Statement.from_ledger(ledger(5.0 * mu), adaptive=True)
     with pytest.raises(ModelInvalid, match="allowed to cost more"):
-        # Adaptive: it listed little, but could have spent its whole budget.
-        trial = Statement.from_ledger(ledger(5.0 * mu), adaptive=True)
         Statement.from_selection(trial, ledger(fair), SELECTION, BUDGET)
     with pytest.raises(ModelInvalid, match="allowed to cost more"):
         Statement.from_selection(Statement.from_ledger(ledger(fair)), ledger(5.0 * mu), SELECTION, BUDGET)

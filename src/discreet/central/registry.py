@@ -9,6 +9,8 @@ from discreet.central.budgeted import BudgetedALS
 from discreet.central.dpals import DPALS
 from discreet.central.frank_wolfe import FrankWolfe
 from discreet.central.method import PrivateMethod
+from discreet.central.projected_gradient import ProjectedGradient
+from discreet.central.svd import PrivateSVD
 from discreet.central.trivial import GlobalMean, ItemMean, Popularity, UserMean
 
 __all__ = ["METHODS", "Method"]
@@ -20,6 +22,8 @@ METHODS: dict[str, Method] = {
     "als": ALS,
     "dpals": DPALS,
     "frank-wolfe": FrankWolfe,
+    "svd": PrivateSVD,
+    "projected-gradient": ProjectedGradient,
     "global-mean": GlobalMean,
     "user-mean": UserMean,
     "item-mean": ItemMean,

@@ -7,7 +7,7 @@ from discreet.experiments import posters
 from discreet.experiments.contest import Contest, table
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
-from discreet.experiments.result import Column, Finding, Result, Table
+from discreet.experiments.result import Finding, Result
 from discreet.experiments.tuning import Choice
 
 __all__ = ["EXPERIMENT"]
@@ -42,18 +42,18 @@ def run(context: Context) -> Result:
             ours[max(ours)] <= PUBLISHED[1.0] if data.as_published else None,
         )
     )
-    free = Table(
-        "What is to be had for nothing, or without privacy",
-        (Column("model"), Column("RMSE", digits=4)),
-        [{"model": name, "RMSE": level} for name, level in levels.items()],
-        key="free",
-    )
     figure = posters.draw(entries, levels, "Jester" if data.name == "jester" else data.title, PUBLISHED)
     notes = (
         contest.label,
         f"delta {posters.DELTA:g}. Split {' / '.join(f'{p:.0%}' for p in parts)} by rating.",
     )
-    return Result([table("Test error", entries), free], findings, figure, data=[data.sentence], notes=notes)
+    return Result(
+        [table("Test error", entries), posters.free_table(levels)],
+        findings,
+        figure,
+        data=[data.sentence],
+        notes=notes,
+    )
 
 
 EXPERIMENT = Experiment(

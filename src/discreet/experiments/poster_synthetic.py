@@ -11,7 +11,7 @@ from discreet.experiments import posters
 from discreet.experiments.contest import Contest, table
 from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
-from discreet.experiments.result import Column, Result, Table
+from discreet.experiments.result import Result
 from discreet.experiments.tuning import Choice
 
 __all__ = ["EXPERIMENT"]
@@ -49,12 +49,6 @@ def run(context: Context) -> Result:
     epsilons = context.pick(quick=(1.0,), full=posters.EPSILONS)
     entries = posters.enter_all(contest, Choice((40, 80)), epsilons)
     levels = posters.free_levels(contest)
-    free = Table(
-        "What is to be had for nothing, or without privacy",
-        (Column("model"), Column("RMSE", digits=4)),
-        [{"model": name, "RMSE": level} for name, level in levels.items()],
-        key="free",
-    )
     data = [
         f"A rank-one world, ratings u v with u and v uniform on 0 to 1: {users:,} users (the poster: 500,000), "
         f"{ITEMS} items, {PER_USER} ratings a user."
@@ -62,7 +56,7 @@ def run(context: Context) -> Result:
     notes = (contest.label, f"delta {posters.DELTA:g}. The poster prints no numbers for this plot.")
     figure = posters.draw(entries, levels, "Rank-one world")
     return Result(
-        [table("Test error", entries), free],
+        [table("Test error", entries), posters.free_table(levels)],
         posters.judge_order(entries, levels),
         figure,
         data=data,

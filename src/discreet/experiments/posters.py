@@ -10,7 +10,7 @@ from discreet.central.svd import PrivateSVD
 from discreet.central.trivial import GlobalMean, ItemMean, UserMean
 from discreet.experiments import plotting, rivals
 from discreet.experiments.contest import OURS, Contest, Entry, Rival, ahead
-from discreet.experiments.result import Finding
+from discreet.experiments.result import Column, Finding, Table
 from discreet.experiments.scoring import score
 from discreet.experiments.tuning import Choice, Values
 from discreet.privacy.budget import Budget
@@ -18,7 +18,17 @@ from discreet.privacy.budget import Budget
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DELTA", "EPSILONS", "Entries", "contestants", "draw", "enter_all", "free_levels", "judge_order"]
+__all__ = [
+    "DELTA",
+    "EPSILONS",
+    "Entries",
+    "contestants",
+    "draw",
+    "enter_all",
+    "free_levels",
+    "free_table",
+    "judge_order",
+]
 
 DELTA = 1e-6
 EPSILONS = (0.1, 0.5, 1.0)
@@ -83,6 +93,13 @@ def free_levels(contest: Contest) -> dict[str, float]:
         "non-private ALS": ALS(rank=8, rounds=10).fit(contest.train, rng=seed).model_,
     }
     return {name: score(model, contest.train, contest.test) for name, model in models.items()}
+
+
+def free_table(levels: Mapping[str, float]) -> Table:
+    """The levels as a table of their own."""
+    rows = [{"model": name, "RMSE": level} for name, level in levels.items()]
+    columns = (Column("model"), Column("RMSE", digits=4))
+    return Table("What is to be had for nothing, or without privacy", columns, rows, key="free")
 
 
 def judge_order(entries: Entries, levels: Mapping[str, float]) -> list[Finding]:

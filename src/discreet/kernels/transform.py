@@ -1,4 +1,4 @@
-"""Rows one by one: a small matrix applied to each, and their lengths. A row's result depends on nothing but that row."""
+"""Rows one by one: a small matrix applied to each, and their lengths; nothing depends on a row's neighbours."""
 
 from __future__ import annotations
 

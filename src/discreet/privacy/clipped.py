@@ -30,6 +30,7 @@ from discreet.privacy.pattern import Pattern
 
 __all__ = [
     "NormalEquations",
+    "clip_entries",
     "clip_rows",
     "release_co_moment",
     "release_counts",
@@ -71,7 +72,7 @@ def release_mean(gate: Gate, name: str, pattern: Pattern, values: Floats, most: 
     The sum and the number of values each move by up to ``most``, so the pair by sqrt(2) times that.
     """
     _at_most(pattern, most)
-    sums = pattern.user_sums(_entries(values))
+    sums = pattern.user_sums(clip_entries(values))
     grid = _COUNT * _MARGIN
     rows = np.trunc(np.column_stack([sums, pattern.counts]) * (grid / most)).astype(np.int32)
     unit = _COUNT * math.sqrt(2.0)
@@ -86,7 +87,7 @@ def release_item_sums(
     """Noisy sum of the values (clipped to [-1, 1]) and noisy number of users of each item, half the energy each."""
     _at_most(pattern, most)
     ones = np.full((pattern.n_users, 1), int(_ROW), dtype=np.int16)
-    targets = np.trunc(_entries(values) * (_ENTRY * _MARGIN)).astype(np.int16)
+    targets = np.trunc(clip_entries(values) * (_ENTRY * _MARGIN)).astype(np.int16)
     root = math.sqrt(2.0 * most)
     same = np.ones(pattern.n_items)
     count = int(_COUNT * _MARGIN)
@@ -145,7 +146,7 @@ def release_normal_equations(
     if sigma_moment is not None:
         mu = math.hypot(mu, 1.0 / sigma_moment)
     weights = np.ones(pattern.n_items) if item_weights is None else item_weights
-    rows, values = clip_rows(rows), _entries(values)
+    rows, values = clip_rows(rows), clip_entries(values)
     share = _shares(pattern, weights, most, fill=fill)
     # Largest share there can be, on the item of the smallest weight: the grid must hold it.
     grid = float(weights.min()) / math.sqrt(most) if fill else 1.0
@@ -201,7 +202,7 @@ def _at_most(pattern: Pattern, most: int) -> None:
         )
 
 
-def _entries(values: Floats) -> Floats:
+def clip_entries(values: Floats) -> Floats:
     """Clipped to [-1, 1]; what is no number becomes 0."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
 

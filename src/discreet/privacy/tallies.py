@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.privacy.blocks import Block, ItemVector, ItemWeight, UserVector
+from discreet.privacy.clipped import clip_entries
 from discreet.privacy.gate import Gate
 from discreet.privacy.pattern import Pattern
 
@@ -47,7 +48,7 @@ class ItemTallies(NamedTuple):
 def release_mean_of_means(gate: Gate, name: str, pattern: Pattern, values: Floats, *, mu: float) -> float:
     """Noisy mean over users of each user's own mean."""
     active = pattern.counts > 0
-    own = np.clip(pattern.user_sums(_entries(values)) / np.maximum(pattern.counts, 1.0), -1.0, 1.0)
+    own = np.clip(pattern.user_sums(clip_entries(values)) / np.maximum(pattern.counts, 1.0), -1.0, 1.0)
     rows = np.column_stack([_SUM * own, np.full(pattern.n_users, _COUNT)]) * active[:, None]
     block = UserVector("means", _MEAN, np.trunc(rows * (_MEAN * _MARGIN)).astype(np.int32))
     total, users = gate.release(name, [block], mu=mu)["means"] / (_MEAN * np.array([_SUM, _COUNT]))
@@ -58,7 +59,7 @@ def release_item_tallies(
     gate: Gate, name: str, pattern: Pattern, values: Floats, *, mu: float
 ) -> ItemTallies:
     """For each item the noisy sums of ``omega x`` and ``omega``, omega such that every user has energy 1."""
-    values = _entries(values)
+    values = clip_entries(values)
     energy = pattern.user_sums(values**2) + pattern.counts / _WEIGHT_UNIT**2
     omega = _inverse_root(energy)
     per_pair = np.repeat(omega * _TARGET, np.diff(pattern.indptr))
@@ -90,11 +91,6 @@ def release_choices(gate: Gate, name: str, pattern: Pattern, *, mu: float) -> Fl
     weights = np.trunc(_inverse_root(pattern.counts) * _WEIGHT).astype(np.int32)
     block = ItemWeight("choices", _WEIGHT, pattern, np.ones(pattern.n_items), weights)
     return gate.release(name, [block], mu=mu)["choices"] / _WEIGHT
-
-
-def _entries(values: Floats) -> Floats:
-    """Clipped to [-1, 1]; what is no number becomes 0."""
-    return np.clip(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
 
 
 def _inverse_root(energy: Floats) -> Floats:
