@@ -2,6 +2,8 @@
 
     python benchmarks/accuracy.py [--data FOLDER] [--draws 5] [--only jester,ml-1m,...] [--decompose]
 
+With --only the other data sets keep what an earlier run wrote.
+
 FOLDER holds ratings as Parquet (user, item, rating): ``jester/``, ``ml-1m/`` (with ``fold`` and ``items.parquet``)
 and ``goodbooks/`` (with ``items.parquet``). What is not there is left out and said so. The DPALS paper's synthetic
 world and the skewed market need no files. Every private number is a full run of the default method: no setting is
@@ -214,22 +216,31 @@ def main() -> None:
     parser.add_argument("--decompose", action="store_true")
     options = parser.parse_args()
     console = Console()
-    document = [
-        "# Accuracy\n\nWritten by `benchmarks/accuracy.py`: mean ± standard deviation over noise draws.\n"
-    ]
-    record = {}
-    for task in tasks(options.data, set(filter(None, options.only.split(",")))):
+    only = set(filter(None, options.only.split(",")))
+    page, data = RESULTS / "accuracy.md", RESULTS / "accuracy.json"
+    sections, record = _known(page, data) if only else ({}, {})
+    for task in tasks(options.data, only):
         table = run(task, options.draws, console)
-        document += [f"## {task.title}\n", f"delta {task.delta:g}\n", table.to_markdown() + "\n"]
-        document += [task.published + "\n"] if task.published else []
+        lines = [f"## {task.title}\n", f"delta {task.delta:g}\n", table.to_markdown() + "\n"]
+        lines += [task.published + "\n"] if task.published else []
         record[task.name] = {"delta": task.delta, "table": table.to_dict()}
         if options.decompose:
             parts = decompose(task, console)
-            document += ["Where the error comes from:\n", parts.to_markdown() + "\n"]
+            lines += ["Where the error comes from:\n", parts.to_markdown() + "\n"]
             record[task.name]["decomposition"] = parts.to_dict()
+        sections[task.title] = "\n".join(lines)
+    head = "# Accuracy\n\nWritten by `benchmarks/accuracy.py`: mean ± standard deviation over noise draws.\n"
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "accuracy.md").write_text("\n".join(document))
-    (RESULTS / "accuracy.json").write_text(json.dumps(record, indent=2) + "\n")
+    page.write_text("\n".join([head, *sections.values()]))
+    data.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def _known(page: Path, data: Path) -> tuple[dict[str, str], dict[str, dict]]:
+    """Sections and records of an earlier run: with --only, what is not run again stays."""
+    if not page.exists() or not data.exists():
+        return {}, {}
+    parts = page.read_text().split("\n## ")[1:]
+    return {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in parts}, json.loads(data.read_text())
 
 
 if __name__ == "__main__":

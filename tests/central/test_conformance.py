@@ -32,6 +32,7 @@ PRIVATE: dict[str, Callable[[], PrivateMethod[Any]]] = {
     "frank-wolfe, as published": lambda: FrankWolfe(steps=4, most=20, skip_noise=False, centre="mean"),
     "frank-wolfe, oja": lambda: FrankWolfe(steps=3, eigenvector="oja", oja_steps=3),
     "svd": lambda: PrivateSVD(rank=4, most=20),
+    "svd, as published": lambda: PrivateSVD(rank=4, most=20, denoise=False),
     "projected-gradient": lambda: ProjectedGradient(rank=4, steps=3, most=20),
     "popularity": Popularity,
 }

@@ -20,7 +20,7 @@ from discreet.central.settings import Auto, Positive, Rank, Share
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
 from discreet.item_side.popularity import Popularity
-from discreet.item_side.spectrum import click_factors, rating_factors
+from discreet.item_side.spectrum import click_factors, leading, rating_factors
 from discreet.privacy.clipped import release_co_moment, release_counts, release_item_sums
 from discreet.privacy.gate import Gate
 
@@ -58,6 +58,9 @@ class SVDSettings(SampleSettings):
     gravity
         Weight of unseen items as zeros (implicit feedback); ``"auto"`` is 20 times the (released) mean share of items
         that a user takes part with, at most 1.
+    denoise
+        Whether the diagonal is left out, directions that do not stand out of the noise are dropped and others scaled
+        by their signal (ratings). Off: the first eigenvectors as they are, which is the published method.
     """
 
     rank: Rank = 16
@@ -69,6 +72,7 @@ class SVDSettings(SampleSettings):
     offset_penalty: Positive = 3.0
     factor_penalty: Positive | Auto = "auto"
     gravity: Positive | Auto = "auto"
+    denoise: bool = True
 
 
 class PrivateSVD(PrivateMethod[SVDSettings]):
@@ -133,6 +137,8 @@ class PrivateSVD(PrivateMethod[SVDSettings]):
         mu = gate.ledger.remaining_mu
         rows = self._residuals(sample, side) / bound
         moment = release_co_moment(gate, "second moment", sample.pattern, rows, mu=mu)
+        if not settings.denoise:
+            return replace(side, factors=leading(moment, settings.rank)[1])
         factors = rating_factors(bound**2 * moment, bound**2 / mu, settings.rank, popularity, sample.usual)
         return replace(side, factors=factors)
 

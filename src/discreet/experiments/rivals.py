@@ -64,8 +64,9 @@ def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
 
 
 def svd(most: Values, bound: Values, **fixed: Any) -> Rival:
-    """SVD after cleansing (McSherry and Mironov), at the level of users."""
+    """SVD after cleansing (McSherry and Mironov), at the level of users; as published with ``denoise=False``."""
     space = {
+        "factor_penalty": LogUniform(0.003, 10.0) if fixed.get("denoise") is False else Choice((1.0,)),
         "most": most,
         "row_bound": bound,
         "rank": Choice((1, 2, 4, 8)),
