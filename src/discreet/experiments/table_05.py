@@ -10,7 +10,16 @@ from discreet.experiments.context import Context
 from discreet.experiments.experiment import Experiment
 from discreet.experiments.result import Column, Finding, Result, Table
 from discreet.experiments.tasks import Task
-from discreet.experiments.three_tasks import OTHER_DRAWS, OURS, PUBLISHED, TAIL, WEIGHTS, Panel, compete
+from discreet.experiments.three_tasks import (
+    OTHER_DRAWS,
+    OURS,
+    PUBLISHED,
+    TAIL,
+    TUNED,
+    WEIGHTS,
+    Panel,
+    compete,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +52,8 @@ def run(context: Context) -> Result:
         panels.append(compete(task, [published[place] for place in places], trials, draws, report))
     others = min(draws, OTHER_DRAWS)
     notes = (
-        f"Both kinds of DPALS: settings chosen at each epsilon on a validation split by {trials} trials, the same "
-        "for both; the search is not charged. Budgeted ALS runs with its defaults and is not tuned.",
+        f"Tuned methods: settings chosen at each epsilon on a validation split by {trials} trials each; the search is "
+        "not charged. Budgeted ALS runs with its defaults, and once more tuned by as many trials.",
         f"DPALS over {draws} noise draws, the other private methods over {others}. Published numbers are those on "
         "MovieLens.",
         "delta is 1e-5 for ratings and 1 / users for clicks. Ours / this: below 1 our error is smaller, above 1 our "
@@ -113,6 +122,10 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
         _place(p, e): max(p.loss(p.scores[OURS][e].mean, p.scores[name][e].mean) for name in (TAIL, WEIGHTS))
         for p, e in places
     }
+    tuned = {
+        _place(p, e): max(p.loss(p.scores[TUNED][e].mean, p.scores[name][e].mean) for name in (TAIL, WEIGHTS))
+        for p, e in places
+    }
     off = [abs(p.scores[TAIL][e].mean / PUBLISHED[p.task][e][0] - 1) for p, e in places if p.as_published]
     return [
         Finding(
@@ -134,7 +147,8 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
             all(value <= SMALL for value in plain.values()),
         ),
         _ahead("The follow-up paper's: weights by the items' counts are better than sampling.", weights),
-        _ahead("Ours, not the paper's: budgeted ALS, not tuned, is ahead of both kinds of DPALS.", ours),
+        _ahead("(ours) Budgeted ALS, not tuned, is ahead of both kinds of DPALS, which are.", ours),
+        _ahead("(ours) Budgeted ALS, tuned by as many trials, is ahead of both kinds of DPALS.", tuned),
     ]
 
 

@@ -14,7 +14,7 @@ from discreet.experiments.scoring import Draws
 from discreet.experiments.tasks import TOP, Task
 from discreet.experiments.tuning import Choice, LogInteger, LogUniform, Space
 
-__all__ = ["OURS", "PUBLISHED", "TAIL", "WEIGHTS", "Panel", "compete"]
+__all__ = ["OURS", "PUBLISHED", "TAIL", "TUNED", "WEIGHTS", "Panel", "compete", "our_space"]
 
 PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
     "ML-10M-top400": {
@@ -28,6 +28,7 @@ PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
 }
 """Mean and standard deviation of DPALS by task and epsilon, from table 5."""
 TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "budgeted ALS (ours)"
+TUNED = "budgeted ALS (ours), tuned"
 VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
 USUAL: Mapping[str, dict[str, Any]] = {
     "ratings": {"entry_clip": 1.5, "user_exponent": 0.5},
@@ -77,9 +78,9 @@ class Panel:
 def compete(
     task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
 ) -> Panel:
-    """Tune both kinds of DPALS at each epsilon by the same trials, and score them beside the default method."""
+    """Both kinds of DPALS and the default method, tuned by as many trials at each epsilon, and the latter untuned."""
     usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_count": task.usual_count}
-    scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS)}
+    scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS, TUNED)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
     others = min(draws, OTHER_DRAWS)
     for epsilon in epsilons:
@@ -90,6 +91,9 @@ def compete(
             scores[name][epsilon] = task.repeat(partial(make, **found.settings), epsilon, number)
             chosen[name, epsilon] = found.settings
         scores[OURS][epsilon] = task.repeat(BudgetedALS, epsilon, others)
+        found = task.tune(BudgetedALS, our_space(task), trials, epsilon, first=[{}])
+        scores[TUNED][epsilon] = task.repeat(partial(BudgetedALS, **found.settings), epsilon, others)
+        chosen[TUNED, epsilon] = found.settings
         report()
     return Panel(
         task.name,
@@ -101,6 +105,17 @@ def compete(
         task.without_privacy(),
         task.data.as_published,
     )
+
+
+def our_space(task: Task) -> Space:
+    """What is searched for the default method; its defaults are tried first."""
+    if task.explicit:
+        return {
+            "rank": LogInteger(3, 24),
+            "rounds": Choice((6, 10, 15)),
+            "offset_share": Choice((0.1, 0.2, 0.4)),
+        }
+    return {"rank": LogInteger(4, 32), "factor_penalty": LogUniform(0.03, 0.5), "rounds": Choice((3, 4, 6))}
 
 
 def space(task: Task) -> Space:
