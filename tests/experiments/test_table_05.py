@@ -108,7 +108,7 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(finished, tmp_path)
     assert open_picture(tmp_path / "table-5.png")[2] > 20
     rows = finished.result.tables[0].rows
-    assert len(rows) == 3 * (2 + 3 * 2)
+    assert len(rows) == 3 * (2 + 4 * 2)
     assert {row["task"] for row in rows} == set(PUBLISHED)
     assert "over 4 noise draws, the other private methods over 3" in finished.result.notes[1]
     assert "not charged" in finished.result.notes[0]
