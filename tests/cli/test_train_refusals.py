@@ -172,7 +172,7 @@ def test_impossible_ranges(
         ("c.toml", "rank = ", "not valid TOML"),
         ("c.json", "{", "not valid JSON"),
         ("c.json", "[1]", "must hold a table"),
-        ("c.toml", "ranks = 3", "unknown ranks; known are catalogue, delta"),
+        ("c.toml", "ranks = 3", "unknown ranks; known are accounting, catalogue, delta"),
         ("c.toml", "settings = 3", "must be a table of settings"),
         ("c.toml", 'rank = "lots"', "'lots' is neither"),
         ("c.toml", "[settings]\ncolour = 1", "Known settings"),

@@ -29,9 +29,20 @@ __all__ = [
     "style",
 ]
 
-COLOURS = ("#1f6f8b", "#d1603d", "#5b8c5a", "#7d5ba6", "#b58900", "#444444", "#c2477f", "#3b9c9c")
+COLOURS = (
+    "#1f6f8b",
+    "#d1603d",
+    "#5b8c5a",
+    "#7d5ba6",
+    "#b58900",
+    "#444444",
+    "#c2477f",
+    "#3b9c9c",
+    "#8a6d3b",
+    "#9aa5b1",
+)
 """In order of use; legible for the colour-blind beside each other, markers tell them apart as well."""
-MARKERS = ("o", "s", "^", "v", "P", "X", "*", "h")
+MARKERS = ("o", "s", "^", "v", "P", "X", "*", "h", "d", "<")
 PUBLISHED = "#111111"
 
 _STYLE = {
