@@ -46,7 +46,7 @@ def test_clicks_are_tested_on_users_who_were_not_trained_on(context: Context) ->
     for history, hidden in (task.valid, task.test):
         assert history.user_ids.tolist() == hidden.user_ids.tolist()
         assert not pairs(history) & pairs(hidden)
-    assert (task.delta, task.metric, task.explicit) == (1 / task.data.ratings.n_users, "Recall@20", False)
+    assert (task.delta, task.metric, task.explicit) == (0.2 / task.data.ratings.n_users, "Recall@20", False)
 
 
 def test_the_papers_data_are_used_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
