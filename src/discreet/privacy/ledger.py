@@ -13,7 +13,7 @@ from discreet.errors import BudgetExceeded, BudgetInvalid, UnchargedRelease
 from discreet.privacy.accounting import compose, epsilon_from
 from discreet.privacy.budget import Budget
 
-__all__ = ["Charge", "Detail", "Ledger"]
+__all__ = ["Charge", "Detail", "Ledger", "checked_detail", "checked_name"]
 
 Detail = str | int | float | bool
 
@@ -133,7 +133,12 @@ class Ledger:
         UnchargedRelease
             When the ledger is closed.
         """
-        charge = Charge(_name(name), _release_mu(name, mu), _release_delta(name, delta), _facts(name, detail))
+        charge = Charge(
+            checked_name(name),
+            _release_mu(name, mu),
+            _release_delta(name, delta),
+            checked_detail(name, detail),
+        )
         with self._lock:
             if self._closed:
                 raise UnchargedRelease(
@@ -183,7 +188,8 @@ class Ledger:
         )
 
 
-def _name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """A release's name, which the statement must be able to show."""
     if not isinstance(name, str) or not name.strip():
         raise BudgetInvalid(f"a release needs a name for the privacy statement, got {name!r}")
     return name
@@ -205,7 +211,8 @@ def _release_delta(name: str, delta: float) -> float:
     return delta
 
 
-def _facts(name: str, detail: Mapping[str, Detail] | None) -> Mapping[str, Detail]:
+def checked_detail(name: str, detail: Mapping[str, Detail] | None) -> Mapping[str, Detail]:
+    """Public facts about a release, fixed and fit for JSON."""
     return MappingProxyType({key: _fact(name, key, value) for key, value in (detail or {}).items()})
 
 

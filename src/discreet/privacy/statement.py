@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
-from discreet.privacy.accounting import compose, delta_from
+from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Charge, Detail, Ledger
+from discreet.privacy.pure import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
 
-__all__ = ["NOT_PROTECTED", "Release", "Statement"]
+__all__ = ["NOT_PROTECTED", "Release", "SiloTerms", "Silos", "Statement"]
 
 NOT_PROTECTED = (
     "evaluation on private test data: its results are not noised",
@@ -39,13 +41,51 @@ class _Frozen(BaseModel):
 
 
 class Release(_Frozen):
-    """One thing that left through the gate: its cost, and its share of the run's mu squared."""
+    """One thing that left: its cost, and its share of the run's mu squared (or of its epsilon, where there is no mu).
+
+    A Gaussian release costs ``mu``; one that is purely differentially private costs ``epsilon``.
+    """
 
     name: str = Field(min_length=1)
-    mu: float = Field(gt=0)
+    mu: float = Field(default=0.0, ge=0)
+    epsilon: float = Field(default=0.0, ge=0)
     delta: float = Field(default=0.0, ge=0, lt=1)
     share: float = Field(ge=0, le=1)
     detail: dict[str, Detail] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _costs_something(self) -> Self:
+        if (self.mu > 0.0) == (self.epsilon > 0.0):
+            raise ValueError("a release costs either mu or epsilon")
+        return self
+
+
+class Silos(_Frozen):
+    """How several organisations trained together.
+
+    ``honest`` silos at least must have added their noise for the statement to hold against the server; ``noise`` says
+    who adds it. ``epsilon_in_two`` is what a user pays whose ratings are in two silos.
+    """
+
+    count: int = Field(ge=1)
+    honest: int = Field(ge=1)
+    noise: Literal["shares", "server", "each silo"]
+    epsilon_in_two: float = Field(gt=0)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.honest > self.count:
+            raise ValueError("more honest silos than silos")
+        return self
+
+
+@dataclass(frozen=True)
+class SiloTerms:
+    """How many silos there are, how many must be honest, and who adds the noise."""
+
+    count: int
+    honest: int
+    noise: Literal["shares", "server"]
 
 
 class Statement(_Frozen):
@@ -58,13 +98,16 @@ class Statement(_Frozen):
 
     private: bool
     unit: Literal["one user, with all of that user's ratings"] = "one user, with all of that user's ratings"
-    relation: Literal["add or remove one user"] = "add or remove one user"
-    model: Literal["central"] = "central"
+    relation: Literal["add or remove one user", "replace all of one user's ratings"] = (
+        "add or remove one user"
+    )
+    model: Literal["central", "silos", "local"] = "central"
     epsilon: float | None = Field(default=None, ge=0)
     delta: float | None = Field(default=None, ge=0, lt=1)
     mu: float | None = Field(default=None, ge=0)
     releases: tuple[Release, ...] = ()
     selection: Selection | None = None
+    silos: Silos | None = None
     public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
@@ -79,6 +122,7 @@ class Statement(_Frozen):
         not_protected: Iterable[str] = (),
         fixed_noise_key: bool = False,
         adaptive: bool = False,
+        silos: SiloTerms | None = None,
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
 
@@ -95,6 +139,8 @@ class Statement(_Frozen):
         adaptive : bool
             Whether number or cost of the releases followed from earlier releases. The statement then gives
             the budget itself, which the ledger held whatever happened.
+        silos : SiloTerms, optional
+            Where several organisations trained together.
 
         Notes
         -----
@@ -109,17 +155,88 @@ class Statement(_Frozen):
                 private=False,
                 reason=_FIXED_KEY,
                 fixed_noise_key=True,
+                model="central" if silos is None else "silos",
                 releases=releases,
                 public=tuple(public),
             )
         if not releases:
             raise ModelInvalid("a run without any charged release has nothing to state; was the gate used?")
+        mu = ledger.budget.mu_for(ledger.spent_delta) if adaptive else ledger.spent_mu
         return cls(
             private=True,
+            model="central" if silos is None else "silos",
             epsilon=ledger.budget.epsilon if adaptive else ledger.epsilon_spent,
             delta=ledger.budget.delta,
-            mu=ledger.budget.mu_for(ledger.spent_delta) if adaptive else ledger.spent_mu,
+            mu=mu,
             releases=releases,
+            silos=None if silos is None else _silos(silos, mu, ledger),
+            public=tuple(public),
+            not_protected=(*NOT_PROTECTED, *not_protected),
+        )
+
+    @classmethod
+    def from_pure_ledger(
+        cls,
+        ledger: PureLedger,
+        *,
+        model: Literal["silos", "local"],
+        silos: int | None = None,
+        public: Iterable[str] = (),
+        not_protected: Iterable[str] = (),
+        fixed_noise_key: bool = False,
+    ) -> Statement:
+        """State what a run of purely differentially private mechanisms promises, and end the run.
+
+        Parameters
+        ----------
+        ledger
+            Of one silo, or of one device: what any one of them may spend.
+        model
+            ``"silos"``: add or remove one user. ``"local"``: replace all of one user's ratings, as the transcript of
+            one device is all there is.
+        silos
+            Number of silos that each spent this.
+        public, not_protected, fixed_noise_key
+            As in :meth:`from_ledger`.
+
+        Notes
+        -----
+        **Privacy.** The statement gives the whole budget that the ledger held, whatever was charged.
+        """
+        ledger.close()
+        total = ledger.spent
+        releases = tuple(
+            Release(
+                name=charge.name,
+                epsilon=charge.epsilon,
+                share=min(1.0, charge.epsilon / total),
+                detail=dict(charge.detail),
+            )
+            for charge in ledger.charges
+        )
+        if fixed_noise_key:
+            return cls(
+                private=False,
+                reason=_FIXED_KEY,
+                fixed_noise_key=True,
+                model=model,
+                releases=releases,
+                public=tuple(public),
+            )
+        if not releases:
+            raise ModelInvalid("a run without any charged release has nothing to state")
+        epsilon = max(ledger.epsilon, total)
+        return cls(
+            private=True,
+            relation="replace all of one user's ratings" if model == "local" else "add or remove one user",
+            model=model,
+            epsilon=epsilon,
+            delta=0.0,
+            mu=0.0,
+            releases=releases,
+            silos=None
+            if silos is None
+            else Silos(count=silos, honest=1, noise="each silo", epsilon_in_two=2.0 * epsilon),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
         )
@@ -228,12 +345,27 @@ class Statement(_Frozen):
         if compose(release.mu for release in self.releases) > self.mu * (1.0 + 1e-15):
             raise ValueError("mu is less than what the releases cost together")
         extra = math.fsum(release.delta for release in self.releases)
+        pure = math.fsum(release.epsilon for release in self.releases)
+        if pure > self.epsilon:
+            raise ValueError("epsilon is less than what the releases cost together")
+        if self.mu == 0.0:
+            return self
         if self.selection is None:
-            if delta_from(self.mu, self.epsilon) + extra > self.delta:
+            if delta_from(self.mu, self.epsilon - pure) + extra > self.delta:
                 raise ValueError("epsilon and delta promise more than mu allows")
-        elif extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:
+        elif pure > 0.0 or extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:
             raise ValueError("epsilon and delta promise more than a selection at this mu allows")
         return self
+
+
+def _silos(terms: SiloTerms, mu: float, ledger: Ledger) -> Silos:
+    """What a user in two silos pays: both contributions move the same sum, so its change is twice as large."""
+    if ledger.spent_delta > 0.0:
+        raise ModelInvalid(
+            "a release over silos takes nothing from delta directly: its group cost is not known"
+        )
+    twice = epsilon_from(2.0 * mu, ledger.budget.delta)
+    return Silos(count=terms.count, honest=terms.honest, noise=terms.noise, epsilon_in_two=twice)
 
 
 def _releases(charges: Sequence[Charge | Release]) -> tuple[Release, ...]:

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING
 from discreet.privacy.ledger import Detail
 
 if TYPE_CHECKING:
-    from discreet.privacy.statement import Release, Statement
+    from discreet.privacy.statement import Release, Silos, Statement
 
 __all__ = ["lines", "round_up"]
 
 _WIDTH = 100
+
+
+_VECTOR = "a user's own vector is computed from that user's ratings and the item side, for that user alone"
+_MODELS = {
+    "central": f"(joint differential privacy): the item side is released; {_VECTOR}",
+    "silos": f"(each keeps its users' ratings): what leaves a silo is private before it leaves; {_VECTOR}",
+    "local": "(nothing is trusted but one's own device): the whole transcript of a device is private",
+}
 
 
 def lines(statement: Statement) -> Iterator[str]:
@@ -26,7 +34,9 @@ def lines(statement: Statement) -> Iterator[str]:
     else:
         yield from _item("NOT PRIVATE: ", statement.reason or "")
     if statement.releases:
-        yield "Releases (mu of each one, rounded up; all its repetitions' share of mu squared)"
+        pure = any(release.epsilon > 0.0 for release in statement.releases)
+        cost = "epsilon" if pure else "mu squared"
+        yield f"Releases ({cost.split()[0]} of each one, rounded up; all its repetitions' share of {cost})"
         for group in _groups(statement.releases):
             yield from _row(group)
     for title, entries in (
@@ -42,12 +52,10 @@ def lines(statement: Statement) -> Iterator[str]:
 def _promise(statement: Statement) -> Iterator[str]:
     yield from _item("Unit:      ", statement.unit)
     yield from _item("Relation:  ", statement.relation)
-    yield from _item(
-        "Model:     ",
-        f"{statement.model} (joint differential privacy): the item side is released; a user's own vector is "
-        "computed from that user's ratings and the item side, for that user alone",
-    )
+    yield from _item("Model:     ", f"{statement.model} {_MODELS[statement.model]}")
     yield from _item("Guarantee: ", _guarantee(statement))
+    if statement.silos is not None:
+        yield from _item("Silos:     ", _silos(statement.silos))
     chosen = statement.selection
     if chosen is not None:
         yield from _item(
@@ -63,6 +71,8 @@ def _guarantee(statement: Statement) -> str:
     if not statement.releases:
         return "epsilon 0 at delta 0: nothing computed from ratings was released"
     stated = (statement.epsilon, statement.delta, statement.mu)
+    if statement.mu == 0.0:
+        return f"epsilon {round_up(statement.epsilon or 0.0)} at delta 0, the sum over all releases"
     epsilon, delta, mu = (round_up(value) for value in stated if value is not None)
     if statement.selection is not None:
         return (
@@ -70,6 +80,18 @@ def _guarantee(statement: Statement) -> str:
             "accounting over all trials"
         )
     return f"epsilon {epsilon} at delta {delta} (mu {mu}), exact Gaussian accounting over all releases"
+
+
+def _silos(silos: Silos) -> str:
+    who = {
+        "shares": f"noise added in shares by the silos, enough if {silos.honest} of them are honest",
+        "server": "noise added by a server that all silos trust with the exact totals",
+        "each silo": "each silo adds all the noise that its own users need",
+    }[silos.noise]
+    return (
+        f"{silos.count}; {who}. A user whose ratings are in two silos is charged twice: epsilon "
+        f"{round_up(silos.epsilon_in_two)}"
+    )
 
 
 def _item(label: str, text: str) -> list[str]:
@@ -91,10 +113,11 @@ def _groups(releases: Sequence[Release]) -> Iterator[list[Release]]:
 def _row(group: Sequence[Release]) -> Iterator[str]:
     first = group[0]
     share = math.fsum(release.share for release in group)
-    costs = sorted({release.mu for release in group})
+    unit = "mu" if first.mu > 0.0 else "epsilon"
+    costs = sorted({release.mu + release.epsilon for release in group})
     cost = round_up(costs[0]) if len(costs) == 1 else f"{round_up(costs[0])}..{round_up(costs[-1])}"
     name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
-    yield f"  {name:<46}  {len(group):>4} x  mu {cost:<20}{100 * share:>6.1f} %".rstrip()
+    yield f"  {name:<46}  {len(group):>4} x  {f'{unit} {cost}':<23}{100 * share:>6.1f} %".rstrip()
     yield from (f"  {line}" for line in rest)
     facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
     if first.delta > 0.0:
