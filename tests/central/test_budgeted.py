@@ -44,17 +44,17 @@ def test_the_budget_is_spent_exactly_and_every_release_is_charged_once(
 
 def test_one_round_more_than_planned_is_refused(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     """An off-by-one in the loop must stop the run, not overspend."""
-    from discreet.central.run import BudgetedRun
     from discreet.errors import BudgetExceeded
     from discreet.item_side.plan import Plan
+    from discreet.item_side.schedule import BudgetedSchedule
 
-    original = BudgetedRun._make_plan
+    original = BudgetedSchedule._make_plan
 
-    def one_more(self: BudgetedRun, activity: object, mu: float) -> Plan:
+    def one_more(self: BudgetedSchedule, activity: object, mu: float) -> Plan:
         plan = original(self, activity, mu)  # type: ignore[arg-type]
         return Plan(plan.rank, (*plan.shares, plan.shares[-1]))
 
-    monkeypatch.setattr(BudgetedRun, "_make_plan", one_more)
+    monkeypatch.setattr(BudgetedSchedule, "_make_plan", one_more)
     with pytest.raises(BudgetExceeded):
         BudgetedALS(rank=2, rounds=2).fit(market, BUDGET, rng=0)
 
@@ -254,7 +254,7 @@ def test_nothing_to_discover_is_said(market: Ratings) -> None:
 
 def test_a_run_on_a_spent_gate_gets_only_what_is_left(market: Ratings) -> None:
     from discreet.central.run import BudgetedRun
-    from discreet.central.settings import BudgetedSettings
+    from discreet.settings import BudgetedSettings
 
     gate = Gate(Ledger(BUDGET))
     gate.ledger.charge("something else", mu=0.6 * BUDGET.mu)

@@ -13,7 +13,6 @@ import pytest
 
 from discreet import ALS, Budget, BudgetedALS, Ratings, Statement
 from discreet.central import tuning
-from discreet.central.settings import BudgetedSettings
 from discreet.central.space import Space
 from discreet.central.trivial import ItemMean, UserMean
 from discreet.central.tuning import Tuned, tune
@@ -22,6 +21,7 @@ from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.item_side import ItemSide
 from discreet.privacy import Gate
 from discreet.privacy.selection import Selection
+from discreet.settings import BudgetedSettings
 
 BUDGET = Budget(5.0, 1e-6)
 SPACE = {"rank": [0, 2, 4], "rounds": {"low": 1, "high": 3}, "growth": {"low": 1.0, "high": 2.0}}

@@ -13,7 +13,7 @@ from discreet.item_side import ItemSide
 from discreet.item_side.update import Frame
 from discreet.privacy.blocks import Pattern, total_energies
 from discreet.privacy.budget import Budget
-from discreet.privacy.contribution import RoundContribution, Units
+from discreet.privacy.contribution import RoundContribution, Units, read_round
 from discreet.privacy.gate import Gate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
@@ -106,7 +106,7 @@ def test_noisy_sums_read_back_in_real_units() -> None:
         pattern, features, residuals, companions, pattern.counts, weights, units
     )
     gate = Gate(Ledger(Budget(500.0, 1e-6)), Noise())
-    read = contribution.read(gate.release("r", contribution.blocks, mu=20.0), 20.0)
+    read = read_round(units, weights, gate.release("r", contribution.blocks, mu=20.0), 20.0)
     grid = residuals.reshape(n, m)
     squares = (features**2).sum(1)
     energy = squares * ((weights * grid) ** 2).sum(1) + (weights**2).sum() / 9.0

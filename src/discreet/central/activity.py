@@ -6,18 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
-from discreet.errors import BudgetInvalid
-from discreet.item_side.plan import Activity
+from discreet.item_side.activity import ACTIVITY_GRID, activity_bound
 from discreet.privacy.blocks import UserVector
-from discreet.privacy.gate import Gate
 
-__all__ = ["release_activity"]
-
-_GRID = float(2**20)
+__all__ = ["activity_block"]
 
 
-def release_activity(gate: Gate, ratings: Ratings, mu: float) -> Activity:
-    """Release the number of users, a histogram of log2(ratings per user) and, for ratings, two mean variances.
+def activity_block(ratings: Ratings) -> UserVector:
+    """The number of users, a histogram of log2(ratings per user) and, for ratings, two mean variances.
 
     Notes
     -----
@@ -25,11 +21,6 @@ def release_activity(gate: Gate, ratings: Ratings, mu: float) -> Activity:
     numbers v, w >= 0 with v + w <= 1 (both are parts of the mean squared distance from the middle of the range,
     in units of half the range squared). The L2 change is at most sqrt(1 + 1 + v^2 + w^2) <= sqrt(3); sqrt(2) for
     implicit feedback. Proof note: ``privacy/proofs/activity.md``.
-
-    Raises
-    ------
-    BudgetInvalid
-        When the noisy number of users does not stand out of its own noise: nothing could be learnt.
     """
     counts = np.diff(ratings.indptr)
     bins = int(np.log2(max(ratings.n_items, 1))) + 1
@@ -37,19 +28,10 @@ def release_activity(gate: Gate, ratings: Ratings, mu: float) -> Activity:
     rows = np.flatnonzero(counts)
     values[rows, 0] = 1.0
     values[rows, 1 + np.log2(counts[rows]).astype(np.int64)] = 1.0
-    bound = np.sqrt(2.0)
     if ratings.rating_range is not None:
         values[rows, 1 + bins :] = _variances(ratings, rows)
-        bound = np.sqrt(3.0)
-    block = UserVector("activity", float(bound * _GRID), np.trunc(values * _GRID).astype(np.int32))
-    released = gate.release("activity: users and ratings per user", [block], mu=mu)["activity"] / _GRID
-    sigma = float(bound / mu)
-    if not released[0] > 3.0 * sigma:
-        raise BudgetInvalid(
-            f"the budget ({gate.ledger.budget}) is too small to train on these ratings: the number of users does not "
-            "stand out of the noise. Raise epsilon or bring more users; this run's first release has been spent"
-        )
-    return _read(released, sigma, ratings.n_items, ratings.rating_range)
+    bound = activity_bound(explicit=ratings.explicit)
+    return UserVector("activity", bound * ACTIVITY_GRID, np.trunc(values * ACTIVITY_GRID).astype(np.int32))
 
 
 def _variances(ratings: Ratings, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -60,22 +42,3 @@ def _variances(ratings: Ratings, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.
     means = np.add.reduceat(scaled, starts) / counts
     squares = np.add.reduceat(scaled**2, starts) / counts
     return np.clip(np.column_stack([squares - means**2, means**2]), 0.0, 1.0)
-
-
-def _read(
-    released: npt.NDArray[np.float64],
-    sigma: float,
-    n_items: int,
-    rating_range: tuple[float, float] | None,
-) -> Activity:
-    users, histogram = float(released[0]), released[1:-2]
-    # Noise in a bin that stands for thousands of ratings would swamp the mean: believe what stands out.
-    believed = np.where(histogram > 2.0 * sigma, histogram, 0.0)
-    middle = np.minimum(1.5 * 2.0 ** np.arange(len(histogram)) - 0.5, n_items)
-    mean = float((believed * middle).sum() / believed.sum()) if believed.any() else float(np.sqrt(n_items))
-    per_user = min(max(mean, 1.0), float(n_items))
-    if rating_range is None:
-        return Activity(users, per_user, 1.0, 1.0)
-    half = 0.5 * (rating_range[1] - rating_range[0])
-    within, between = np.clip(released[-2:] / users, 0.01, 1.0) * half**2
-    return Activity(users, per_user, float(within), float(between))

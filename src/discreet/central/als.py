@@ -11,11 +11,11 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.central.enough import check_items, check_users
-from discreet.central.settings import ALSSettings
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
 from discreet.model import Model
 from discreet.privacy.statement import Statement
+from discreet.settings import ALSSettings
 
 __all__ = ["ALS"]
 
@@ -34,7 +34,7 @@ class ALS:
     rank, rounds
         Factors, and passes over both sides.
     **settings
-        See :class:`discreet.central.settings.ALSSettings`.
+        See :class:`discreet.settings.ALSSettings`.
 
     Attributes
     ----------

@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.central.method import PrivateMethod, Progress, Trained
 from discreet.central.run import BudgetedRun
-from discreet.central.settings import BudgetedSettings
 from discreet.data.ratings import Ratings
 from discreet.privacy.gate import Gate
+from discreet.settings import BudgetedSettings
 
 __all__ = ["BudgetedALS"]
 
@@ -23,7 +23,7 @@ class BudgetedALS(PrivateMethod[BudgetedSettings]):
     rank, rounds
         ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget.
     **settings
-        Further public settings: see :class:`discreet.central.settings.BudgetedSettings`.
+        Further public settings: see :class:`discreet.settings.BudgetedSettings`.
 
     Attributes
     ----------

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from pydantic import Field
 
 from discreet.central.sampling import sample_uniform
-from discreet.central.settings import PrivateSettings, Share
 from discreet.data.ratings import Ratings
 from discreet.privacy.clipped import release_mean
 from discreet.privacy.gate import Gate
 from discreet.privacy.pattern import Pattern
+from discreet.settings import PrivateSettings, Share
 
 __all__ = ["CentredSettings", "Most", "Sample", "SampleSettings", "release_centre", "take_sample"]
 

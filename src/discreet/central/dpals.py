@@ -17,12 +17,12 @@ from pydantic import Field
 from discreet.central.dpals_run import DPALSRun
 from discreet.central.method import PrivateMethod, Progress, Trained
 from discreet.central.presets import Accounting, NoisePlan, find_preset
-from discreet.central.settings import Auto, Positive, PrivateSettings, Rounds, Share
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid
 from discreet.privacy.gate import Gate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement_text import round_up
+from discreet.settings import Auto, Positive, PrivateSettings, Rounds, Share
 
 __all__ = ["DPALS", "DPALSSettings"]
 

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from discreet.central.centring import CentredSettings, Sample, release_centre, take_sample
 from discreet.central.method import PrivateMethod, Progress, Trained, report
-from discreet.central.settings import Auto, Positive, Rounds
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
 from discreet.item_side.spectrum import leading, noise_edge, seen_share
 from discreet.item_side.steps import take_step
 from discreet.privacy.clipped import release_co_moment, release_products
 from discreet.privacy.gate import Gate
+from discreet.settings import Auto, Positive, Rounds
 
 __all__ = ["FrankWolfe", "FrankWolfeSettings"]
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from discreet.central.catalogue import discover_catalogue
 from discreet.central.enough import check_items
-from discreet.central.settings import PrivateSettings
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing
 from discreet.item_side import ItemSide
@@ -20,6 +19,7 @@ from discreet.privacy.gate import Gate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
 from discreet.privacy.statement import Statement
+from discreet.settings import PrivateSettings
 
 __all__ = ["PrivateMethod", "Progress", "Trained"]
 

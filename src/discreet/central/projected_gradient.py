@@ -22,7 +22,6 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.central.centring import CentredSettings, Sample, release_centre, take_sample
 from discreet.central.method import PrivateMethod, Progress, Trained, report
-from discreet.central.settings import Auto, Positive, Rank, Rounds, Share
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid
 from discreet.item_side import ItemSide
@@ -30,6 +29,7 @@ from discreet.item_side.spectrum import beside_diagonal, leading, seen_share, si
 from discreet.privacy.clipped import clip_rows
 from discreet.privacy.dense_rows import release_dense_rows
 from discreet.privacy.gate import Gate
+from discreet.settings import Auto, Positive, Rank, Rounds, Share
 
 __all__ = ["ProjectedGradient", "ProjectedGradientSettings"]
 

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from discreet.central.centring import Sample, SampleSettings, take_sample
 from discreet.central.method import PrivateMethod, Progress, Trained, report
-from discreet.central.settings import Auto, Positive, Rank, Share
 from discreet.data.ratings import Ratings
 from discreet.item_side import ItemSide
 from discreet.item_side.popularity import Popularity
 from discreet.item_side.spectrum import click_factors, leading, rating_factors
 from discreet.privacy.clipped import release_co_moment, release_counts, release_item_sums
 from discreet.privacy.gate import Gate
+from discreet.settings import Auto, Positive, Rank, Share
 
 __all__ = ["PrivateSVD", "SVDSettings"]
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from discreet.central.enough import check_items
 from discreet.central.method import PrivateMethod, Progress, Trained
-from discreet.central.settings import PrivateSettings
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.item_side import ItemSide
@@ -26,6 +25,7 @@ from discreet.privacy.noise import Noise
 from discreet.privacy.pattern import Pattern
 from discreet.privacy.statement import Statement
 from discreet.privacy.tallies import ItemTallies, release_choices, release_item_tallies, release_mean_of_means
+from discreet.settings import PrivateSettings
 
 __all__ = ["GlobalMean", "ItemMean", "Popularity", "UserMean"]
 

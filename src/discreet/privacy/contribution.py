@@ -16,6 +16,7 @@ contributes to four sums (weights c_j and the scales rho are public):
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from discreet.privacy.blocks import Block, ItemMatrix, ItemVector, ItemWeight, Pattern, UserMatrix
 
-__all__ = ["RoundContribution", "RoundStatistics", "Units"]
+__all__ = ["RoundContribution", "RoundStatistics", "Units", "read_round"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,11 +81,9 @@ class RoundStatistics:
 
 @dataclass(frozen=True)
 class RoundContribution:
-    """All users' integer contributions to one round, and how to read the noisy sums."""
+    """All users' integer contributions to one round."""
 
     blocks: list[Block]
-    units: Units
-    item_weights: Floats
 
     @classmethod
     def build(
@@ -139,23 +138,26 @@ class RoundContribution:
                     "curvature", _FEATURE**2 * floor, pattern, item_weights, _grid(features, root * _FEATURE)
                 )
             )
-        return cls(blocks, units, item_weights)
+        return cls(blocks)
 
-    def read(self, released: dict[str, Floats], mu: float) -> RoundStatistics:
-        """Noisy integer sums back in real units."""
-        steps = {block.name: block.unit for block in self.blocks}
-        curvature = released.get("curvature")
-        if curvature is not None and self.units.curvature is not None:
-            curvature *= self.units.curvature / steps["curvature"]
-        return RoundStatistics(
-            gradient=released["gradient"] / steps["gradient"],
-            gradient_sigma=1.0 / (mu * self.item_weights),
-            weight=released["weight"] * (self.units.weight / steps["weight"]),
-            weight_sigma=self.units.weight / (mu * self.item_weights),
-            moment=released["moment"] * (self.units.moment / steps["moment"]),
-            moment_sigma=self.units.moment / mu,
-            curvature=curvature,
-        )
+
+def read_round(
+    units: Units, item_weights: Floats, released: Mapping[str, Floats], mu: float
+) -> RoundStatistics:
+    """Noisy integer sums back in real units; needs nothing but what is public."""
+    floor = float(item_weights.min())
+    curvature = released.get("curvature")
+    if curvature is not None and units.curvature is not None:
+        curvature = curvature * (units.curvature / (_FEATURE**2 * floor))
+    return RoundStatistics(
+        gradient=released["gradient"] / (_FEATURE * _TARGET * floor),
+        gradient_sigma=1.0 / (mu * item_weights),
+        weight=released["weight"] * (units.weight / (_WEIGHT * floor)),
+        weight_sigma=units.weight / (mu * item_weights),
+        moment=released["moment"] * (units.moment / _FEATURE**2),
+        moment_sigma=units.moment / mu,
+        curvature=curvature,
+    )
 
 
 def _tamed(

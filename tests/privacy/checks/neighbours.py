@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 from unittest import mock
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from discreet.central import activity
 from discreet.data.ratings import Ratings
-from discreet.errors import BudgetInvalid
 from discreet.privacy import gate as gate_module
 from discreet.privacy.gate import Gate
 from discreet.privacy.ledger import Ledger
@@ -105,7 +103,6 @@ class Kept(Gate):
 def _activity(ratings: Ratings) -> tuple[Floats, Floats]:
     noise = Scales()
     gate = Kept(Ledger(BUDGET), noise)
-    # Too few users to train on, which is said after the release and by what was released.
-    with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200), suppress(BudgetInvalid):
-        activity.release_activity(gate, ratings, MU)
+    with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200):
+        gate.release("activity", [activity.activity_block(ratings)], mu=MU)
     return gate.released["activity"], noise.drawn[0]

@@ -1,4 +1,4 @@
-"""Checked hyper-parameters of the central methods. All of them are public."""
+"""Checked hyper-parameters of the methods. All of them are public."""
 
 from __future__ import annotations
 
