@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet import Budget
 from discreet.central.dpals import DPALS
 from discreet.data import splits, synthetic
 from discreet.experiments import (
@@ -79,6 +80,16 @@ def four(dpals: float, dpfw: float, ours: float) -> Iterator[tuple[dict[str, Any
             for name, error in ((figure_04.DPALS, dpals), (figure_04.DPFW, dpfw), (OURS, ours)):
                 value = dpfw if epsilon == 1.0 and name == figure_04.DPFW else error * factor * scale
                 yield {"users": users}, entry(name, epsilon, value)
+        yield {"users": users}, entry(figure_04.NOISY, 1.0, dpfw)
+
+
+def test_the_published_noise_of_frank_wolfe_spends_a_fraction_of_the_budget() -> None:
+    """At its paper's scale L^2 sqrt(64 T ln(1/delta)) / epsilon, mu is far below what epsilon allows."""
+    ratings = synthetic.market(500, 30, 5_000, rng=0)
+    rival = rivals.FrankWolfeNoiseAsPublished(entry=2.0, most=20, steps=2, nuclear_scale=1.0)
+    statement = rival.fit(ratings, Budget(1.0, 1e-5), rng=0).statement_
+    assert statement.mu == pytest.approx(1.0 / np.sqrt(128.0 * np.log(1e5)), rel=1e-3)
+    assert statement.epsilon < 0.2
 
 
 def test_figure_4_can_agree_and_disagree() -> None:

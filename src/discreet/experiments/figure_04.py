@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 DPALS, DPFW, CLIPPED = "DPALS", "DPFW, as published", "DPFW, rows clipped (ours)"
+NOISY = "DPFW, noise as published too"
 Entries = Sequence[tuple[Mapping[str, Any], Entry]]
 
 
@@ -30,6 +31,7 @@ def contestants() -> dict[str, Rival]:
     return {
         DPALS: rivals.dpals(Choice((3, 5)), most, entry, **plain),
         DPFW: rivals.frank_wolfe(most, entry),
+        NOISY: rivals.frank_wolfe_noise_as_published(most, entry),
         CLIPPED: rivals.frank_wolfe_clipped(most, Choice((2.0, 4.0, 7.0, 10.0))),
     }
 
@@ -53,6 +55,8 @@ def run(context: Context) -> Result:
         )
         for epsilon in epsilons:
             for name, rival in contestants().items():
+                if name == NOISY and epsilon > epsilons[0]:
+                    continue
                 started = [known[name, epsilon]] if (name, epsilon) in known else []
                 entry = contest.enter(name, replace(rival, first=started), epsilon)
                 known[name, epsilon] = entry.settings
@@ -66,6 +70,8 @@ def run(context: Context) -> Result:
         "the search is not charged. Budgeted ALS runs with its defaults and is not tuned.",
         "The published Frank-Wolfe bounds a row of errors by its worst case. Clipping it well below that costs "
         "convergence and buys noise; it is our change, shown beside.",
+        f"{DPFW}, otherwise accounts exactly, which is kinder to it than its paper; {NOISY!r} has the scale "
+        "L^2 sqrt(64 T ln(1/delta)) / epsilon of Jain, Thakkar and Thakurta (2018), at the smallest epsilon.",
         "Trivial is 1: predicting the mean everywhere. delta 1e-5.",
     )
     data = [
@@ -87,7 +93,8 @@ def judge(entries: Entries) -> list[Finding]:
     epsilons = sorted({epsilon for _, _, epsilon in error})
     pairs = {(n, e): error[n, DPALS, e] / error[n, DPFW, e] for n in sizes for e in epsilons}
     worse = [f"{n:,} users, epsilon {e:g}" for (n, e), ratio in pairs.items() if not ratio < 1.0]
-    trivial = {n: error[n, DPFW, epsilons[0]] for n in sizes}
+    trivial = {n: error[n, NOISY, epsilons[0]] for n in sizes}
+    less_noise = {n: error[n, DPFW, epsilons[0]] for n in sizes}
     helped = {
         name: error[sizes[-1], name, e] < error[sizes[0], name, e]
         for e in epsilons[1:]
@@ -104,9 +111,11 @@ def judge(entries: Entries) -> list[Finding]:
         ),
         Finding(
             "At epsilon 1 DPFW is no better than the trivial error of 1.",
-            "DPFW's error at epsilon 1: "
+            f"With the noise that its paper's constants ask for, DPFW's error at epsilon {epsilons[0]:g} is "
             + ", ".join(f"{v:.3f} ({n:,} users)" for n, v in trivial.items())
-            + ".",
+            + ". With exact accounting and symmetrised noise, as everywhere else on this page, it is "
+            + ", ".join(f"{v:.3f}" for v in less_noise.values())
+            + ": the paper's noise is several times larger than what epsilon needs.",
             all(value > 0.97 for value in trivial.values()),
         ),
         Finding(

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Self
 
 from discreet.central.dpals import DPALS
 from discreet.central.frank_wolfe import FrankWolfe
 from discreet.central.projected_gradient import ProjectedGradient
 from discreet.central.svd import PrivateSVD
+from discreet.data.ratings import Ratings
 from discreet.experiments.contest import Rival
 from discreet.experiments.tuning import Choice, LogUniform, Values
+from discreet.privacy.accounting import epsilon_from
+from discreet.privacy.budget import Budget
 
-__all__ = ["dpals", "frank_wolfe", "frank_wolfe_clipped", "projected_gradient", "svd", "weighted_dpals"]
+__all__ = [
+    "dpals",
+    "frank_wolfe",
+    "frank_wolfe_clipped",
+    "frank_wolfe_noise_as_published",
+    "projected_gradient",
+    "svd",
+    "weighted_dpals",
+]
 
 
 class FrankWolfeAsPublished(FrankWolfe):
@@ -19,6 +31,20 @@ class FrankWolfeAsPublished(FrankWolfe):
 
     def __init__(self, *, entry: float, most: int, **settings: Any) -> None:
         super().__init__(most=most, usual=most, row_bound=entry * most**0.5, skip_noise=False, **settings)
+
+
+class FrankWolfeNoiseAsPublished(FrankWolfeAsPublished):
+    """With the noise of Jain, Thakkar and Thakurta (2018), algorithm 1, as well.
+
+    There each of T steps gets noise of scale ``L^2 sqrt(64 T ln(1/delta)) / epsilon`` above the diagonal and its
+    mirror image below. That is the noise of a run of mu = epsilon / sqrt(64 ln(1/delta)); ours, drawn on the whole
+    matrix and symmetrised, is smaller off the diagonal by sqrt(2) at the same mu, so mu is divided by that too.
+    """
+
+    def fit(self, ratings: Ratings, budget: Budget, **options: Any) -> Self:
+        """Spend as little of the budget as the paper's constants leave."""
+        mu = budget.epsilon / math.sqrt(128.0 * math.log(1.0 / budget.delta))
+        return super().fit(ratings, Budget(epsilon_from(mu, budget.delta), budget.delta), **options)
 
 
 def dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
@@ -50,6 +76,12 @@ def frank_wolfe(most: Values, entry: Values, **fixed: Any) -> Rival:
         "nuclear_scale": LogUniform(0.5, 30.0),
     }
     return Rival(FrankWolfeAsPublished, space, fixed)
+
+
+def frank_wolfe_noise_as_published(most: Values, entry: Values, **fixed: Any) -> Rival:
+    """The same with the noise that its paper's constants ask for."""
+    rival = frank_wolfe(most, entry, **fixed)
+    return Rival(FrankWolfeNoiseAsPublished, rival.space, rival.fixed)
 
 
 def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
