@@ -85,7 +85,7 @@ def four(dpals: float, dpfw: float, ours: float) -> Iterator[tuple[dict[str, Any
 
 def test_the_published_noise_of_frank_wolfe_spends_a_fraction_of_the_budget() -> None:
     """At its paper's scale L^2 sqrt(64 T ln(1/delta)) / epsilon, mu is far below what epsilon allows."""
-    ratings = synthetic.market(500, 30, 5_000, rng=0)
+    ratings = synthetic.market(1_000, 50, 12_000, rng=0)
     rival = rivals.FrankWolfeNoiseAsPublished(entry=2.0, most=20, steps=2, nuclear_scale=1.0)
     statement = rival.fit(ratings, Budget(1.0, 1e-5), rng=0).statement_
     assert statement.mu == pytest.approx(1.0 / np.sqrt(128.0 * np.log(1e5)), rel=1e-3)

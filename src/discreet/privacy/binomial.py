@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["binomial_above"]
+__all__ = ["binomial_above", "check_silent"]
 
 _BITS_PER_DIGIT = 4
 # Inversion walks up from nothing; nobody wants more silent cells than this.
@@ -35,18 +35,9 @@ def binomial_above(cells: int, rate: Fraction, threshold: int, bits: Callable[[i
     bits
         Gives so many fresh random bits as an integer.
     """
-    if threshold < 1:
-        raise SettingsInvalid("a cell's threshold must be at least one user")
     if cells <= 0:
         return 0
-    decay = float(rate * threshold)
-    expected = math.exp(math.log(cells) - decay) if decay < math.log(cells) + 60.0 else 0.0
-    if not expected <= _MOST:
-        raise SettingsInvalid(
-            f"a threshold of {threshold} users lets some {expected:.3g} empty cells pass; "
-            "use fewer dimensions or a higher threshold"
-        )
-    digits = 40 + int(decay / math.log(10.0)) + len(str(cells))
+    digits = 40 + int(float(rate * threshold) / math.log(10.0)) + len(str(cells))
     known, length = 0, 0
     while True:
         more = digits * _BITS_PER_DIGIT - length
@@ -55,6 +46,18 @@ def binomial_above(cells: int, rate: Fraction, threshold: int, bits: Callable[[i
         if found is not None:
             return found
         digits *= 2
+
+
+def check_silent(cells: int, rate: Fraction, threshold: int) -> None:
+    """Refuse a threshold that would let very many empty cells pass. All of this is public."""
+    if threshold < 1:
+        raise SettingsInvalid("a cell's threshold must be at least one user")
+    exponent = math.log(max(cells, 1)) - float(rate * threshold)
+    if not exponent <= math.log(_MOST):
+        raise SettingsInvalid(
+            f"a threshold of {threshold} users lets about exp({exponent:.3g}) empty cells pass; "
+            "use fewer dimensions or a higher threshold"
+        )
 
 
 def _invert(cells: int, rate: Fraction, threshold: int, known: int, length: int, digits: int) -> int | None:
