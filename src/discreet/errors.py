@@ -9,7 +9,9 @@
     ├── BudgetExceeded      a release would cost more than is left
     ├── UnchargedRelease    something tried to leave without being charged
     ├── SettingsInvalid     a hyper-parameter is out of its range or unknown
-    └── ModelInvalid        a saved model is missing, incomplete or was altered
+    ├── ModelInvalid        a saved model is missing, incomplete or was altered
+    ├── Refused             a message or request that training together does not allow
+    └── Unreachable         the server of a run in silos stays away
 
 All of them end the command line with exit code 2 and no traceback.
 """
@@ -25,8 +27,10 @@ __all__ = [
     "HistoryInvalid",
     "ModelInvalid",
     "RatingsInvalid",
+    "Refused",
     "SettingsInvalid",
     "UnchargedRelease",
+    "Unreachable",
 ]
 
 
@@ -68,3 +72,11 @@ class SettingsInvalid(DiscreetError):
 
 class ModelInvalid(DiscreetError):
     """A saved model is missing, incomplete or altered."""
+
+
+class Refused(DiscreetError):
+    """What another party sent or asked for is not what was agreed; nothing was charged and nothing changed."""
+
+
+class Unreachable(DiscreetError):
+    """The server of a run in silos could not be reached for as long as was allowed."""

@@ -1,4 +1,4 @@
-"""Which experiments there are: every module here that is named after a figure, a table or a poster's plot."""
+"""Which experiments there are: every module here that is named after a figure, a table or a plot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from discreet.experiments.experiment import Experiment
 
 __all__ = ["find", "names"]
 
-_MODULE = re.compile(r"(figure|table|poster)_\w+")
+_MODULE = re.compile(r"(figure|table|poster|local)_\w+")
 
 
 def names() -> list[str]:
-    """All names, figures first, in the papers' order."""
+    """All names, figures first, in the papers' order; those of the local model at the end."""
     return list(_modules())
 
 
@@ -36,7 +36,8 @@ def find(wanted: Iterable[str]) -> list[Experiment]:
 
 def _modules() -> dict[str, str]:
     """Name to module: ``figure-2`` to ``figure_02``."""
-    found = sorted(m.name for m in pkgutil.iter_modules(experiments.__path__) if _MODULE.fullmatch(m.name))
+    names = [m.name for m in pkgutil.iter_modules(experiments.__path__) if _MODULE.fullmatch(m.name)]
+    found = sorted(names, key=lambda name: (name.startswith("local"), name))
     return {re.sub(r"-0+(?=\d)", "-", module.replace("_", "-")): module for module in found}
 
 

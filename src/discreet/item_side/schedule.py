@@ -40,6 +40,8 @@ _MOST_MOMENT = 0.5
 _CLICK_WEIGHT_SHARE = 0.99
 # Users' ridge for clicks, in units of the gravity.
 _CLICK_PENALTY = 0.2
+# A question is not asked again when less than this share of what it and all after it would have cost is left.
+_LEAST_LEFT = 0.05
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ class BudgetedSchedule:
         self._activity: Activity | None = None
         self._state: _State | None = None
         self._costs: list[float] = []
+        self._weight_share = settings.first_weight_share
         self._left = mu * float(np.sqrt(1.0 - settings.activity_share))
         self.question: Question | None = ActivityQuestion(
             "activity: users and ratings per user", mu * float(np.sqrt(settings.activity_share))
@@ -161,6 +164,41 @@ class BudgetedSchedule:
             )
         self._state = state
         self._next()
+
+    def repeat(self) -> None:
+        """Ask the current question again after an attempt that was paid for and came to nothing.
+
+        What is left is spread over this question and all later ones in their planned proportions.
+
+        Raises
+        ------
+        BudgetInvalid
+            When hardly anything is left, as in the last round. Nothing has changed then.
+        """
+        question = self.question
+        assert question is not None
+        first = isinstance(question, ActivityQuestion)
+        later = self._left**2 if first else float(np.sum(np.square(self._costs)))
+        share = later / (later + question.mu**2)
+        if share < _LEAST_LEFT:
+            raise BudgetInvalid(
+                f"{question.name!r} cannot be repeated: after the attempt that was paid for, {share:.0%} of what was "
+                "meant for it and all later rounds is left"
+            )
+        scale = float(np.sqrt(share))
+        mu = question.mu * scale
+        if isinstance(question, ActivityQuestion):
+            self._left *= scale
+            self.question = replace(question, mu=mu)
+        else:
+            self._costs = [cost * scale for cost in self._costs]
+            units = self._units(question.frame, mu, self._weight_share)
+            self.question = replace(question, mu=mu, units=units)
+
+    @property
+    def learnt(self) -> bool:
+        """Whether there is an item side yet."""
+        return self._state is not None
 
     def item_side(self) -> ItemSide:
         """What has been learnt so far."""
@@ -274,6 +312,7 @@ class BudgetedSchedule:
     def _ask(
         self, name: str, mu: float, side: ItemSide, frame: Frame, weights: Floats, weight_share: float
     ) -> RoundQuestion:
+        self._weight_share = weight_share
         return RoundQuestion(name, mu, side, frame, weights, self._units(frame, mu, weight_share))
 
     def _units(self, frame: Frame, mu: float, weight_share: float) -> Units:

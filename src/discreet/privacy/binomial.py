@@ -18,7 +18,7 @@ __all__ = ["binomial_above", "check_silent"]
 
 _BITS_PER_DIGIT = 4
 # Inversion walks up from nothing; nobody wants more silent cells than this.
-_MOST = 10_000
+_MOST = 1_000
 
 
 def binomial_above(cells: int, rate: Fraction, threshold: int, bits: Callable[[int], int]) -> int:

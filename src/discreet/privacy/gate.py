@@ -18,7 +18,7 @@ from discreet.privacy.blocks import Block, total_energies
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
 
-__all__ = ["Gate"]
+__all__ = ["Gate", "bounded", "check_grids", "paid"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,22 +80,37 @@ class Gate:
         mu = float(mu)
         if not mu > 0.0:
             raise BudgetInvalid(f"{name!r} must cost more than nothing, got mu {mu}")
-        for block in blocks:
-            _check_grid(block, mu)
+        check_grids(blocks, mu)
         charge = self.ledger.charge(
             name, mu=mu, delta=delta, detail={"blocks": ", ".join(b.name for b in blocks)}
         )
-        # `not <=` rather than `>`: an energy that is not a number is silenced as well.
-        excess = ~(total_energies(blocks) <= 1.0 + _SLACK)
-        if excess.any():
-            blocks = [block.without(excess) for block in blocks]
         released = {}
-        for block in blocks:
+        for block in bounded(blocks):
             total = block.total()
-            total += block.noise(self._noise, mu / (1.0 + _SLACK))
+            total += block.noise(self._noise, paid(mu))
             released[block.name] = _coarse(total, block.sigmas(mu))
         self.ledger.redeem(charge)
         return released
+
+
+def check_grids(blocks: Sequence[Block], mu: float) -> None:
+    """Refuse blocks whose sums would not be exact, or whose noise would be too fine. Reads nothing private."""
+    for block in blocks:
+        _check_grid(block, mu)
+
+
+def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks without those users whose contributions to all of them together exceed the bound."""
+    # `not <=` rather than `>`: an energy that is not a number is silenced as well.
+    excess = ~(total_energies(blocks) <= 1.0 + _SLACK)
+    if excess.any():
+        return [block.without(excess) for block in blocks]
+    return blocks
+
+
+def paid(mu: float) -> float:
+    """The mu to draw noise for, so that the slack of the check is paid."""
+    return mu / (1.0 + _SLACK)
 
 
 def _check_grid(block: Block, mu: float) -> None:

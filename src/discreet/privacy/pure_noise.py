@@ -27,7 +27,8 @@ Words = npt.NDArray[np.uint64]
 # multiply by small factors within 64.
 _NUMERATOR_BITS = 20
 _MOST_BITS = 44
-_WORDS = 1 << 12
+# Words fetched at a time: some, and so many for each number.
+_WORDS, _WORDS_EACH = 1 << 10, 12
 
 
 def rate_at_most(value: float) -> Fraction:
@@ -68,12 +69,12 @@ class PureNoise(Noise):
         done = 0
         # A number that the words did not suffice for starts again on the same words with more after them. With
         # other words instead, numbers that take many would come too rarely.
-        words = self.words(_WORDS + 16 * size)
+        words = self.words(_WORDS + _WORDS_EACH * size)
         while True:
             done, used = _fill(words, out, done, rate.numerator, rate.denominator, two_sided)
             if done == size:
                 return out
-            words = np.concatenate([words[used:], self.words(_WORDS + 16 * (size - done))])
+            words = np.concatenate([words[used:], self.words(_WORDS + _WORDS_EACH * (size - done))])
 
 
 # The kernels read words[at] and hand back the next position, or -1 where the words are used up.
@@ -91,7 +92,8 @@ def _below(words: Any, at: int, bound: int) -> tuple[int, int]:
         word = words[at]
         at += 1
         if word <= last:
-            return np.int64(word % span), at
+            drawn: Any = np.int64(word % span)
+            return drawn, at
     return 0, -1
 
 
@@ -110,7 +112,9 @@ def _decays(words: Any, at: int, numerator: int, denominator: int) -> tuple[bool
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _fill(words: Any, out: Any, done: int, numerator: int, denominator: int, two_sided: bool) -> tuple[int, int]:
+def _fill(
+    words: Any, out: Any, done: int, numerator: int, denominator: int, two_sided: bool
+) -> tuple[int, int]:
     at = 0
     while done < len(out):
         start = at

@@ -1,0 +1,1 @@
+"""A Flower app: silos train a private recommender together."""

@@ -1,0 +1,86 @@
+"""``discreet federate silo``: one organisation's side of a run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.federate_options import open_silo, read_catalogue, silo_options
+from discreet.cli.federate_output import RoundProgress
+from discreet.cli.output import json_option, print_json, printer
+from discreet.federated.agreement import Agreement
+from discreet.federated.messages import max_bytes
+from discreet.federated.transport.client import Client
+from discreet.federated.transport.hosting import check_out, save_once
+from discreet.federated.transport.identity import MASK_KEY, client_context
+from discreet.federated.transport.last_word import decode_model
+from discreet.federated.transport.participate import participate
+
+__all__ = ["silo_command"]
+
+
+@click.command("silo")
+@silo_options
+@click.option(
+    "--tls",
+    required=True,
+    metavar="DIR",
+    help="Folder with authority.pem, certificate.pem, key.pem, mask.key.",
+)
+@click.option("--server", "url", required=True, metavar="URL", help="https://HOST:PORT of the server.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(0.0),
+    default=3600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to go on trying a server that does not respond.",
+)
+@click.option("--out", metavar="DIR", help="Directory to put the finished model into, to recommend here.")
+@click.option("--force", is_flag=True, help="Replace a model that is already there.")
+@json_option
+def silo_command(
+    tls: str, url: str, patience: float, out: str | None, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Take part in a run with this organisation's ratings, which stay here.
+
+    Calls the server and is never called. Refuses, with exit code 2 and nothing charged, whatever the agreement does
+    not allow. After any stop, start it again with the same --store: what was answered is answered the same.
+
+    \b
+    Example:
+      discreet federate silo --agreement agreement.json --name north --ratings north.csv --user user \\
+          --item item --rating stars --catalogue items.csv --store north.sqlite --tls tls/silos/north \\
+          --server https://server.example:8443
+    """
+    started = time.perf_counter()
+    agreement = Agreement.load(options["agreement"])
+    catalogue = read_catalogue(options["catalogue"], agreement)
+    if out is not None:
+        check_out(out, begun=Path(options["store"]).exists(), overwrite=force)
+    context = client_context(Path(tls))
+    options["mask_key"] = Path(tls) / MASK_KEY
+    with open_silo(agreement, options) as silo, RoundProgress() as progress:
+        largest = max_bytes(agreement)
+        client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
+        last_word = participate(silo, client, lambda: progress.say(_answered(silo.status())))
+        statement, status = silo.statement(), silo.status()
+    if out is not None:
+        save_once(decode_model(last_word, agreement, catalogue), out, overwrite=force)
+    if as_json:
+        seconds = round(time.perf_counter() - started, 3)
+        print_json({**status, "statement": statement.model_dump(mode="json"), "seconds": seconds})
+        return
+    console = printer()
+    console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
+    console.print(str(statement), markup=False)
+    if out is not None:
+        console.print(f"Model saved to {out}", markup=False)
+
+
+def _answered(status: dict[str, Any]) -> str:
+    of = f" of {status['rounds']}" if status["rounds"] else ""
+    return f"round {status['round'] + 1}{of} answered; epsilon {status['epsilon_spent']:.4g} spent"

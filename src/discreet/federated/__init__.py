@@ -1,0 +1,1 @@
+"""Silos: organisations that train together without pooling their users' ratings."""

@@ -1,0 +1,33 @@
+"""What the transport asks of the two halves of a run, whatever is trained."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+__all__ = ["Answering", "Asking"]
+
+
+class Asking(Protocol):
+    """The server's half. Whatever a call changes is in a durable store before it returns."""
+
+    def question(self) -> bytes | None:
+        """What is asked now; ``None`` at the end."""
+
+    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+        """Take an answer, or refuse it and change nothing."""
+
+    def status(self) -> dict[str, Any]:
+        """How far the run is, and whom it waits for."""
+
+    def drop(self, silo_name: str) -> None:
+        """Go on without a silo."""
+
+    def close(self) -> None:
+        """Give the store back."""
+
+
+class Answering(Protocol):
+    """A silo's half."""
+
+    def answer(self, question: bytes) -> bytes:
+        """The answer to a question, the same whenever it is asked again."""

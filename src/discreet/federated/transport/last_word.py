@@ -1,0 +1,80 @@
+"""The last thing that goes down: the released model, so that every silo can recommend for its own users."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from discreet.catalogue import Catalogue
+from discreet.errors import ModelInvalid, Refused
+from discreet.federated.agreement import Agreement
+from discreet.federated.encoding import MOST_HEADER, Header, decode, encode, shapes
+from discreet.federated.messages import max_bytes
+from discreet.item_side import ItemSide
+from discreet.model import Model
+from discreet.privacy.statement import Statement
+
+__all__ = ["decode_model", "encode_model"]
+
+_MARK = b"dsM1"
+_STATEMENT_BYTES = MOST_HEADER // 2
+
+
+class _Header(Header):
+    run: str
+    feedback: Literal["explicit", "implicit"]
+    centre: float
+    rating_range: tuple[float, float] | None
+    offset_penalty: float
+    factor_penalty: float
+    gravity: float
+    method: Annotated[str, Field(max_length=100)]
+    settings: dict[str, Any]
+    statement: str
+
+
+def encode_model(model: Model, agreement: Agreement) -> bytes:
+    """Item side and statement; the catalogue is known to everybody."""
+    side, statement = model.item_side, model.statement
+    if (
+        len(statement.to_json()) > _STATEMENT_BYTES
+    ):  # hundreds of rounds: the costs matter, their notes do not
+        bare = tuple(release.model_copy(update={"detail": {}}) for release in statement.releases)
+        statement = statement.model_copy(update={"releases": bare})
+    arrays = {"offsets": side.offsets, "factors": side.factors}
+    header = _Header(
+        run=agreement.run_id,
+        feedback=side.feedback,
+        centre=side.centre,
+        rating_range=side.rating_range,
+        offset_penalty=side.offset_penalty,
+        factor_penalty=side.factor_penalty,
+        gravity=side.gravity,
+        method=model.method,
+        settings=model.settings,
+        statement=statement.to_json(),
+        arrays=shapes(arrays),
+    )
+    return encode(_MARK, header, arrays, "<f8")
+
+
+def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
+    """The model back; refuses what is none of this run."""
+    header, arrays = decode(body, _MARK, _Header, "<f8", max_bytes(agreement))
+    if header.run != agreement.run_id or list(arrays) != ["offsets", "factors"]:
+        raise Refused("what the server sent at the end is not the model of this run")
+    side = ItemSide(
+        header.feedback,
+        header.centre,
+        arrays["offsets"],
+        arrays["factors"],
+        header.rating_range,
+        offset_penalty=header.offset_penalty,
+        factor_penalty=header.factor_penalty,
+        gravity=header.gravity,
+    )
+    try:
+        return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)
+    except ModelInvalid as error:
+        raise Refused(f"the model that the server sent at the end cannot be used: {error}") from None

@@ -1,0 +1,140 @@
+"""How much one client may ask for, and how large a request may be.
+
+Addresses are used to count and are kept in memory only, for as long as a client is busy; they are neither
+stored nor logged. IPv6 clients are counted by their /64, which one household or server usually owns whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["Bodies", "Buckets", "answer", "client_key", "read_body"]
+
+BODY_SECONDS = 10.0
+TABLE = 65_536
+
+
+class Buckets:
+    """A bucket of tokens a client: ``rate`` come a second, at most ``burst``, and a request takes one.
+
+    Refused requests take tokens too, down to ``-burst``. A client there is flooding, and its connections are
+    not worth reading.
+    """
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.burst = rate, burst
+        self._clock = clock
+        self._tokens: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def take(self, client: str) -> bool:
+        """Whether the client may make one more request now."""
+        if not self.rate:
+            return True
+        now = self._clock()
+        tokens = self._refilled(client, now) - 1.0
+        self._tokens[client] = (max(tokens, -self.burst), now)
+        self._tokens.move_to_end(client)
+        if len(self._tokens) > TABLE:
+            self._tokens.popitem(last=False)
+        return tokens >= 0.0
+
+    def floods(self, client: str) -> bool:
+        """Whether the client went on long after it was told to slow down."""
+        return bool(self.rate) and self._refilled(client, self._clock()) <= 1.0 - self.burst
+
+    def _refilled(self, client: str, now: float) -> float:
+        tokens, then = self._tokens.get(client, (self.burst, now))
+        return min(self.burst, tokens + (now - then) * self.rate)
+
+
+def client_key(address: str) -> str:
+    """What stands for a client in the counts: its IPv4 address, or its IPv6 /64."""
+    if ":" not in address:
+        return address
+    whole = ipaddress.IPv6Address(address.partition("%")[0])
+    return str(whole.ipv4_mapped or ipaddress.IPv6Network((int(whole) >> 64 << 64, 64)).network_address)
+
+
+async def answer(send: Send, status: int, content: dict[str, Any] | bytes, *, close: bool = False) -> None:
+    """Send a small JSON answer."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(receive: Receive, limit: int) -> bytes | int:
+    """The request's body, or the status to refuse it with: 413 too large, 408 too slow, 400 broken off."""
+    body = b""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return 400
+                body += bytes(message.get("body", b""))
+                if len(body) > limit:
+                    return 413
+                if not message.get("more_body", False):
+                    return body
+    except TimeoutError:
+        return 408
+
+
+class Bodies:
+    """ASGI layer: rate, then size, then the application, which sees a body that is complete and small."""
+
+    def __init__(self, app: ASGIApp, buckets: Buckets, limit: int) -> None:
+        self._app, self._buckets, self._limit = app, buckets, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        client = scope.get("client")
+        if client and not self._buckets.take(client_key(client[0])):
+            await answer(send, 429, {"error": "too many requests; slow down"}, close=True)
+            return
+        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if len(declared) > 15 or not declared.isdigit() or int(declared) > self._limit:
+            await answer(send, 413, {"error": f"the request is over {self._limit} bytes"}, close=True)
+            return
+        body = await read_body(receive, self._limit)
+        if isinstance(body, int):
+            await answer(send, body, {"error": _WHY[body]}, close=True)
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+
+_WHY = {
+    400: "the request broke off",
+    408: "the request took too long to arrive",
+    413: "the request is too large",
+}
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    told = False
+
+    async def replay() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

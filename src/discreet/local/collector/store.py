@@ -1,0 +1,215 @@
+"""The collector's one file: tasks, rounds with what was released, and reports.
+
+A report is a task, a round, a pseudonym and a bit. There is no time, no address and no order of arrival: rows
+lie sorted by pseudonym, which is random. Rounds carry the hour in which they were opened and released.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from discreet.errors import SettingsInvalid
+
+__all__ = ["RECORD", "Counted", "RoundRow", "Store", "StoredTask", "hour"]
+
+APPLICATION = 0x64736331  # "dsc1", so that another program's file is not taken for ours
+VERSION = 1
+RECORD = 17  # bytes of a pseudonym and a bit
+CHUNK = 8192  # reports read at a time when a round is counted
+
+SCHEMA = """
+CREATE TABLE tasks(
+    id INTEGER PRIMARY KEY,
+    task TEXT NOT NULL UNIQUE,
+    order_json TEXT NOT NULL
+) STRICT;
+CREATE TABLE rounds(
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    round INTEGER NOT NULL,
+    question BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'counting', 'released')),
+    opened_hour INTEGER NOT NULL,
+    released_hour INTEGER,
+    reports INTEGER,
+    estimate BLOB,
+    released BLOB,
+    PRIMARY KEY (task, round)
+) STRICT;
+CREATE UNIQUE INDEX one_round_at_a_time ON rounds(task) WHERE state <> 'released';
+CREATE TABLE reports(
+    task INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    device BLOB NOT NULL CHECK (length(device) = 16),
+    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),
+    PRIMARY KEY (task, round, device)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class StoredTask(NamedTuple):
+    """A task as it was created."""
+
+    id: int
+    task: str
+    order: str
+
+
+class RoundRow(NamedTuple):
+    """A round as stored; the last three are there once it is released."""
+
+    round: int
+    question: bytes
+    state: str
+    reports: int | None
+    estimate: bytes | None
+    released: bytes | None
+
+
+class Counted(NamedTuple):
+    """What counting a round gave, stored when it is released."""
+
+    reports: int
+    estimate: bytes
+    released: bytes
+
+
+def hour() -> int:
+    """The present time, rounded down to the hour, in seconds since 1970."""
+    return int(time.time()) // 3600 * 3600
+
+
+class Store:
+    """Opens the file, and keeps a second collector from using it at the same time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = _lock(self.path)
+        try:
+            with closing(self.connect()) as connection:
+                _prepare(connection, self.path)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection whose commits are on disk when they return."""
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30.0)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise SettingsInvalid(f"{self.path} cannot be used as the collector's store: {error}") from error
+        return connection
+
+    def close(self) -> None:
+        """Let another collector use the file."""
+        self._lock.close()
+
+
+def tasks(connection: sqlite3.Connection) -> list[StoredTask]:
+    """All tasks, oldest first."""
+    return [
+        StoredTask(*row) for row in connection.execute("SELECT id, task, order_json FROM tasks ORDER BY id")
+    ]
+
+
+def rounds(connection: sqlite3.Connection, task: int) -> list[RoundRow]:
+    """A task's rounds in order."""
+    found = connection.execute(
+        "SELECT round, question, state, reports, estimate, released FROM rounds WHERE task = ? ORDER BY round",
+        (task,),
+    )
+    return [RoundRow(*row) for row in found]
+
+
+def open_round(connection: sqlite3.Connection, task: int, number: int, question: bytes) -> None:
+    """Write a new open round."""
+    connection.execute(
+        "INSERT INTO rounds(task, round, question, state, opened_hour) VALUES (?, ?, ?, 'open', ?)",
+        (task, number, question, hour()),
+    )
+
+
+def count_reports(connection: sqlite3.Connection, task: int, number: int) -> int:
+    """Reports of a round."""
+    row = connection.execute(
+        "SELECT count(*) FROM reports WHERE task = ? AND round = ?", (task, number)
+    ).fetchone()
+    return int(row[0])
+
+
+def seal_round(connection: sqlite3.Connection, task: int, number: int) -> None:
+    """Take no more reports for a round; from here on its reports cannot change."""
+    connection.execute(
+        "UPDATE rounds SET state = 'counting' WHERE task = ? AND round = ? AND state = 'open'", (task, number)
+    )
+
+
+def release_round(connection: sqlite3.Connection, task: int, number: int, counted: Counted) -> None:
+    """Store what a sealed round released; it happens once, or not at all."""
+    changed = connection.execute(
+        "UPDATE rounds SET state = 'released', released_hour = ?, reports = ?, estimate = ?, released = ?"
+        " WHERE task = ? AND round = ? AND state = 'counting'",
+        (hour(), *counted, task, number),
+    )
+    if changed.rowcount != 1:
+        raise sqlite3.IntegrityError("a round can be released once only")
+
+
+def read_reports(
+    connection: sqlite3.Connection, task: int, number: int
+) -> Iterator[tuple[list[bytes], list[int]]]:
+    """Yield pseudonyms and bits of a sealed round, some thousands at a time.
+
+    Each chunk is one row of one query: stepping through rows one by one would take turns with the event loop
+    for the interpreter at every row.
+    """
+    after = b""
+    while True:
+        last, text = connection.execute(
+            "SELECT max(device), group_concat(hex(device) || bit, '') FROM (SELECT device, bit FROM reports"
+            " WHERE task = ? AND round = ? AND device > ? ORDER BY device LIMIT ?)",
+            (task, number, after, CHUNK),
+        ).fetchone()
+        if last is None:
+            return
+        width = 2 * 16 + 1
+        rows = [text[start : start + width] for start in range(0, len(text), width)]
+        yield [bytes.fromhex(row[:-1]) for row in rows], [int(row[-1]) for row in rows]
+        after = last
+
+
+def _lock(path: Path) -> IO[bytes]:
+    try:
+        lock = path.with_name(path.name + ".lock").open("ab")
+    except OSError as error:
+        raise SettingsInvalid(f"the collector's store cannot be made at {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise SettingsInvalid(
+            f"{path} is in use by another collector; stop it or choose another file"
+        ) from error
+    return lock
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    mark = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if empty:
+        connection.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    elif mark != APPLICATION or version != VERSION:
+        raise SettingsInvalid(f"{path} is not a collector's store of this version; choose another file")

@@ -1,0 +1,177 @@
+"""Tasks and their rounds: opened, sealed, counted, released once, and taken up again after a crash.
+
+A round is open until somebody ends it and enough devices have answered. Ending seals it, in one commit: from
+there on its reports cannot change. Counting follows, and one more commit stores what is released and opens the
+next round. A collector that stops in between counts the sealed round again, to the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import sqlite3
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.local.collector import store as stored
+from discreet.local.collector.order import Order
+from discreet.local.collector.store import Counted, Store
+from discreet.local.collector.writer import Writer
+from discreet.local.device.question import Question
+from discreet.local.estimator import Estimator
+from discreet.local.learner import Learner
+
+__all__ = ["Refused", "Task", "Tasks"]
+
+MOST_TASKS = 1000
+
+
+class Refused(Exception):
+    """A request that cannot be met: the status to answer with, and why."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status, self.why = status, why
+
+
+@dataclass
+class Task:
+    """One task as it stands; what it says follows from the store."""
+
+    id: int
+    order: Order
+    learner: Learner
+    question: Question | None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def asked(self) -> bytes:
+        """The open question in its canonical form."""
+        if self.question is None:
+            raise Refused(410, "the task has ended; its last round is released")
+        return self.question.to_json().encode()
+
+
+class Tasks:
+    """All tasks of a collector."""
+
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self._store, self._writer = store, writer
+        self._tasks: dict[str, Task] = {}
+
+    async def resume(self) -> None:
+        """Go on from what is stored; a round that was being counted is counted and released."""
+        reader = self._store.connect()
+        try:
+            for row in stored.tasks(reader):
+                order = Order.model_validate_json(row.order)
+                task = Task(row.id, order, order.learner(), None)
+                rows = stored.rounds(reader, row.id)
+                for past in rows:
+                    if past.estimate is not None:
+                        task.learner.advance(np.frombuffer(past.estimate), past.reports or 0)
+                self._tasks[row.task] = task
+                if rows and rows[-1].state != "released":
+                    task.question = Question.from_json(rows[-1].question)
+                if rows and rows[-1].state == "counting":
+                    await self._release(task)
+        finally:
+            reader.close()
+
+    def names(self) -> list[str]:
+        """Names of all tasks."""
+        return list(self._tasks)
+
+    def get(self, name: str) -> Task:
+        """The task of that name."""
+        try:
+            return self._tasks[name]
+        except KeyError:
+            raise Refused(404, "there is no such task") from None
+
+    async def create(self, order: Order) -> Task:
+        """Make a task and open its first round."""
+        if len(self._tasks) >= MOST_TASKS:
+            raise Refused(409, f"a collector has at most {MOST_TASKS} tasks")
+        try:
+            order.terms()
+            learner = order.learner()
+            question = learner.question()
+        except (DiscreetError, ValueError) as error:
+            raise Refused(422, str(error)) from error
+        assert question is not None
+
+        def write(connection: sqlite3.Connection) -> int:
+            try:
+                made = connection.execute(
+                    "INSERT INTO tasks(task, order_json) VALUES (?, ?)", (order.task, order.model_dump_json())
+                )
+            except sqlite3.IntegrityError:
+                raise Refused(409, "there is a task of that name already") from None
+            identity = int(made.lastrowid or 0)
+            stored.open_round(connection, identity, question.round, question.to_json().encode())
+            return identity
+
+        task = Task(await self._writer.run(write), order, learner, question)
+        self._tasks[order.task] = task
+        return task
+
+    async def close(self, name: str, number: int) -> int:
+        """End the open round and release it; gives the number of reports in it."""
+        task = self.get(name)
+        async with task.lock:
+            if task.question is None or task.question.round != number:
+                raise Refused(409, f"round {number} is not open")
+
+            def seal(connection: sqlite3.Connection) -> None:
+                reports = stored.count_reports(connection, task.id, number)
+                if reports < task.order.minimum:
+                    raise Refused(409, f"{reports} reports are there; a release needs {task.order.minimum}")
+                stored.seal_round(connection, task.id, number)
+
+            await self._writer.run(seal)
+            return await self._release(task)
+
+    def released(self, name: str, number: int) -> bytes:
+        """What a round released, from the store."""
+        reader = self._store.connect()
+        try:
+            row = reader.execute(
+                "SELECT released FROM rounds WHERE task = ? AND round = ? AND state = 'released'",
+                (self.get(name).id, number),
+            ).fetchone()
+        finally:
+            reader.close()
+        if row is None:
+            raise Refused(404, "this round is not released")
+        return bytes(row[0])
+
+    async def _release(self, task: Task) -> int:
+        question = task.question
+        assert question is not None
+        counted, learner = await asyncio.to_thread(self._count, task, question)
+        following = learner.question()
+
+        def write(connection: sqlite3.Connection) -> None:
+            stored.release_round(connection, task.id, question.round, counted)
+            if following is not None:
+                stored.open_round(connection, task.id, following.round, following.to_json().encode())
+
+        await self._writer.run(write)
+        task.learner, task.question = learner, following
+        return counted.reports
+
+    def _count(self, task: Task, question: Question) -> tuple[Counted, Learner]:
+        estimator = Estimator(question)
+        reader = self._store.connect()
+        try:
+            for devices, bits in stored.read_reports(reader, task.id, question.round):
+                estimator.add(devices, bits)
+        finally:
+            reader.close()
+        estimate = estimator.estimate()
+        learner = copy.deepcopy(task.learner)
+        learner.advance(estimate, estimator.answers)
+        return Counted(estimator.answers, estimate.tobytes(), learner.released().to_bytes()), learner

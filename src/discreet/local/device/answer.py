@@ -1,0 +1,116 @@
+"""A device's answer: its own ratings, turned into one bit that hides them."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+
+from .own import own_coefficients, residuals
+from .question import Question, QuestionInvalid
+from .released import Released
+
+__all__ = ["COIN_BITS", "answer", "flip_threshold", "respond", "truth"]
+
+COIN_BITS = 64
+"""Random bits one answer takes: 63 decide whether to flip, the lowest decides a tie."""
+
+
+def answer(
+    question: Question,
+    ratings: Mapping[int, float],
+    device_id: bytes,
+    released: Released | None = None,
+    randbits: Callable[[int], int] = secrets.randbits,
+) -> int:
+    """One bit, 0 or 1, that is epsilon-LDP for the question's epsilon.
+
+    Parameters
+    ----------
+    question
+        What is asked; the device must be among its participants.
+    ratings
+        Item index to rating; may be empty.
+    device_id
+        The device's pseudonym in this task, 16 bytes.
+    released
+        The item side released so far; needed for factors.
+    randbits
+        Where the coin comes from. Leave it: anything predictable voids the promise.
+
+    Notes
+    -----
+    **Privacy**. Unit: one user with all ratings. Relation: replace them all. Whatever the ratings, each bit has a
+    chance of at least 1 / (1 + e^epsilon): see ``proofs/rotated.md``. Nothing else that depends on the ratings leaves.
+    """
+    if not question.takes_part(device_id):
+        raise QuestionInvalid("this question is for other devices")
+    items = sorted(ratings)
+    values = [float(ratings[item]) for item in items]
+    return respond(truth(question, items, values, device_id, released), question.epsilon, randbits(COIN_BITS))
+
+
+def truth(
+    question: Question,
+    items: Sequence[int],
+    values: Sequence[float],
+    device_id: bytes,
+    released: Released | None = None,
+) -> float:
+    """The device's coordinate of its rotated vector, up to a positive factor: what :func:`respond` hides.
+
+    The length of the vector does not matter for the sign, so it is not normalised.
+    """
+    _check_ratings(question, items, values)
+    entries, repeat = _entries(question, items, values, released)
+    rotation, coordinate = question.place(device_id)
+    blocks: dict[int, bytes] = {}
+    total = 0.0
+    for position, value in enumerate(entries):
+        index = items[position // repeat] * repeat + position % repeat
+        block = index >> 8
+        if block not in blocks:
+            blocks[block] = question.sign_block(rotation, block)
+        minus = blocks[block][(index & 255) >> 3] >> (7 - (index & 7)) & 1
+        minus ^= (index & coordinate).bit_count() & 1
+        total += -value if minus else value
+    return total
+
+
+def respond(value: float, epsilon: float, word: int) -> int:
+    """Randomised response on the sign of ``value``; a tie is decided by the coin."""
+    bit = word & 1 if value == 0.0 else int(value > 0.0)
+    return bit ^ int(word >> 1 < flip_threshold(epsilon))
+
+
+def flip_threshold(epsilon: float) -> int:
+    """How many of the 2^63 outcomes of the coin flip the bit: 1 / (1 + e^epsilon) of them, rounded up.
+
+    One part in 2^48 more than rounding asks for covers the errors of ``exp``, the sum and the quotient.
+    """
+    return math.ceil(math.ldexp(1.0 / (1.0 + math.exp(epsilon)) * (1.0 + 2.0**-48), COIN_BITS - 1))
+
+
+def _entries(
+    question: Question, items: Sequence[int], values: Sequence[float], released: Released | None
+) -> tuple[list[float], int]:
+    """The device's vector on its own items, item after item, and how many entries an item has."""
+    if question.kind == "popularity":
+        return [1.0] * len(items), 1
+    if question.kind == "offsets":
+        released = Released(0, question.items)
+    elif released is None or (released.items, released.rank) != (question.items, question.rank):
+        raise QuestionInvalid("a question about factors needs a released item side of the same size and rank")
+    coefficients = own_coefficients(items, values, released)
+    left = residuals(items, values, released, coefficients)
+    if question.kind == "offsets":
+        return left, 1
+    return [rest * own for rest in left for own in coefficients[1:]], question.rank
+
+
+def _check_ratings(question: Question, items: Sequence[int], values: Sequence[float]) -> None:
+    if any(not 0 <= item < question.items for item in items):
+        raise QuestionInvalid(f"an item is outside of the catalogue of {question.items}")
+    low, high = question.range
+    if any(not low <= value <= high for value in values):
+        raise QuestionInvalid(f"a rating is outside of the range from {low:g} to {high:g}")

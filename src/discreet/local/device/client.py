@@ -1,0 +1,108 @@
+"""A device's part in a task: agree to its terms once, answer each round once, recommend from what is released."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal, NamedTuple
+from urllib.parse import quote
+
+from .draw import check_fits, draw
+from .question import MAX_COORDINATES, Question, QuestionInvalid
+from .recommend import recommend
+from .released import Released
+from .store import DeviceStore
+from .terms import Terms, TermsInvalid
+from .transport import CollectorRefused, Connection
+
+__all__ = ["Cost", "answer_round", "fetch_released", "join", "recommend_items"]
+
+Result = Literal["answered", "already answered", "not asked", "too late", "task has ended"]
+
+
+class Cost(NamedTuple):
+    """What a round cost this device."""
+
+    result: Result
+    round: int
+    bytes_sent: int
+    bytes_received: int
+    compute_ms: float
+
+
+def join(store: DeviceStore, connection: Connection, task: str, most_epsilon: float) -> Terms:
+    """Agree to a task's terms, unless all of its answers together could cost more than ``most_epsilon``."""
+    terms = Terms.from_json(connection.get(f"/v1/tasks/{quote(task, safe='')}"))
+    if terms.task != task:
+        raise TermsInvalid("the collector sent the terms of another task")
+    if not terms.epsilon <= most_epsilon:
+        raise TermsInvalid(
+            f"the task asks for epsilon {terms.epsilon:g}; this device gives at most {most_epsilon:g}"
+        )
+    store.enrol(terms)
+    return terms
+
+
+def answer_round(store: DeviceStore, connection: Connection, task: str) -> Cost:
+    """Answer the open round, at most once however often this is called or killed.
+
+    Order matters: the bit is drawn, charged and on disk before it is sent. If sending fails, call again: the
+    stored bit goes out, never another.
+    """
+    device = store.device(task)
+    try:
+        question = Question.from_json(connection.get(f"/v1/tasks/{task}/question"))
+    except CollectorRefused as refused:
+        if refused.status == 410:
+            return Cost("task has ended", 0, connection.sent, connection.received, 0.0)
+        raise
+    if question.task != task:
+        raise QuestionInvalid("the collector sent another task's question")
+    released = None
+    if question.kind == "factors" and question.round > 1 and question.takes_part(device):
+        released = fetch_released(store, connection, task, question.round - 1)
+        check_fits(question, released)
+    started = time.perf_counter()
+    answer = store.answer(question, lambda: draw(question, store.ratings(), device, released))
+    spent = 1000.0 * (time.perf_counter() - started)
+    result: Result = "not asked" if answer.bit is None else "already answered"
+    if answer.bit is not None and not answer.sent:
+        result = _send(connection, task, question.round, device, answer.bit)
+        store.mark_sent(task, question.round)
+    return Cost(result, question.round, connection.sent, connection.received, spent)
+
+
+def fetch_released(store: DeviceStore, connection: Connection, task: str, number: int) -> Released:
+    """The item side after a round, from the device's file or else from the collector."""
+    kept = store.released(task)
+    if kept is None or kept[0] != number:
+        terms = store.terms(task)
+        limit = min(4 * terms.items * (3 + 64), 16 * MAX_COORDINATES) + 4096
+        body = connection.get(f"/v1/tasks/{task}/released/{number}", limit)
+        released = Released.from_bytes(body)
+        if released.round != number or released.items != terms.items:
+            raise QuestionInvalid("the collector sent the item side of another round or catalogue")
+        store.keep_released(task, number, body)
+        return released
+    return Released.from_bytes(kept[1])
+
+
+def recommend_items(store: DeviceStore, task: str, n: int = 10) -> list[tuple[int, float]]:
+    """The best items by what was released last; nothing is sent."""
+    kept = store.released(task)
+    if kept is None:
+        raise TermsInvalid("nothing has been released to this device yet")
+    terms = store.terms(task)
+    low, high = terms.range
+    ratings = {i: v for i, v in store.ratings().items() if 0 <= i < terms.items and low <= v <= high}
+    return recommend(ratings, Released.from_bytes(kept[1]), terms.range, n)
+
+
+def _send(connection: Connection, task: str, number: int, device: bytes, bit: int) -> Result:
+    report = {"task": task, "round": number, "device": device.hex(), "bit": bit}
+    try:
+        connection.post("/v1/reports", report)
+    except CollectorRefused as refused:
+        if refused.status == 410:
+            return "too late"
+        raise
+    return "answered"

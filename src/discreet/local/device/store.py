@@ -1,0 +1,195 @@
+"""The device's own file: the person's ratings, what was agreed, and every answer given so far.
+
+An answer is drawn once. It is written here, together with its cost, before it is sent; after a crash the same
+answer is sent again, never a new one: two answers to one question would cost twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from .question import DEVICE_ID_BYTES, Question
+from .terms import Terms, TermsInvalid
+
+__all__ = ["Answer", "DeviceStore", "StoreInvalid"]
+
+_APPLICATION = 0x64736364
+_SCHEMA = f"""
+CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
+CREATE TABLE tasks(task TEXT PRIMARY KEY, device BLOB NOT NULL, terms TEXT NOT NULL);
+CREATE TABLE rounds(
+    task TEXT NOT NULL REFERENCES tasks(task),
+    round INTEGER NOT NULL,
+    question BLOB NOT NULL,
+    epsilon REAL NOT NULL,
+    bit INTEGER CHECK (bit IN (0, 1)),
+    sent INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (task, round)
+);
+CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
+PRAGMA application_id = {_APPLICATION}
+"""
+
+
+class StoreInvalid(ValueError):
+    """The device's file cannot be used."""
+
+
+class Answer(NamedTuple):
+    """An answer as it was drawn: the bit, or none if the device was not asked, and whether it arrived."""
+
+    bit: int | None
+    sent: bool
+
+
+class DeviceStore:
+    """One person's file. Its owner alone can read it.
+
+    Parameters
+    ----------
+    path
+        Where it is, or is to be made.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreInvalid(f"{self.path} cannot be opened: {error}") from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise StoreInvalid(f"{self.path} is not a device's file: {error}") from error
+
+    def __enter__(self) -> DeviceStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def rate(self, ratings: dict[int, float]) -> None:
+        """Write ratings down, over what was there for these items."""
+        with _Transaction(self._connection) as run:
+            for item, rating in ratings.items():
+                run("INSERT OR REPLACE INTO ratings(item, rating) VALUES (?, ?)", (int(item), float(rating)))
+
+    def ratings(self) -> dict[int, float]:
+        """The person's ratings by item."""
+        return dict(self._connection.execute("SELECT item, rating FROM ratings ORDER BY item"))
+
+    def enrol(self, terms: Terms) -> bytes:
+        """Agree to a task's terms, once; gives the pseudonym for this task, which is random."""
+        with _Transaction(self._connection) as run:
+            run(
+                "INSERT OR IGNORE INTO tasks(task, device, terms) VALUES (?, ?, ?)",
+                (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
+            )
+            device, agreed = self._task(terms.task)
+        if agreed != terms:
+            raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
+        return device
+
+    def terms(self, task: str) -> Terms:
+        """What was agreed for a task."""
+        return self._task(task)[1]
+
+    def device(self, task: str) -> bytes:
+        """The pseudonym for a task."""
+        return self._task(task)[0]
+
+    def tasks(self) -> list[str]:
+        """Tasks this device has joined."""
+        return [task for (task,) in self._connection.execute("SELECT task FROM tasks ORDER BY task")]
+
+    def spent(self, task: str) -> Fraction:
+        """Epsilon of all answers given to a task, sent or not, added exactly."""
+        found = self._connection.execute(
+            "SELECT epsilon FROM rounds WHERE task = ? AND bit IS NOT NULL", (task,)
+        )
+        return sum((Fraction(epsilon) for (epsilon,) in found), Fraction(0))
+
+    def answer(self, question: Question, draw: Callable[[], int]) -> Answer:
+        """The one answer to a question: the stored one, or one drawn, charged and stored now.
+
+        When this returns, the answer is on disk. A question outside of the terms, beyond the budget, or other
+        than the one this round was first seen with is refused, and nothing changes.
+        """
+        device, terms = self._task(question.task)
+        mark = hashlib.sha256(question.to_json().encode()).digest()
+        with _Transaction(self._connection) as run:
+            row = run(
+                "SELECT question, bit, sent FROM rounds WHERE task = ? AND round = ?",
+                (question.task, question.round),
+            ).fetchone()
+            if row is not None:
+                if row[0] != mark:
+                    raise TermsInvalid(f"round {question.round} came with another question before")
+                return Answer(row[1], bool(row[2]))
+            terms.check(question)
+            bit = None
+            if question.takes_part(device):
+                terms.check_cost(question, self.spent(question.task))
+                bit = int(draw())
+            run(
+                "INSERT INTO rounds(task, round, question, epsilon, bit) VALUES (?, ?, ?, ?, ?)",
+                (question.task, question.round, mark, question.epsilon, bit),
+            )
+        return Answer(bit, False)
+
+    def mark_sent(self, task: str, number: int) -> None:
+        """Remember that the answer arrived."""
+        with _Transaction(self._connection) as run:
+            run("UPDATE rounds SET sent = 1 WHERE task = ? AND round = ?", (task, number))
+
+    def keep_released(self, task: str, number: int, body: bytes) -> None:
+        """Keep the latest released item side, for the next question and for recommendations."""
+        with _Transaction(self._connection) as run:
+            run("INSERT OR REPLACE INTO released(task, round, body) VALUES (?, ?, ?)", (task, number, body))
+
+    def released(self, task: str) -> tuple[int, bytes] | None:
+        """Number of the round and bytes of the item side kept last."""
+        row = self._connection.execute("SELECT round, body FROM released WHERE task = ?", (task,)).fetchone()
+        return None if row is None else (int(row[0]), bytes(row[1]))
+
+    def _task(self, task: str) -> tuple[bytes, Terms]:
+        row = self._connection.execute("SELECT device, terms FROM tasks WHERE task = ?", (task,)).fetchone()
+        if row is None:
+            raise TermsInvalid(f"this device has not joined task {task}")
+        return bytes(row[0]), Terms.from_json(row[1])
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
+        run("PRAGMA foreign_keys = ON")
+        with _Transaction(self._connection):  # two programs may open a new file at once
+            empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            if not empty and run("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                raise sqlite3.DatabaseError("it belongs to another program")
+            for statement in _SCHEMA.split(";") if empty else ():
+                run(statement)
+
+
+class _Transaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Callable[..., sqlite3.Cursor]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection.execute
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")

@@ -1,0 +1,229 @@
+"""The gate of runs without delta: exact integer sums and choices, geometric noise, one charge each.
+
+Proof note: ``proofs/pure.md``. Every method is epsilon-DP for adding or removing one user, whatever it is handed: it
+checks each user's share of what it sums and silences whoever exceeds the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.privacy.binomial import binomial_above, check_silent
+from discreet.privacy.pure import PureLedger
+from discreet.privacy.pure_noise import PureNoise, rate_at_most
+
+__all__ = ["Contributions", "PureGate"]
+
+Ints = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint8]
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """Private: which user adds how much to which cell, one entry for each pair of user and cell.
+
+    Attributes
+    ----------
+    users, cells, values
+        One number for each entry: row of the user, cell, and integer amount.
+    n_users, n_cells
+        Size; cells and their number are public.
+    """
+
+    users: Ints
+    cells: Ints
+    values: Ints
+    n_users: int
+    n_cells: int
+
+    def __post_init__(self) -> None:
+        inside = (self.cells >= 0) & (self.cells < self.n_cells)
+        if not (len(self.users) == len(self.cells) == len(self.values) and inside.all()):
+            raise RatingsInvalid("contributions must name a user, a known cell and an amount each")
+
+    def bounded(self, bound: int) -> Contributions:
+        """Without the users whose amounts are larger than `bound` together."""
+        sizes = np.zeros(self.n_users, dtype=np.int64)
+        np.add.at(sizes, self.users, np.abs(self.values))
+        return self._of(sizes <= bound)
+
+    def at_most_once(self) -> Contributions:
+        """Without the users who name a cell twice or add anything but 1."""
+        if (self.values == 1).all() and (np.diff(self.users * self.n_cells + self.cells) > 0).all():
+            return self
+        order = np.lexsort((self.cells, self.users))
+        users, cells = self.users[order], self.cells[order]
+        fine = np.ones(self.n_users, dtype=np.bool_)
+        fine[users[1:][(np.diff(users) == 0) & (np.diff(cells) == 0)]] = False
+        fine[self.users[self.values != 1]] = False
+        return self._of(fine)
+
+    def total(self) -> Ints:
+        """Exact sum of each cell."""
+        totals = np.zeros(self.n_cells, dtype=np.int64)
+        np.add.at(totals, self.cells, self.values)
+        return totals
+
+    def _of(self, fine: npt.NDArray[np.bool_]) -> Contributions:
+        if fine.all():
+            return self
+        kept = fine[self.users]
+        parts = self.users[kept], self.cells[kept], self.values[kept]
+        return Contributions(*parts, self.n_users, self.n_cells)
+
+
+class PureGate:
+    """Charges, computes exactly, adds noise, lets out.
+
+    Parameters
+    ----------
+    ledger
+        Pays for every release.
+    noise
+        Where the noise comes from; a fresh unpredictable source by default.
+    """
+
+    def __init__(self, ledger: PureLedger, noise: PureNoise | None = None) -> None:
+        self.ledger = ledger
+        self._noise = PureNoise() if noise is None else noise
+
+    @property
+    def fixed_noise(self) -> bool:
+        """Whether the noise repeats (tests), which makes every release not private."""
+        return self._noise.fixed
+
+    def sums(self, name: str, given: Contributions, *, bound: int, epsilon: float) -> Ints:
+        """The sum of every cell, with two-sided geometric noise.
+
+        **Privacy**: a user's amounts are at most `bound` together, over all cells.
+        """
+        _check_exact(given.n_users, bound)
+        rate = rate_at_most(epsilon / bound)
+
+        def noisy(exact: Ints) -> Ints:
+            return exact + self._noise.two_sided(rate, exact.size).reshape(exact.shape)
+
+        released: Ints = self._release(name, epsilon, bound, lambda: given.bounded(bound).total(), noisy)
+        return released
+
+    def top(
+        self, name: str, given: Contributions, *, groups: int, most: int, user_cells: int, epsilon: float
+    ) -> Ints:
+        """For each group of cells, the `most` cells with the highest noisy counts (groups x most, rising).
+
+        Cells are numbered group by group. A user counts 1 in at most `user_cells` cells of ONE group.
+
+        **Privacy**: one-shot selection with one-sided noise pays for `most` selections, noisy counts of all cells
+        for `user_cells` of them; the cheaper is taken, which settings decide and not the data.
+        """
+        one_shot = most <= user_cells
+        rate = rate_at_most(epsilon / min(most, user_cells))
+
+        def exact() -> Ints:
+            kept = given.at_most_once().bounded(user_cells)
+            if not _one_group(kept, groups):
+                raise RatingsInvalid(f"{name}: a user takes part in more than one group")
+            return kept.total().reshape(groups, -1)
+
+        def chosen(counts: Ints) -> Ints:
+            draw = self._noise.geometric if one_shot else self._noise.two_sided
+            noisy = counts + draw(rate, counts.size).reshape(counts.shape)
+            return np.sort(np.argsort(-noisy, axis=1, kind="stable")[:, :most], axis=1)
+
+        released: Ints = self._release(name, epsilon, 1, exact, chosen)
+        return released
+
+    def lowest(self, name: str, losses: Callable[[], Ints], *, bound: int, epsilon: float) -> int:
+        """The number of the lowest loss, by noisy minimum with one-sided noise (permute-and-flip).
+
+        **Privacy**: every loss must be a sum over users of integers between 0 and `bound`, so that a further user
+        raises all of them, each by at most that.
+        """
+        rate = rate_at_most(epsilon / bound)
+
+        def chosen(exact: Ints) -> Ints:
+            noisy = exact - self._noise.geometric(rate, exact.size)
+            return np.array([np.argmin(noisy)], dtype=np.int64)
+
+        return int(self._release(name, epsilon, bound, losses, chosen)[0])
+
+    def crowded(
+        self,
+        name: str,
+        keys: Keys,
+        *,
+        universe: int,
+        draw: Callable[[PureNoise], Keys],
+        threshold: int,
+        epsilon: float,
+    ) -> Keys:
+        """Which of a universe of cells hold at least `threshold` users, with two-sided geometric noise.
+
+        Parameters
+        ----------
+        keys
+            Private: the cell of each user who is in one, a row of bytes.
+        universe, draw
+            How many cells there are, and a function that gives one of them at random, all alike.
+
+        Notes
+        -----
+        **Privacy**: a user is in at most one cell. Cells without users get noise as well: not one by one, but by
+        drawing how many of them would have passed, and which.
+        """
+        rate = rate_at_most(epsilon)
+        check_silent(universe, rate, threshold)
+
+        def passing(found: tuple[Keys, Ints]) -> Keys:
+            occupied, counts = found
+            noisy = counts + self._noise.two_sided(rate, len(counts))
+            known = {row.tobytes() for row in occupied}
+            silent = binomial_above(universe - len(known), rate, threshold, self._noise.bits)
+            extra: dict[bytes, Keys] = {}
+            while len(extra) < silent:
+                cell = draw(self._noise)
+                if cell.tobytes() not in known:
+                    extra.setdefault(cell.tobytes(), cell)
+            passed = np.concatenate([occupied[noisy >= threshold], *(cell[None] for cell in extra.values())])
+            return np.unique(passed, axis=0) if len(passed) else passed
+
+        released: Keys = self._release(
+            name, epsilon, 1, lambda: np.unique(keys, axis=0, return_counts=True), passing
+        )
+        return released
+
+    def _release(
+        self,
+        name: str,
+        epsilon: float,
+        bound: int,
+        exact: Callable[[], Any],
+        noisy: Callable[[Any], Any],
+    ) -> Any:
+        """Charge, compute what is private, and let out what was made of it."""
+        charge = self.ledger.charge(name, epsilon=epsilon, detail={"bound": bound})
+        released = noisy(exact())
+        self.ledger.redeem(charge)
+        return released
+
+
+def _check_exact(n_users: int, bound: int) -> None:
+    if not (bound >= 1 and n_users * bound < _EXACT):
+        raise SettingsInvalid(f"a bound of {bound} for each of {n_users} users cannot be summed exactly")
+
+
+def _one_group(given: Contributions, groups: int) -> bool:
+    group = given.cells // max(given.n_cells // groups, 1)
+    least = np.full(given.n_users, groups, dtype=np.int64)
+    most = np.full(given.n_users, -1, dtype=np.int64)
+    np.minimum.at(least, given.users, group)
+    np.maximum.at(most, given.users, group)
+    return bool((most <= least).all())

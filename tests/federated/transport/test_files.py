@@ -1,0 +1,49 @@
+"""A run carried by hand: files with the bytes that would have been sent, and the same model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import Refused
+from discreet.federated.messages import max_bytes
+from discreet.federated.transport.files import read_message, take_answer, write_message
+from discreet.model import Model
+from tests.federated.transport.conftest import Hall, Halls
+from tests.federated.worlds import Run
+
+
+def test_by_files_as_over_the_network(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:
+    agreement = undisturbed.agreement
+    run = Run(tmp_path, halls.ratings, agreement)
+    asked, answered = tmp_path / "question.bin", tmp_path / "answer.bin"
+    while (question := run.coordinator.question()) is not None:
+        write_message(asked, question)
+        for silo in run.silos.values():
+            write_message(answered, silo.answer(read_message(asked, agreement)))
+            take_answer(run.coordinator, agreement, read_message(answered, agreement), "answer.bin")
+    assert halls.ratings.catalogue is not None
+    model, wanted = run.coordinator.model(halls.ratings.catalogue), Model.load(undisturbed.folder / "model")
+    assert model.item_side.offsets.tobytes() == wanted.item_side.offsets.tobytes()
+    assert model.item_side.factors.tobytes() == wanted.item_side.factors.tobytes()
+    assert model.statement == wanted.statement
+    run.close()
+
+
+def test_a_file_that_is_too_large_is_not_read(undisturbed: Hall, tmp_path: Path) -> None:
+    path = tmp_path / "large.bin"
+    path.write_bytes(b"")
+    with path.open("r+b") as file:
+        file.truncate(max_bytes(undisturbed.agreement) + 1)
+    with pytest.raises(Refused, match="larger than any message"):
+        read_message(path, undisturbed.agreement)
+
+
+def test_a_damaged_answer_names_its_file(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:
+    run = Run(tmp_path, halls.ratings, undisturbed.agreement)
+    before = run.coordinator.status()
+    with pytest.raises(Refused, match=r"north\.bin: this is not a message"):
+        take_answer(run.coordinator, undisturbed.agreement, b"nothing", "north.bin")
+    assert run.coordinator.status() == before
+    run.close()

@@ -1,0 +1,174 @@
+"""The gate without delta: what it releases has the proved distribution, and neighbours are as close as charged."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from discreet.errors import BudgetExceeded, RatingsInvalid
+from discreet.privacy.pure import PureLedger
+from discreet.privacy.pure_gate import Contributions, PureGate
+from discreet.privacy.pure_noise import PureNoise
+
+Ints = npt.NDArray[np.int64]
+FAR = 120
+
+
+NOISE = PureNoise.fixed_key_not_private("g")
+
+
+def gate(epsilon: float = 1e6) -> PureGate:
+    """A fresh ledger each time: one of thousands of charges is slow to add up."""
+    return PureGate(PureLedger(epsilon), NOISE)
+
+
+def lowest_chances(losses: list[int], rate: float) -> npt.NDArray[np.float64]:
+    """Exact probabilities of the noisy minimum, summed over all noises of the winner."""
+    tail = np.exp(-rate * np.arange(FAR + 1))
+    mass = tail * (1 - math.exp(-rate))
+    chances = []
+    for r, own in enumerate(losses):
+        total = 0.0
+        for z in range(FAR):
+            win = 1.0
+            for s, other in enumerate(losses):
+                if s != r:
+                    # s loses if other - z_s > own - z, or equal where r comes first.
+                    reach = other - own + z - (0 if r < s else 1)
+                    win *= 0.0 if reach < 0 else 1.0 - math.exp(-rate * (reach + 1))
+            total += mass[z] * win
+        chances.append(total)
+    return np.array(chances)
+
+
+def test_noisy_minimum_has_the_proved_distribution() -> None:
+    losses, rate = np.array([3, 0, 1, 7]), 0.4
+    found = [gate().lowest("x", lambda: losses, bound=5, epsilon=rate * 5) for _ in range(5000)]
+    observed = np.bincount(found, minlength=4)
+    assert stats.chisquare(observed, _to(5000, lowest_chances(losses.tolist(), rate))).pvalue > 1e-4
+    assert stats.chisquare(observed, _to(5000, lowest_chances(losses.tolist(), rate * 1.3))).pvalue < 1e-3
+
+
+def test_noisy_minimum_is_private_for_losses_that_rise() -> None:
+    bound, epsilon = 2, 0.8
+    base = [3, 0, 1]
+    worst = 0.0
+    for raised in itertools.product(range(bound + 1), repeat=3):
+        before = lowest_chances(base, epsilon / bound)
+        after = lowest_chances([a + b for a, b in zip(base, raised, strict=True)], epsilon / bound)
+        worst = max(worst, float(np.abs(np.log(before / after)).max()))
+    assert worst <= epsilon + 1e-9
+    assert worst > 0.9 * epsilon
+
+
+def counts_of(users: list[list[int]], groups: int, cells: int) -> Contributions:
+    owner = np.repeat(np.arange(len(users)), [len(row) for row in users])
+    where = np.array([cell for row in users for cell in row], dtype=np.int64)
+    return Contributions(owner, where, np.ones_like(where), len(users), groups * cells)
+
+
+def test_one_shot_selection_has_the_proved_distribution() -> None:
+    given = counts_of([[0, 1], [0], [0, 2], [0, 1]], 1, 4)
+    rate = 0.6
+    sets = [
+        tuple(gate().top("x", given, groups=1, most=2, user_cells=2, epsilon=2 * rate)[0])
+        for _ in range(3000)
+    ]
+    pairs = list(itertools.combinations(range(4), 2))
+    observed = np.array([sets.count(pair) for pair in pairs])
+    draws = np.random.default_rng(0).geometric(1 - math.exp(-rate), (200_000, 4)) - 1
+    noisy = np.sort(np.argsort(-(draws + np.array([4, 2, 1, 0])), axis=1, kind="stable")[:, :2], axis=1)
+    simulated = np.array([(noisy == pair).all(axis=1).sum() for pair in pairs])
+    assert stats.chi2_contingency(np.stack([observed, simulated])).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("extra", [[0], [3], [0, 1], [2, 3]])
+def test_one_shot_selection_is_private(extra: list[int]) -> None:
+    """Enumerated: sets of 2 out of 4 with geometric noise on 24 values each (the rest is below 1e-7)."""
+    epsilon, most, steps = 1.4, 2, 24
+    rate = epsilon / most
+    mass = np.exp(-rate * np.arange(steps)) * (1 - math.exp(-rate))
+
+    def chances(counts: Ints) -> dict[tuple[int, ...], float]:
+        grid = np.stack(np.meshgrid(*[np.arange(steps)] * 4, indexing="ij"), axis=-1).reshape(-1, 4)
+        order = np.sort(np.argsort(-(grid + counts), axis=1, kind="stable")[:, :most], axis=1)
+        weight = mass[grid].prod(axis=1)
+        return {
+            pair: float(weight[(order == pair).all(axis=1)].sum())
+            for pair in itertools.combinations(range(4), 2)
+        }
+
+    counts = np.array([2, 1, 0, 1])
+    raised = counts.copy()
+    raised[extra] += 1
+    before, after = chances(counts), chances(raised)
+    worst = max(abs(math.log(before[pair] / after[pair])) for pair in before)
+    assert worst <= epsilon + 1e-5
+
+
+def test_who_exceeds_a_bound_or_counts_twice_is_silenced() -> None:
+    loud = Contributions(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, -5, 3]), 2, 2)
+    assert loud.bounded(10).total().tolist() == [5, -2]
+    assert loud.bounded(9).total().tolist() == [0, 3]
+    twice = counts_of([[0, 0, 1], [1]], 1, 2)
+    assert twice.at_most_once().total().tolist() == [0, 1]
+    heavy = Contributions(np.array([0, 1]), np.array([0, 0]), np.array([7, 1]), 2, 1)
+    assert heavy.at_most_once().total().tolist() == [1]
+
+
+def test_a_user_in_two_groups_ends_the_run() -> None:
+    with pytest.raises(RatingsInvalid, match="more than one group"):
+        gate().top("x", counts_of([[0, 3]], 2, 2), groups=2, most=1, user_cells=4, epsilon=1.0)
+    with pytest.raises(RatingsInvalid, match="known cell"):
+        counts_of([[5]], 1, 2)
+
+
+def test_groups_are_chosen_from_apart() -> None:
+    given = counts_of([[0]] * 50 + [[5]] * 50, 2, 3)
+    found = gate().top("x", given, groups=2, most=1, user_cells=1, epsilon=5.0)
+    assert found.tolist() == [[0], [2]]
+
+
+def test_crowded_cells_pass_as_if_every_cell_had_its_noise() -> None:
+    rate, threshold, runs = 0.5, 3, 2000
+    keys = np.array([[1]] * 4 + [[6]] * 2, dtype=np.uint8)
+
+    def draw(noise: PureNoise) -> npt.NDArray[np.uint8]:
+        return np.array([noise.bits(3)], dtype=np.uint8)
+
+    passed = np.zeros(8)
+    for _ in range(runs):
+        found = gate().crowded("x", keys, universe=8, draw=draw, threshold=threshold, epsilon=rate)
+        assert (np.diff(found.ravel().astype(int)) > 0).all()
+        passed[found.ravel()] += 1
+    counts = np.array([0, 4, 0, 0, 0, 0, 2, 0])
+    tail = np.where(
+        counts < threshold,
+        np.exp(-rate * (threshold - counts)) / (1 + math.exp(-rate)),
+        1 - np.exp(-rate * (counts - threshold + 1)) / (1 + math.exp(-rate)),
+    )
+    assert (np.abs(passed / runs - tail) < 4.5 * np.sqrt(tail * (1 - tail) / runs)).all()
+
+
+def test_everything_is_charged_before_it_is_computed() -> None:
+    one = gate(epsilon=1.0)
+    touched: list[int] = []
+
+    def losses() -> Ints:
+        touched.append(1)
+        return np.zeros(2, dtype=np.int64)
+
+    one.lowest("x", losses, bound=1, epsilon=0.6)
+    with pytest.raises(BudgetExceeded):
+        one.lowest("x", losses, bound=1, epsilon=0.6)
+    assert len(touched) == 1
+    assert one.ledger.spent == 0.6
+
+
+def _to(total: int, chances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return total * chances / chances.sum()

@@ -1,0 +1,142 @@
+"""Geometric noise has the probabilities the proofs use, to the word."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreet.errors import BudgetInvalid, SettingsInvalid
+from discreet.privacy import pure_noise
+from discreet.privacy.binomial import binomial_above, check_silent
+from discreet.privacy.pure_noise import PureNoise, rate_at_most
+
+DRAWS = 100_000
+
+
+def tail_p(sample: npt.NDArray[np.int64], rate: float, *, two_sided: bool) -> float:
+    """p-value of a chi-square test against the stated distribution."""
+    decay = math.exp(-rate)
+    top = int(6 / rate) + 2
+    values = np.arange(-top, top + 1) if two_sided else np.arange(0, top + 1)
+    weight = (1 - decay) / (1 + decay) if two_sided else 1 - decay
+    expected = weight * decay ** np.abs(values) * len(sample)
+    counts = np.array([(sample == value).sum() for value in values], dtype=float)
+    fine = expected >= 10
+    observed = np.append(counts[fine], len(sample) - counts[fine].sum())
+    wanted = np.append(expected[fine], len(sample) - expected[fine].sum())
+    return float(stats.chisquare(observed, wanted).pvalue)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.7, 3.0])
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_distribution_and_only_that_one(rate: float, two_sided: bool) -> None:
+    noise = PureNoise.fixed_key_not_private(f"{rate}{two_sided}")
+    exact = rate_at_most(rate)
+    sample = noise.two_sided(exact, DRAWS) if two_sided else noise.geometric(exact, DRAWS)
+    assert tail_p(sample, rate, two_sided=two_sided) > 1e-4
+    assert tail_p(sample, rate * 1.05, two_sided=two_sided) < 1e-4
+
+
+@given(st.floats(1e-9, 1e6))
+def test_rates_are_rounded_toward_more_noise(value: float) -> None:
+    rate = rate_at_most(value)
+    assert rate <= Fraction(value)
+    if value <= 2**19:
+        assert rate >= Fraction(value) * Fraction(999, 1000)
+    assert rate.denominator <= 2**44
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan, 1e-30])
+def test_impossible_rates_are_refused(value: float) -> None:
+    with pytest.raises(BudgetInvalid):
+        rate_at_most(value)
+
+
+class OneTape(PureNoise):
+    """Words off one tape, so that it can be seen whether the size of a helping matters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tape = np.random.default_rng(3).integers(0, 2**64, 200_000, dtype=np.uint64)
+        self.at = 0
+
+    def words(self, size: int) -> npt.NDArray[np.uint64]:
+        self.at += size
+        return self.tape[self.at - size : self.at]
+
+
+def test_a_number_cut_off_by_the_end_of_words_ends_as_it_would_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = OneTape().two_sided(rate_at_most(0.3), 3000)
+    monkeypatch.setattr(pure_noise, "_WORDS", 3)
+    monkeypatch.setattr(pure_noise, "_WORDS_EACH", 0)
+    assert (OneTape().two_sided(rate_at_most(0.3), 3000) == whole).all()
+
+
+def test_only_a_fixed_key_repeats_and_says_so() -> None:
+    rate = rate_at_most(0.01)
+    first, second = (PureNoise.fixed_key_not_private("k") for _ in range(2))
+    assert (first.geometric(rate, 50) == second.geometric(rate, 50)).all()
+    assert first.fixed
+    assert not PureNoise().fixed
+    assert (PureNoise().geometric(rate, 50) != PureNoise().geometric(rate, 50)).any()
+    assert first.bits(70) < 2**70
+
+
+def test_silent_cells_are_binomial() -> None:
+    noise, rate, threshold = PureNoise.fixed_key_not_private("b"), rate_at_most(0.5), 6
+    sample = [binomial_above(40, rate, threshold, noise.bits) for _ in range(2000)]
+    passing = math.exp(-3.0) / (1 + math.exp(-0.5))
+    for claimed, right in ((passing, True), (1.4 * passing, False)):
+        expected = stats.binom.pmf(np.arange(4), 40, claimed) * 2000
+        observed = np.array([sample.count(number) for number in range(4)], dtype=float)
+        p = stats.chisquare(
+            np.append(observed, 2000 - observed.sum()), np.append(expected, 2000 - expected.sum())
+        ).pvalue
+        assert (p > 1e-4) == right
+
+
+def test_silent_cells_of_a_huge_universe() -> None:
+    noise = PureNoise.fixed_key_not_private("h")
+    rate, cells = rate_at_most(0.5), 2**74
+    threshold = math.ceil(74 * math.log(2) / 0.5)
+    mean = np.mean([binomial_above(cells, rate, threshold, noise.bits) for _ in range(300)])
+    assert 0.3 < mean < 1.2
+    assert binomial_above(0, rate, threshold, noise.bits) == 0
+
+
+@pytest.mark.parametrize(("last", "outcome"), [(0, 0), (1, 1)])
+def test_more_digits_are_drawn_where_the_first_do_not_decide(last: int, outcome: int) -> None:
+    rate, threshold = rate_at_most(0.5), 6
+    with localcontext() as context:
+        context.prec = 2000
+        step = Decimal(rate.numerator) / Decimal(rate.denominator)
+        edge = 1 - (-step * threshold).exp() / (1 + (-step).exp())
+        known = int(edge * 2**3000)
+    asked: list[int] = []
+
+    def bits(count: int) -> int:
+        """The digits of the very edge between 0 and 1 for a while, then all the same digit."""
+        start = sum(asked)
+        asked.append(count)
+        if len(asked) > 2:
+            return last * ((1 << count) - 1)
+        return (known >> (3000 - start - count)) & ((1 << count) - 1)
+
+    assert binomial_above(1, rate, threshold, bits) == outcome
+    assert len(asked) >= 3
+
+
+def test_thresholds_that_let_everything_pass_are_refused() -> None:
+    with pytest.raises(SettingsInvalid, match="empty cells"):
+        check_silent(2**74, rate_at_most(0.01), 10)
+    with pytest.raises(SettingsInvalid, match="at least one"):
+        check_silent(4, rate_at_most(0.01), 0)
+    check_silent(2**74, rate_at_most(0.01), 10_000)
