@@ -91,7 +91,7 @@ class BudgetedSettings(PrivateSettings):
         An item's budget is proportional to popularity ** -exponent; ``"auto"`` is 0.25 for ratings, 0 for clicks.
     factor_penalty
         Ridge on a user's factors (implicit feedback; for ratings it follows the released residual size); ``"auto"`` is
-        0.2 times the gravity.
+        0.1 times the gravity.
     gravity
         Weight of unseen items as zeros (implicit feedback); ``"auto"`` is 20 times the (released) mean share of
         items that a user takes, at most 1.

@@ -39,7 +39,7 @@ _MOST_MOMENT = 0.5
 # Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
 _CLICK_WEIGHT_SHARE = 0.99
 # Users' ridge for clicks, in units of the gravity.
-_CLICK_PENALTY = 0.2
+_CLICK_PENALTY = 0.1
 # A question is not asked again when less than this share of what it and all after it would have cost is left.
 _LEAST_LEFT = 0.05
 

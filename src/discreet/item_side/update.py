@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
+from discreet.item_side.chance import beyond_chance, chance_covariance
 from discreet.item_side.popularity import Popularity
 from discreet.item_side.shrinkage import denoise, regress_offsets, shrink_to_identity
 from discreet.item_side.side import ItemSide
@@ -117,7 +118,10 @@ def refine(
     )
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
     moved = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
-    moved, frame = _regauge(moved, frame, now, popularity, caution)
+    chance = None
+    if side.feedback == "implicit" and not frame.start:
+        chance = chance_covariance(side, now.weight / now.total)
+    moved, frame = _regauge(moved, frame, now, popularity, caution, chance)
     return moved, frame, popularity.updated(statistics.weight, statistics.weight_sigma)
 
 
@@ -179,11 +183,17 @@ def _step(
 
 
 def _regauge(
-    side: ItemSide, frame: Frame, now: _Round, popularity: Popularity, caution: float
+    side: ItemSide,
+    frame: Frame,
+    now: _Round,
+    popularity: Popularity,
+    caution: float,
+    chance: Floats | None = None,
 ) -> tuple[ItemSide, Frame]:
     """Turn and stretch the factors so that users' vectors are about uncorrelated and as large as the ridge expects.
 
-    The model does not change (``V M`` with ``M^-1 u``); only what the next round's features look like does.
+    The model does not change (``V M`` with ``M^-1 u``); only what the next round's features look like does, and how
+    strongly the users' ridge holds each direction. For clicks ``chance`` is taken off the covariance first.
     """
     unwhiten = np.linalg.inv(frame.whiten)
     moment = unwhiten @ now.moment @ unwhiten.T
@@ -191,6 +201,8 @@ def _regauge(
     covariance = moment[1:, 1:] - np.outer(moment[0, 1:], moment[0, 1:])
     values, basis = np.linalg.eigh(covariance)
     root = basis * np.sqrt(np.maximum(values, 1e-9 * max(float(values.max()), 1e-12)))
+    if chance is not None:
+        root = beyond_chance(root, chance)
     factors = side.factors @ root
     share = popularity.positive()
     power, turn = np.linalg.eigh((factors * (share / share.sum())[:, None]).T @ factors)
