@@ -15,6 +15,7 @@ from discreet.experiments import (
     local_figure_5,
     local_figure_7,
     local_figure_9,
+    local_poisoning,
     local_table_3,
     local_variance,
     local_worth,
@@ -39,6 +40,7 @@ EXPERIMENTS = [
         local_figure_5,
         local_figure_7,
         local_figure_9,
+        local_poisoning,
         local_table_3,
         local_variance,
         local_worth,
@@ -142,7 +144,7 @@ def test_figure_2_can_say_no() -> None:
     assert panel.slope(local_figure_2.GD) == pytest.approx(-1.0)
     assert verdicts(local_figure_2.judge([panel])) == [True, True, True, False, True, True]
     flat = {name: {e: draws(1.0) for e in epsilons} for name in slopes}
-    still = local_figure_2.Panel("x", flat, 0.5, 1.0, 1.1)
+    still = local_figure_2.Panel("x", flat, 0.6, 1.0, 1.1)
     assert verdicts(local_figure_2.judge([still])) == [False, False, False, True, False, False]
 
 
@@ -201,3 +203,10 @@ def test_the_variance_and_its_worth_can_say_no() -> None:
 def test_table_3_knows_what_the_paper_leaves_out() -> None:
     result = local_table_3.run(Context("quick"))
     assert verdicts(result.findings) == [True, True, True, False]
+
+
+def test_dishonest_devices_can_say_no() -> None:
+    attack = local_poisoning.Attack(1.0, 0.01, 0.1, 0.1, 0.01, 400.0, 300.0, 500)
+    assert verdicts(local_poisoning.judge([attack])) == [True, True]
+    worse = replace(attack, share=0.001, measured=0.2, rank_after=2.0)
+    assert verdicts(local_poisoning.judge([worse])) == [False, False]

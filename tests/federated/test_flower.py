@@ -233,7 +233,8 @@ def test_a_client_scheduled_twice_sends_the_same_bytes_for_one_charge(tmp_path: 
             flwr_app.RecordDict(),
             {"folder": str(tmp_path / "there")},
         )
-        message = flwr_app.Message(pack(fields), dst_node_id=7, message_type=kind)
+        about = flwr_app.Metadata(1, "a", 1, 7, "", "", time.time(), 60.0, kind)
+        message = flwr_app.Message(content=pack(fields), metadata=about)
         return unpack(client_app()(message, context).content)
 
     assert [ask("query", partition)["silo"] for partition in range(4)] == [

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from discreet.errors import Refused
 from discreet.federated.messages import AnswerMessage
 from discreet.item_side.nobody import empty_blocks
 from discreet.item_side.schedule import ActivityQuestion, Question, RoundQuestion
+from discreet.privacy.blocks import UserVector
 from discreet.privacy.budget import Budget
 from discreet.privacy.contribution import Units
 from discreet.privacy.ledger import Ledger
@@ -30,8 +32,6 @@ BOUND = np.sqrt(1.0 + 1e-9)
 @cache
 def questions(kind: str) -> list[Question]:
     """All questions of a run on this kind of world."""
-    from tempfile import TemporaryDirectory
-
     ratings, found = world(kind, users=250, items=25), []
     with TemporaryDirectory() as folder:
         run = Run(Path(folder), ratings, agree(ratings, 2))
@@ -121,6 +121,15 @@ def test_no_question_makes_a_user_count_for_more(kind: str) -> None:
             assert distance(ratings, with_user(ratings, items, values), question) <= BOUND
             checked += 1
     assert checked == 75
+
+
+def test_a_user_who_exceeds_the_bound_counts_for_nothing() -> None:
+    """Should the code that scales users fail, the silo's own check on the integers holds."""
+    rows = np.array([[3, 0], [0, 4000], [5, 1]], dtype=np.int32)
+    gate = SiloGate(Ledger(Budget(50.0, 1e-6)), None)
+    (total,) = gate.totals("x", [UserVector("x", 1100.0, rows)], mu=1.0, detail={})
+    assert total.tolist() == [8.0, 1.0]
+    assert gate.ledger.spent_mu == 1.0
 
 
 def test_the_noise_that_leaves_suffices_for_every_subset_of_honest_silos(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from scipy import stats
 
 from discreet.errors import BudgetExceeded, RatingsInvalid
 from discreet.privacy.pure import PureLedger
-from discreet.privacy.pure_gate import Contributions, PureGate
+from discreet.privacy.pure_contributions import Contributions
+from discreet.privacy.pure_gate import PureGate
 from discreet.privacy.pure_noise import PureNoise
 
 Ints = npt.NDArray[np.int64]

@@ -135,9 +135,9 @@ def model_command(agreement: str, catalogue: str, store: str, out: str, force: b
     with Coordinator(Path(store), agreed) as coordinator:
         if coordinator.question() is not None:
             raise Refused("the run has not finished yet; export its question and bring the answers")
-        model, status = coordinator.model(items), coordinator.status()
-    model.save(out, overwrite=force)
-    result = summarise_run(model, status)
+        model = coordinator.model(items)
+        model.save(out, overwrite=force)
+        result = summarise_run(coordinator, model)
     if as_json:
         print_json(result)
     else:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from discreet.cli.output import printer
+from discreet.federated.coordinator import Coordinator
 from discreet.model import Model
 
 __all__ = ["RoundProgress", "show_run", "summarise_run"]
@@ -74,8 +75,9 @@ def _position(status: dict[str, Any]) -> str:
     return f"round {status['round'] + 1}{of}{repeat}: waiting for {waiting}"
 
 
-def summarise_run(model: Model, status: dict[str, Any]) -> dict[str, Any]:
+def summarise_run(coordinator: Coordinator, model: Model) -> dict[str, Any]:
     """What the server knows about a finished run; all of it is public."""
+    status = coordinator.status()
     statement = model.statement
     return {
         "method": model.method,
@@ -90,6 +92,7 @@ def summarise_run(model: Model, status: dict[str, Any]) -> dict[str, Any]:
         "private": statement.private,
         "bytes_up": status["bytes_up"],
         "bytes_down": status["bytes_down"],
+        "traffic": coordinator.traffic(),
     }
 
 

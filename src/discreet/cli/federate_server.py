@@ -74,7 +74,14 @@ def server_command(
     started = time.perf_counter()
     agreed = Agreement.load(agreement)
     items = read_catalogue(catalogue, agreed)
-    terms = Terms(agreed.run_id, agreed.roster, max_bytes(agreed), drop_after=drop_after, linger=linger)
+    terms = Terms(
+        agreed.run_id,
+        agreed.roster,
+        agreed.smallest_roster,
+        max_bytes(agreed),
+        drop_after=drop_after,
+        linger=linger,
+    )
     context = server_context(Path(tls))
     check_out(out, begun=Path(store).exists(), overwrite=force)
     finished: list[tuple[Model, dict[str, Any]]] = []
@@ -82,7 +89,7 @@ def server_command(
     def finish(coordinator: Coordinator) -> bytes:
         model = coordinator.model(items)
         save_once(model, out, overwrite=force)
-        finished.append((model, coordinator.status()))
+        finished.append((model, summarise_run(coordinator, model)))
         return encode_model(model, agreed)
 
     with listen(address) as listener, RoundProgress() as progress:
@@ -92,8 +99,8 @@ def server_command(
         run_until_stopped(Server(begin, finish, terms, context, progress.report).run(listener))
     if not finished:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")
-    model, status = finished[0]
-    result = {**summarise_run(model, status), "seconds": round(time.perf_counter() - started, 3)}
+    model, result = finished[0]
+    result = {**result, "seconds": round(time.perf_counter() - started, 3)}
     if as_json:
         print_json(result)
     else:

@@ -67,16 +67,21 @@ def silo_command(
         largest = max_bytes(agreement)
         client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
         last_word = participate(silo, client, lambda: progress.say(_answered(silo.status())))
-        statement, status = silo.statement(), silo.status()
+        status = silo.status()
+        statement = silo.statement() if status["charged_mu"] else None
     if out is not None:
         save_once(decode_model(last_word, agreement, catalogue), out, overwrite=force)
     if as_json:
         seconds = round(time.perf_counter() - started, 3)
-        print_json({**status, "statement": statement.model_dump(mode="json"), "seconds": seconds})
+        stated = None if statement is None else statement.model_dump(mode="json")
+        print_json({**status, "statement": stated, "seconds": seconds})
         return
     console = printer()
-    console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
-    console.print(str(statement), markup=False)
+    if statement is None:
+        console.print("The run has finished without this silo; nothing was charged to its users.")
+    else:
+        console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
+        console.print(str(statement), markup=False)
     if out is not None:
         console.print(f"Model saved to {out}", markup=False)
 

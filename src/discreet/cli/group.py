@@ -16,7 +16,19 @@ from discreet.errors import DiscreetError
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("demo", "train", "tune", "evaluate", "recommend", "similar", "budget", "federate", "reproduce", "doctor")
+COMMANDS = (
+    "demo",
+    "train",
+    "tune",
+    "evaluate",
+    "recommend",
+    "similar",
+    "budget",
+    "federate",
+    "collect",
+    "reproduce",
+    "doctor",
+)
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
 

@@ -45,6 +45,15 @@ class Panel:
         logs = [math.log(value.mean) for value in points.values()]
         return float(np.polyfit(np.log(list(points)), logs, 1)[0])
 
+    def last(self) -> float:
+        """Error with both projection and correction at the largest epsilon."""
+        return list(self.errors[DR_CORRECTED].values())[-1].mean
+
+    def last_slope(self) -> float:
+        """Slope between the two largest budgets, with both."""
+        (small, before), (large, after) = list(self.errors[DR_CORRECTED].items())[-2:]
+        return math.log(after.mean / before.mean) / math.log(large / small)
+
 
 def run(context: Context) -> Result:
     """Five private descents at each epsilon in each world."""
@@ -143,8 +152,8 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
         for p, e in pairs
         for m, c in ((GD, GD_CORRECTED), (DR, DR_CORRECTED))
     ]
-    last = {p.world: list(p.errors[DR_CORRECTED].values())[-1].mean for p in panels}
-    flat = {p.world: last[p.world] / list(p.errors[DR_CORRECTED].values())[-2].mean for p in panels}
+    near = [p for p in panels if p.last() < 2.0 * p.untouched]
+    steep = {p.world: p.last_slope() for p in near}
     best = {p.world: min(v.mean for points in p.errors.values() for v in points.values()) for p in panels}
     gain, step = (
         math.exp(float(np.mean([math.log(p.errors[GD][e].mean / p.errors[other][e].mean) for p, e in pairs])))
@@ -167,11 +176,11 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
             all(corrected),
         ),
         Finding(
-            "With both, errors stop falling at larger epsilon: what is left is bias.",
-            "At the largest epsilon "
-            + ", ".join(f"{last[p.world]:.3g} ({p.world}; V as it began: {p.untouched:.3g})" for p in panels)
+            "With both, errors stop falling at larger epsilon, where noise has become as small as bias.",
+            "Slope of the last step, where the error is less than twice that of V as it began: "
+            + (", ".join(f"{value:.2f} ({world})" for world, value in steep.items()) or "nowhere")
             + ".",
-            all(value > 0.9 for value in flat.values()),
+            all(value > -0.5 for value in steep.values()) if steep else None,
         ),
         Finding(
             "(ours) Private V is nearer to the non-private one than V is that was never updated.",

@@ -88,7 +88,7 @@ def measure(world: World, rounds: Sequence[int]) -> Panel:
         "global mean": world.global_mean,
         ROTATED: rotated_error(world, EPSILON),
     }
-    return Panel(world.name, scores, levels, world.data.as_published)
+    return Panel(world.name, scores, levels, world.as_published)
 
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:

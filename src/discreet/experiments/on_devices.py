@@ -68,6 +68,11 @@ class World:
         return self.data.title
 
     @property
+    def as_published(self) -> bool:
+        """Whether these are the paper's own ratings, so that its numbers can be compared."""
+        return self.data.wanted == "ml-20m" and self.data.as_published
+
+    @property
     def dimensions(self) -> int:
         """q of the projection: a tenth of the items, as in the paper."""
         return max(1, self.train.n_items // 10)

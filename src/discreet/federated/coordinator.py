@@ -149,6 +149,11 @@ class Coordinator:
                 "charged_mu": progress.charged_mu,
             }
 
+    def traffic(self) -> list[dict[str, int]]:
+        """Bytes down and up, question by question."""
+        with self._store.lock:
+            return self._store.traffic()
+
     def model(self, catalogue: Catalogue) -> Model:
         """The model, once the run is over."""
         with self._store.lock:

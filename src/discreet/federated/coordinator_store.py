@@ -152,6 +152,22 @@ class CoordinatorStore:
         """Length of all answers taken."""
         return int(self._store.rows("SELECT coalesce(sum(size), 0) FROM answers")[0][0])
 
+    def traffic(self) -> list[dict[str, int]]:
+        """Of every question: bytes to all silos of its roster, and of the answers taken."""
+        rows = self._store.rows(
+            "SELECT round, attempt, roster, length(question), coalesce(sum(size), 0) FROM questions "
+            "LEFT JOIN answers USING (round, attempt) GROUP BY round, attempt ORDER BY round, attempt"
+        )
+        return [
+            {
+                "round": round_,
+                "attempt": attempt,
+                "bytes_down": size * len(json.loads(roster)),
+                "bytes_up": received,
+            }
+            for round_, attempt, roster, size, received in rows
+        ]
+
     @property
     def fixed_noise(self) -> bool:
         """Whether any silo's noise could be drawn again."""

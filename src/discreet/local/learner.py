@@ -55,7 +55,7 @@ class Learner:
         settings: LocalSettings | None = None,
     ) -> None:
         self.settings = LocalSettings() if settings is None else settings
-        self.plan = Plan(self.settings, epsilon, items)
+        self.plan = Plan(self.settings, epsilon)
         self.task, self.items, self.seed = task, items, seed
         self.range = (float(rating_range[0]), float(rating_range[1]))
         self.epsilon = float(epsilon)

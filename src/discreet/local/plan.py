@@ -16,10 +16,6 @@ __all__ = ["BEST_EPSILON", "LocalSettings", "Plan", "Step", "rotations_for"]
 BEST_EPSILON = 2.18
 """Cost at which one answer tells most for its epsilon: where tanh(eps / 2)^2 / eps is largest."""
 
-# Noiseless answers that each item's share of all answers is worth, from which on factors gained more than they cost:
-# measured on markets of 140,000 to 300,000 users (at 170 even, at 350 well ahead).
-_ENOUGH = 300.0
-
 # Sums of one round: 2^24 integers of 4 bytes.
 _SUMS = 1 << 24
 
@@ -29,27 +25,24 @@ class LocalSettings(Settings):
 
     Attributes
     ----------
-    users
-        How many devices are expected, to an order of magnitude; public. Without it factors are never asked for.
     groups
         Devices are dealt into this many groups; in every pass each group is asked one question. The first question of
-        a pass is popularity, the others are offsets. ``"auto"``: 4, or 8 where factors are asked for.
+        a pass is popularity, the others are offsets.
     passes
         How many questions each device answers, each for its share of epsilon; ``"auto"`` takes as many as leaves each
         the cost at which answers tell most.
     factor_rounds, rank
-        How many of the last rounds ask for factors instead, and how many factors. 0 rounds: offsets alone;
-        ``"auto"``: half of all rounds where there are answers enough for each item, else 0.
+        How many of the last rounds ask for factors instead, and how many factors. 0 rounds: offsets alone,
+        which is best unless there are hundreds of devices for each item and each has many ratings.
     rotations
         Public rotations of a round, a power of two; ``"auto"``: 16, fewer where memory would pass 64 MiB.
     spread
         How much one user's ratings vary (standard deviation); ``"auto"``: a quarter of the range's width.
     """
 
-    users: Annotated[int, Field(ge=1)] | None = None
-    groups: Annotated[int, Field(ge=2, le=64)] | Auto = "auto"
+    groups: Annotated[int, Field(ge=2, le=64)] = 4
     passes: Annotated[int, Field(ge=1, le=64)] | Auto = "auto"
-    factor_rounds: Annotated[int, Field(ge=0, le=1000)] | Auto = "auto"
+    factor_rounds: Annotated[int, Field(ge=0, le=1000)] = 0
     rank: Annotated[int, Field(ge=1, le=64)] = 2
     rotations: Annotated[int, Field(ge=1, le=256)] | Auto = "auto"
     spread: Annotated[float, Field(gt=0.0)] | Auto = "auto"
@@ -72,11 +65,9 @@ class Plan:
         Public.
     epsilon
         What one device spends in all rounds together.
-    items
-        Size of the catalogue.
     """
 
-    def __init__(self, settings: LocalSettings, epsilon: float, items: int) -> None:
+    def __init__(self, settings: LocalSettings, epsilon: float) -> None:
         if not 0.0 < epsilon <= 1000.0:
             raise BudgetInvalid(f"epsilon must be above zero and at most 1000, got {epsilon}")
         best = max(1, round(epsilon / BEST_EPSILON))
@@ -85,21 +76,13 @@ class Plan:
         self.cost = math.nextafter(epsilon / self.passes, 0.0)
         if self.cost > 20.0:
             raise SettingsInvalid(f"one answer would cost {self.cost:g}, more than 20; ask for more passes")
-        factors = settings.factor_rounds
-        ask = self._enough(settings.users, items) if factors == "auto" else factors > 0
-        groups = (8 if ask else 4) if settings.groups == "auto" else settings.groups
-        rounds = self.passes * groups
-        last = (rounds // 2 if ask else 0) if factors == "auto" else factors
-        if last > rounds - 2:
+        rounds, factors = self.passes * settings.groups, settings.factor_rounds
+        if factors > rounds - 2:
             raise SettingsInvalid(
-                f"{last} of {rounds} rounds cannot ask for factors: the first two are needed for "
+                f"{factors} of {rounds} rounds cannot ask for factors: the first two are needed for "
                 "popularity and offsets. Ask for fewer, or for more groups or passes"
             )
-        self.steps = tuple(_step(number, groups, rounds - last) for number in range(rounds))
-
-    def _enough(self, users: int | None, items: int) -> bool:
-        worth = self.passes * math.tanh(0.5 * self.cost) ** 2
-        return users is not None and users * worth >= _ENOUGH * items
+        self.steps = tuple(_step(number, settings.groups, rounds - factors) for number in range(rounds))
 
 
 def _step(number: int, groups: int, factors_from: int) -> Step:

@@ -7,7 +7,6 @@ checks each user's share of what it sums and silences whoever exceeds the bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,68 +15,15 @@ import numpy.typing as npt
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.binomial import binomial_above, check_silent
 from discreet.privacy.pure import PureLedger
+from discreet.privacy.pure_contributions import Contributions
 from discreet.privacy.pure_noise import PureNoise, rate_at_most
 
-__all__ = ["Contributions", "PureGate"]
+__all__ = ["PureGate"]
 
 Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint8]
 
 _EXACT = 2**53
-
-
-@dataclass(frozen=True)
-class Contributions:
-    """Private: which user adds how much to which cell, one entry for each pair of user and cell.
-
-    Attributes
-    ----------
-    users, cells, values
-        One number for each entry: row of the user, cell, and integer amount.
-    n_users, n_cells
-        Size; cells and their number are public.
-    """
-
-    users: Ints
-    cells: Ints
-    values: Ints
-    n_users: int
-    n_cells: int
-
-    def __post_init__(self) -> None:
-        inside = (self.cells >= 0) & (self.cells < self.n_cells)
-        if not (len(self.users) == len(self.cells) == len(self.values) and inside.all()):
-            raise RatingsInvalid("contributions must name a user, a known cell and an amount each")
-
-    def bounded(self, bound: int) -> Contributions:
-        """Without the users whose amounts are larger than `bound` together."""
-        sizes = np.zeros(self.n_users, dtype=np.int64)
-        np.add.at(sizes, self.users, np.abs(self.values))
-        return self._of(sizes <= bound)
-
-    def at_most_once(self) -> Contributions:
-        """Without the users who name a cell twice or add anything but 1."""
-        if (self.values == 1).all() and (np.diff(self.users * self.n_cells + self.cells) > 0).all():
-            return self
-        order = np.lexsort((self.cells, self.users))
-        users, cells = self.users[order], self.cells[order]
-        fine = np.ones(self.n_users, dtype=np.bool_)
-        fine[users[1:][(np.diff(users) == 0) & (np.diff(cells) == 0)]] = False
-        fine[self.users[self.values != 1]] = False
-        return self._of(fine)
-
-    def total(self) -> Ints:
-        """Exact sum of each cell."""
-        totals = np.zeros(self.n_cells, dtype=np.int64)
-        np.add.at(totals, self.cells, self.values)
-        return totals
-
-    def _of(self, fine: npt.NDArray[np.bool_]) -> Contributions:
-        if fine.all():
-            return self
-        kept = fine[self.users]
-        parts = self.users[kept], self.cells[kept], self.values[kept]
-        return Contributions(*parts, self.n_users, self.n_cells)
 
 
 class PureGate:
@@ -129,7 +75,7 @@ class PureGate:
 
         def exact() -> Ints:
             kept = given.at_most_once().bounded(user_cells)
-            if not _one_group(kept, groups):
+            if not kept.one_group(groups):
                 raise RatingsInvalid(f"{name}: a user takes part in more than one group")
             return kept.total().reshape(groups, -1)
 
@@ -218,12 +164,3 @@ class PureGate:
 def _check_exact(n_users: int, bound: int) -> None:
     if not (bound >= 1 and n_users * bound < _EXACT):
         raise SettingsInvalid(f"a bound of {bound} for each of {n_users} users cannot be summed exactly")
-
-
-def _one_group(given: Contributions, groups: int) -> bool:
-    group = given.cells // max(given.n_cells // groups, 1)
-    least = np.full(given.n_users, groups, dtype=np.int64)
-    most = np.full(given.n_users, -1, dtype=np.int64)
-    np.minimum.at(least, given.users, group)
-    np.maximum.at(most, given.users, group)
-    return bool((most <= least).all())

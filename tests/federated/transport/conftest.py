@@ -64,13 +64,11 @@ class Hall:
     port: int = field(default_factory=lambda: free_port())
     pids: dict[str, int] = field(default_factory=dict)
 
-    def start(
-        self, name: str, *, deadly: int = 0, kind: str = "honest", drop_after: float | None = None
-    ) -> None:
-        """Start a party; ``deadly`` is the line at which it is killed, 0 for never."""
-        order = {"folder": str(self.folder), "tls": str(self.tls), "port": self.port}
-        options = {"deadly": deadly, "kind": kind, "drop_after": drop_after}
-        self.pids[name] = self.zygote.ask(name=name, **order, **options)
+    def start(self, name: str, *, deadly: int = 0, **options: Any) -> None:
+        """Start a party; ``deadly`` is the line at which it is killed, 0 for never. Options are the server's."""
+        order = {"folder": str(self.folder), "tls": str(self.tls), "port": self.port, "deadly": deadly}
+        terms = {"kind": "honest", "linger": 120.0, "drop_after": None, **options}
+        self.pids[name] = self.zygote.ask(name=name, options=terms, **order)
 
     def start_all(self, **options: Any) -> None:
         for name in ("server", *SILOS):

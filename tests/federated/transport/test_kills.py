@@ -42,7 +42,9 @@ class Reaper:
         how = plan.pop() if plan else "never"
         if how == "time":
             self._due[name] = time.monotonic() + self._rng.uniform(0.0, 1.0)
-        self._hall.start(name, deadly=self._rng.randint(1, self._lines[name]) if how == "line" else 0)
+        deadly = self._rng.randint(1, self._lines[name]) if how == "line" else 0
+        # A server killed at the very end does not know whom it has told, and waits for them.
+        self._hall.start(name, deadly=deadly, linger=4.0)
 
     def _watch(self, name: str, plan: list[str]) -> None:
         if time.monotonic() > self._due.get(name, float("inf")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from discreet import Budget
 from discreet.model import Model
 from tests.federated.transport.conftest import SILOS, Hall, Halls
 from tests.federated.worlds import central
@@ -30,3 +31,12 @@ def test_with_noise_of_the_server_too(halls: Halls) -> None:
 @pytest.mark.parametrize("name", SILOS)
 def test_every_silo_gets_the_model_to_recommend_from(undisturbed: Hall, name: str) -> None:
     assert undisturbed.model(f"{name}-model") == undisturbed.model()
+
+
+def test_a_run_that_fails_ends_for_everybody(halls: Halls) -> None:
+    hall = halls(budget=Budget(0.01, 1e-6))
+    hall.start_all()
+    assert [hall.wait(name) for name in (*SILOS, "server")] == [2, 2, 2, 2]
+    for name in (*SILOS, "server"):
+        assert "too small to train" in hall.log(name)
+    assert not (hall.folder / "model").exists()

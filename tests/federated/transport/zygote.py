@@ -33,7 +33,7 @@ from discreet.federated.transport.participate import participate
 from discreet.federated.transport.server import Server, Terms
 from tests.federated.worlds import SERVER_KEY, noise_key, parts, private_key, world
 
-USERS, ITEMS, LINGER = 300, 40, 4.0
+USERS, ITEMS = 300, 40
 
 
 class Lines:
@@ -76,7 +76,9 @@ class OneMore(Coordinator):
         if honest is not None:
             self._before = QuestionMessage.decode(honest, self.agreement)
             return honest
-        message = replace(self._before, round=self._before.round + 1, release=self._last_release)
+        release = self._store.asked()[-1].release
+        assert release is not None
+        message = replace(self._before, round=self._before.round + 1, release=release)
         return replace(message, question=replace(message.question, name="round 3")).encode()
 
 
@@ -84,7 +86,7 @@ COORDINATORS = {"honest": Coordinator, "less-noise": LessNoise, "one-more": OneM
 
 
 def serve(
-    folder: Path, tls: Path, agreement: Agreement, port: int, kind: str, drop_after: float | None
+    folder: Path, tls: Path, agreement: Agreement, *, port: int, kind: str, **options: float | None
 ) -> None:
     catalogue = RATINGS.catalogue
     assert catalogue is not None
@@ -96,9 +98,8 @@ def serve(
 
     key = SERVER_KEY if agreement.noise == "server" else None
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=key)
-    terms = Terms(
-        agreement.run_id, agreement.roster, max_bytes(agreement), drop_after=drop_after, linger=LINGER
-    )
+    largest, fewest = max_bytes(agreement), agreement.smallest_roster
+    terms = Terms(agreement.run_id, agreement.roster, fewest, largest, drop_after=drop_after, linger=LINGER)
     with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
         run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
 
@@ -132,7 +133,7 @@ def party(order: dict[str, Any]) -> int:
     try:
         agreement = Agreement.load(folder / "agreement.json")
         if name == "server":
-            serve(folder, tls, agreement, order["port"], order["kind"], order["drop_after"])
+            serve(folder, tls, agreement, port=order["port"], **order["options"])
         else:
             take_part(folder, tls, agreement, name, order["port"])
     except DiscreetError as error:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from discreet.local.collector.load import Load
+from tests.local.collector.load import Load
 from tests.local.collector.running import FORK, Running, asked_devices, body_of
 
 SECONDS = 4.0

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.local.collector.load import Load
 from discreet.local.collector.order import Order
 from discreet.local.device.question import Question
 from discreet.local.estimator import Estimator
+from tests.local.collector.load import Load
 from tests.local.collector.running import ORDER, Running, asked_devices, body_of, wait_until
 
 KILLS = int(os.environ.get("DISCREET_KILLS", "10"))

@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-from discreet.local.collector.load import Load
+from tests.local.collector.load import Load
 from tests.local.collector.running import Running, asked_devices, body_of
 
 DEMANDED = float(os.environ.get("DISCREET_SPEED", "150"))

@@ -24,7 +24,8 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.gate import Gate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure import PureLedger
-from discreet.privacy.pure_gate import Contributions, PureGate
+from discreet.privacy.pure_contributions import Contributions
+from discreet.privacy.pure_gate import PureGate
 from discreet.privacy.pure_noise import PureNoise
 from discreet.privacy.statement import Statement
 
@@ -104,6 +105,7 @@ class PrivatePrototypes:
         self, ratings: Ratings, epsilon: float, noise: PureNoise | None, progress: Progress | None
     ) -> PrototypeMessage:
         budget = Budget(epsilon, self.settings.delta)
+        budget.check_users(self.settings.users)
         gate = Gate(Ledger(budget), noise)
         found = lloyd_prototypes(
             gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress

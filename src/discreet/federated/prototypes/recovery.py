@@ -10,7 +10,8 @@ import numpy.typing as npt
 from discreet.federated.prototypes.rows import GRID, Bounds, Rows
 from discreet.federated.prototypes.settings import PrototypeSettings
 from discreet.federated.prototypes.shares import ShareTable
-from discreet.privacy.pure_gate import Contributions, PureGate
+from discreet.privacy.pure_contributions import Contributions
+from discreet.privacy.pure_gate import PureGate
 
 __all__ = ["Prototypes", "from_sums", "recover"]
 

@@ -102,7 +102,7 @@ class PrototypeSettings(Settings):
     swaps
         Steps of the local search; ``"auto"`` is k ln(users).
     support
-        Items of a prototype; ``"all"`` chooses none and pays for no choice.
+        Items of a prototype; ``"all"`` chooses none and pays for no choice, and neither does ``"lloyd"``.
     trials
         Independent repetitions to choose from; ``"auto"`` is 2 ln(1 / failure).
     failure

@@ -8,6 +8,7 @@ import random
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -82,6 +83,11 @@ class Client:
     def answer(self, body: bytes) -> dict[str, Any]:
         """Send an answer until the server has it for good; what it said."""
         return _words(self._persist("POST", "answer", body)[2])
+
+    def take_leave(self) -> None:
+        """Tell the server that this silo knows that the run is over; a server that has gone need not know."""
+        with suppress(OSError, http.client.HTTPException, _Busy, Refused):
+            self._request("POST", "goodbye", b"")
 
     def _persist(
         self, method: str, what: str, body: bytes | None

@@ -42,8 +42,6 @@ class Doors:
         Bytes of the largest body that is read.
     respond
         Gives the response to a silo's request.
-    sent
-        Called once a response has been sent.
     """
 
     def __init__(
@@ -52,13 +50,11 @@ class Doors:
         silos: Collection[str],
         largest: int,
         respond: Callable[[str, Request], Awaitable[Response]],
-        sent: Callable[[str, Response], Awaitable[None]],
     ) -> None:
         self._context = context
         self._silos = silos
         self._largest = largest
         self._respond = respond
-        self._sent = sent
         self._connections = Connections()
 
     async def open(self, listener: socket) -> None:
@@ -105,9 +101,7 @@ class Doors:
         task = asyncio.current_task()
         assert task is not None
         self._connections.identify(task, name)
-        response = await self._answer(name, reader)
-        await write_response(writer, response)
-        await self._sent(name, response)
+        await write_response(writer, await self._answer(name, reader))
 
     async def _answer(self, name: str, reader: asyncio.StreamReader) -> Response:
         """Whatever happens to one request happens to nobody else's."""

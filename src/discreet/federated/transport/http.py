@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 STATE = "Discreet-State"
-"""Header of a response with a question: ``open``, ``finished`` or ``failed``."""
+"""Header of a response with a question: ``open`` or ``finished``."""
 HEAD_BYTES = 8 * 1024
 HEAD_SECONDS = 10.0
 SLOWEST = 16 * 1024
@@ -60,10 +60,9 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def words(cls, status: HTTPStatus, content: dict[str, Any], state: str | None = None) -> Response:
+    def words(cls, status: HTTPStatus, content: dict[str, Any]) -> Response:
         """A JSON object."""
-        headers = {} if state is None else {STATE: state}
-        return cls(status, json.dumps(content).encode(), "application/json", headers)
+        return cls(status, json.dumps(content).encode(), "application/json")
 
 
 def seconds_for(size: int) -> float:

@@ -31,12 +31,17 @@ def participate(silo: Answering, client: Client, report: Callable[[], None] = la
     """
     answered, refusal = "", None
     while True:
-        offer = client.question(answered)
+        try:
+            offer = client.question(answered)
+        except Refused:
+            client.take_leave()
+            raise
         if offer is None:
             if refusal is not None:
                 raise refusal
             continue
         if offer.finished:
+            client.take_leave()
             return offer.body
         answer = silo.answer(offer.body)
         answered, refusal = hashlib.sha256(offer.body).hexdigest(), None

@@ -2,6 +2,7 @@
 
     GET  /v1/RUN/question?after=DIGEST   the current question, as soon as it is another than DIGEST
     POST /v1/RUN/answer                  an answer; the response comes after it is stored for good
+    POST /v1/RUN/goodbye                 the silo has heard that the run is over
 
 The run itself lives in one thread of its own, so that nothing about it is ever done twice at the same time; the
 network does not wait for it. What was not acknowledged is sent again by the silo, and is then found already stored.
@@ -38,8 +39,8 @@ class Terms:
 
     Parameters
     ----------
-    run_id, silos, largest
-        Of the agreement: the run, who takes part, and the bytes of the largest message.
+    run_id, silos, fewest, largest
+        Of the agreement: the run, who takes part, how few may be left, and the bytes of the largest message.
     wait
         Seconds that a silo's request for the next question may wait for it.
     drop_after
@@ -50,6 +51,7 @@ class Terms:
 
     run_id: str
     silos: Collection[str]
+    fewest: int
     largest: int
     wait: float = 20.0
     drop_after: float | None = None
@@ -83,7 +85,7 @@ class Server(Generic[A]):
         self._terms = terms
         self._report = report
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
-        self._doors = Doors(context, terms.silos, terms.largest, self._respond, self._sent)
+        self._doors = Doors(context, terms.silos, terms.largest, self._respond)
         self._told: set[str] = set()
         self._changes = 0
         self._question: bytes | None = None
@@ -136,8 +138,11 @@ class Server(Generic[A]):
 
     def _drop_absent(self) -> None:
         """In one go, so that nobody is asked the rounds between. Where too few would be left, wait on."""
-        for name in self._run.status()["waiting_for"]:
-            with suppress(Refused):
+        status = self._run.status()
+        if len(status["roster"]) - len(status["waiting_for"]) < self._terms.fewest:
+            return
+        for name in status["waiting_for"]:
+            with suppress(Refused):  # too little of the budget is left
                 self._run.drop(name)
 
     async def _look(self) -> None:
@@ -172,6 +177,8 @@ class Server(Generic[A]):
             return await self._offer(request.query.get("after", ""))
         if what == ("POST", "answer"):
             return await self._take(silo, request.body)
+        if what == ("POST", "goodbye"):
+            return await self._take_leave(silo)
         raise BadRequest(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     async def _offer(self, after: str) -> Response:
@@ -180,9 +187,7 @@ class Server(Generic[A]):
             async with asyncio.timeout(self._terms.wait), self._changed:
                 await self._changed.wait_for(lambda: self._is_over() or self._has_other(after))
         if self._failure is not None:
-            return Response.words(
-                HTTPStatus.GONE, {"error": f"the run has failed: {self._failure}"}, "failed"
-            )
+            return Response.words(HTTPStatus.GONE, {"error": f"the run has failed: {self._failure}"})
         if self._last_word is not None:
             return Response(HTTPStatus.OK, self._last_word, headers={STATE: "finished"})
         if not self._has_other(after):
@@ -204,8 +209,10 @@ class Server(Generic[A]):
     def _has_other(self, digest: str) -> bool:
         return self._question is not None and self._digest != digest
 
-    async def _sent(self, silo: str, response: Response) -> None:
+    async def _take_leave(self, silo: str) -> Response:
         """Remember who has heard that the run is over."""
-        if response.headers.get(STATE) in ("finished", "failed"):
-            self._told.add(silo)
-            await self._notify()
+        if not self._is_over():
+            raise BadRequest(HTTPStatus.CONFLICT, "the run is not over")
+        self._told.add(silo)
+        await self._notify()
+        return Response.words(HTTPStatus.OK, {})

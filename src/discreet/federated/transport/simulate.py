@@ -50,6 +50,11 @@ def split_users(frame: pl.DataFrame, user: str, silos: int, seed: int | None) ->
     return {f"silo-{k + 1:0{width}}": frame.filter(placed == k) for k in range(silos)}
 
 
+def _account(result: dict[str, Any]) -> dict[str, float]:
+    """What a silo says it has spent."""
+    return {key: result[key] for key in ("charged_mu", "epsilon_spent")}
+
+
 @dataclass(frozen=True)
 class _Party:
     """A process, and where what it prints goes."""
@@ -105,7 +110,7 @@ class Simulation:
             self._wait()
             return {
                 **self._parties[SERVER].result(),
-                "accounts": {name: self._parties[name].result() for name in silos},
+                "accounts": {name: _account(self._parties[name].result()) for name in silos},
             }
         finally:
             self._end()

@@ -49,7 +49,7 @@ class CollectorSettings(BaseModel):
     token: str | None = None
     device_token: str | None = None
     rate: Annotated[float, Field(ge=0)] = 100.0
-    burst: Annotated[float, Field(ge=1)] = 400.0
+    burst: Annotated[float, Field(ge=2)] = 400.0
     connections: Annotated[int, Field(ge=1)] = 64
     all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=256)] = 16_384

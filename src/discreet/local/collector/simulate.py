@@ -111,6 +111,7 @@ def _summarise(costs: list[Cost], seconds: float) -> dict[str, Any]:
     return {
         "reports": len(given),
         "reports_per_second": len(given) / seconds,
+        "visits_per_second": len(costs) / seconds,
         "bytes_sent_per_report": float(np.mean([cost.bytes_sent for cost in given])),
         "bytes_received_per_report": float(np.mean([cost.bytes_received for cost in given])),
         "ms_per_answer": float(np.mean([cost.compute_ms for cost in given])),

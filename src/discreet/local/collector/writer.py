@@ -128,7 +128,7 @@ class Writer:
             rounds.setdefault((report.task, report.round), []).append(report)
         try:
             verdicts = self._transaction(lambda: [self._write(*key, group) for key, group in rounds.items()])
-        except sqlite3.Error as error:  # a full disk, say: nobody is told that a report was kept
+        except Exception as error:  # a full disk, say: nobody is told that a report was kept
             self._tell([(report.answer, error) for report in batch])
         else:
             pairs = zip(rounds.values(), verdicts, strict=True)

@@ -1,0 +1,214 @@
+"""``discreet federate``: the commands, one by one and a whole run each by hand and by processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.cli.federate import COMMANDS
+from discreet.model import Model
+from tests.cli.conftest import Run
+
+Refused = Callable[..., str]
+
+COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars")
+TERMS = ("--epsilon", 5, "--delta", "1e-4", "--rating-range", 1, 5, "--rank", 2, "--rounds", 2, "--honest", 2)
+
+
+@pytest.fixture(scope="module")
+def site(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the ratings of three silos, which share no user."""
+    folder = tmp_path_factory.mktemp("site")
+    frame = pl.read_csv(shop / "train.csv")
+    users = frame["user"].unique(maintain_order=True)
+    places = pl.DataFrame(
+        {"user": users, "silo": [("east", "north", "south")[k % 3] for k in range(len(users))]}
+    )
+    frame = frame.join(places, on="user")
+    frame.write_csv(folder / "all.csv")
+    for (name,), part in frame.partition_by("silo", as_dict=True).items():
+        part.write_csv(folder / f"{name}.csv")
+    (folder / "items.csv").write_bytes((shop / "items.csv").read_bytes())
+    return folder
+
+
+@pytest.fixture
+def agreed(run: Run, site: Path, tmp_path: Path) -> Path:
+    """A folder with a test authority and an agreement."""
+    assert run("federate", "authority", tmp_path / "tls", "--silos", "north,south,east").exit_code == 0
+    keys = ("--keys", tmp_path / "tls" / "keys.json", "--catalogue", site / "items.csv")
+    out = ("--out", tmp_path / "agreement.json")
+    assert run("federate", "agree", "--name", "trial", *keys, *TERMS, *out).exit_code == 0
+    return tmp_path
+
+
+def silo(agreed: Path, site: Path, name: str) -> tuple[object, ...]:
+    return (
+        *("--agreement", agreed / "agreement.json", "--name", name, "--ratings", site / f"{name}.csv"),
+        *(*COLUMNS, "--catalogue", site / "items.csv", "--store", agreed / f"{name}.sqlite"),
+    )
+
+
+def mask_key(agreed: Path, name: str) -> tuple[object, ...]:
+    return ("--mask-key", agreed / "tls" / "silos" / name / "mask.key")
+
+
+def server(agreed: Path) -> tuple[object, ...]:
+    return ("--agreement", agreed / "agreement.json", "--store", agreed / "run.sqlite")
+
+
+def read(result: object) -> dict[str, object]:
+    content = json.loads(result.stdout)  # type: ignore[attr-defined]
+    assert isinstance(content, dict)
+    return content
+
+
+def test_help_names_every_command(run: Run) -> None:
+    text = run("federate", "--help").stdout
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+    for name in COMMANDS:
+        assert run("federate", name, "--help").exit_code == 0
+
+
+def test_the_authority_says_that_it_is_for_tests(run: Run, tmp_path: Path) -> None:
+    assert "TEST authority" in run("federate", "authority", tmp_path / "a", "--silos", "north").stdout
+    content = read(run("federate", "authority", tmp_path / "b", "--silos", "north,south", "--json"))
+    assert content["for_tests_only"] is True
+    assert sorted(content["public_mask_keys"]) == ["north", "south"]  # type: ignore[call-overload]
+
+
+def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path: Path) -> None:
+    keys = [run("federate", "key", tmp_path / name).stdout.strip() for name in ("one", "two")]
+    pairs = ("--silo", f"north={keys[0]}", "--silo", f"south={keys[1]}", "--catalogue", site / "items.csv")
+    content = read(
+        run("federate", "agree", "--name", "x", *pairs, *TERMS, "--out", tmp_path / "a.json", "--json")
+    )
+    assert content["silos"] == {"north": keys[0], "south": keys[1]}
+    assert content["rating_range"] == [1.0, 5.0]
+    assert content["settings"]["rank"] == 2  # type: ignore[index]
+
+
+def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
+    question, answer = agreed / "question.bin", agreed / "answer.bin"
+    for round_ in range(4):
+        exported = read(run("federate", "export", *server(agreed), "--out", question, "--json"))
+        assert exported["round"] == round_
+        for name in ("south", "north", "east"):
+            party = (*silo(agreed, site, name), *mask_key(agreed, name), "--question", question)
+            first = read(run("federate", "answer", *party, "--out", answer, "--json"))
+            content = answer.read_bytes()
+            again = read(run("federate", "answer", *party, "--out", answer, "--json"))
+            assert answer.read_bytes() == content
+            assert again == first
+            imported = read(run("federate", "import", answer, *server(agreed), "--json"))
+    assert imported["state"] == "finished"
+    out = agreed / "model"
+    saved = read(
+        run("federate", "model", *server(agreed), "--catalogue", site / "items.csv", "--out", out, "--json")
+    )
+    statement = Model.load(out).statement
+    assert statement.private
+    assert statement.silos is not None
+    assert (statement.silos.count, statement.silos.honest) == (3, 2)
+    assert saved["rank"] == 2
+    assert saved["rounds"] == 4
+    assert first["charged_mu"] == pytest.approx(saved["mu"])
+    assert sum(row["bytes_up"] for row in saved["traffic"]) == saved["bytes_up"]  # type: ignore[attr-defined]
+    assert sum(row["bytes_down"] for row in saved["traffic"]) == saved["bytes_down"]  # type: ignore[attr-defined]
+
+
+def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
+    options = ("--silo-column", "silo", "--catalogue", site / "items.csv", "--out", tmp_path / "model")
+    result = run("federate", "simulate", site / "all.csv", *COLUMNS, *TERMS, *options, "--json")
+    assert result.exit_code == 0, result.output
+    content = read(result)
+    assert content["silos"] == ["east", "north", "south"]
+    assert content["private"] is True
+    assert content["epsilon"] == 5.0
+    assert [row["round"] for row in content["traffic"]] == [0, 1, 2, 3]  # type: ignore[attr-defined]
+    assert all(row["bytes_up"] > 0 for row in content["traffic"])  # type: ignore[attr-defined]
+    assert content["seconds"] > 0  # type: ignore[operator]
+    for account in content["accounts"].values():  # type: ignore[attr-defined]
+        assert account["charged_mu"] == content["mu"]
+    assert "round 4 of 4" in result.stderr
+    assert Model.load(tmp_path / "model").item_side.rank == 2
+
+
+def test_simulate_needs_one_way_to_split(refused: Refused, site: Path, tmp_path: Path) -> None:
+    options = (*COLUMNS, *TERMS, "--catalogue", site / "items.csv", "--out", tmp_path / "model")
+    assert "either --silo-column" in refused("federate", "simulate", site / "all.csv", *options)
+    both = ("--silos", 2, "--silo-column", "silo")
+    assert "either --silo-column" in refused("federate", "simulate", site / "all.csv", *options, *both)
+    other = ("--silo-column", "country")
+    assert "no column 'country'" in refused("federate", "simulate", site / "all.csv", *options, *other)
+
+
+def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -> None:
+    def agree(*changes: object, terms: tuple[object, ...] = TERMS) -> str:
+        keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
+        out = () if "--out" in changes else ("--out", agreed / "other.json")
+        return refused("federate", "agree", "--name", "x", *keys, *terms, *out, *changes)
+
+    assert "never replaced" in agree("--out", agreed / "agreement.json")
+    assert "3" in agree("--honest", 4)
+    assert "--rating-range" in agree("--implicit")
+    assert "use --rank" in agree("--set", "rank=3")
+    assert "NAME=KEY" in agree("--silo", "west")
+    assert "Known settings" in agree("--set", "flavour=3")
+    assert not (agreed / "other.json").exists()
+
+
+def test_silos_that_do_not_keep_to_the_agreement(
+    run: Run, refused: Refused, site: Path, agreed: Path
+) -> None:
+    question = agreed / "question.bin"
+    assert run("federate", "export", *server(agreed), "--out", question).exit_code == 0
+
+    def answer(name: str, *changes: object, key: str | None = None) -> str:
+        party = (*silo(agreed, site, name), *mask_key(agreed, key or name), "--question", question)
+        return refused("federate", "answer", *party, "--out", agreed / "answer.bin", *changes)
+
+    (agreed / "fewer.csv").write_text("\n".join((site / "items.csv").read_text().splitlines()[:-1]))
+    assert "not the catalogue that was agreed on" in answer("north", "--catalogue", agreed / "fewer.csv")
+    assert "not in the agreement" in answer("north", "--name", "west")
+    assert "not that of north" in answer("north", key="south")
+    (agreed / "nonsense.bin").write_bytes(b"nonsense")
+    assert "not a message" in answer("north", "--question", agreed / "nonsense.bin")
+    (agreed / "one.csv").write_text("user,item,stars\n1,item-0001,3\n")
+    assert "two users" in answer("north", "--ratings", agreed / "one.csv", "--unknown-items", "drop")
+    assert not (agreed / "answer.bin").exists()
+
+
+def test_a_server_that_cannot_start(refused: Refused, site: Path, agreed: Path) -> None:
+    def start(*changes: object) -> str:
+        options = ("--tls", agreed / "tls" / "server", "--listen", "127.0.0.1:0", "--out", agreed / "model")
+        return refused(
+            "federate", "server", *server(agreed), "--catalogue", site / "items.csv", *options, *changes
+        )
+
+    assert "HOST:PORT" in start("--listen", "8443")
+    assert "authority.pem" in start("--tls", agreed)
+    assert "not a directory" in start("--out", agreed / "nowhere" / "model")
+    assert "cannot be read" in start("--agreement", agreed / "none.json")
+
+
+def test_a_silo_that_cannot_start(refused: Refused, site: Path, agreed: Path) -> None:
+    def start(*changes: object) -> str:
+        options = (
+            "--tls",
+            agreed / "tls" / "silos" / "north",
+            "--server",
+            "https://localhost:1",
+            "--patience",
+            0,
+        )
+        return refused("federate", "silo", *silo(agreed, site, "north"), *options, *changes)
+
+    assert "could not be reached" in start()
+    assert "https://HOST:PORT" in start("--server", "http://localhost:1")
+    assert "certificate.pem" in start("--tls", agreed / "tls")
+    assert "mask" in start("--tls", agreed / "tls" / "server")
