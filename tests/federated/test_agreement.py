@@ -106,8 +106,15 @@ def test_the_catalogue_counts_in_its_order() -> None:
 
 def test_the_smallest_roster() -> None:
     assert agree(RATINGS, 1).smallest_roster == 1
-    assert agree(RATINGS, 3, honest=1).smallest_roster == 2
-    assert agree(RATINGS, 3, honest=3).smallest_roster == 3
+    assert agree(RATINGS, 3, honest=3).smallest_roster == 2
+    assert agree(RATINGS, 4, honest=3).smallest_roster == 2
+    assert agree(RATINGS, 4, honest=1).smallest_roster == 4
+    assert agree(RATINGS, 4, honest=1, noise="server").smallest_roster == 2
+
+
+def test_silos_that_are_left_out_may_all_have_been_honest() -> None:
+    agreement = agree(RATINGS, 5, honest=3)
+    assert [agreement.honest_among(roster) for roster in (5, 4, 3)] == [3, 2, 1]
 
 
 def test_the_rule_for_the_rank_stays_within_the_largest_message() -> None:

@@ -21,7 +21,7 @@ RATINGS = world(users=400)
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=2), fixed=False)
+    made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3), fixed=False)
     yield made
     made.close()
 
@@ -45,7 +45,7 @@ def test_a_silo_that_comes_back_costs_nothing_extra(run: Run) -> None:
 def test_a_lost_silo_is_left_out_and_the_repeat_is_paid_and_stated(
     tmp_path: Path, when: int, noise: str
 ) -> None:
-    run = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=2, noise=noise), fixed=False)
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3, noise=noise), fixed=False)
     for _ in range(when):
         run.step()
     first = asked(run).question
@@ -79,7 +79,7 @@ def test_a_lost_silo_is_left_out_and_the_repeat_is_paid_and_stated(
 
 
 def test_the_sum_of_a_repeat_is_that_of_the_silos_left_under_new_masks_and_new_noise(tmp_path: Path) -> None:
-    run = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=2), fixed=False)
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3), fixed=False)
     run.step(leave_out=["silo-02"])
     first = {
         name: AnswerMessage.decode(run.silos[name].answer(asked(run).encode()), run.agreement).masked
@@ -181,7 +181,7 @@ def test_a_run_cannot_end_before_it_has_learnt_anything(run: Run) -> None:
 
 def test_after_a_repeat_both_sides_reopen_and_go_on(tmp_path: Path) -> None:
     """Stores with a repeat in them are read back to the same state."""
-    agreement = agree(RATINGS, 4, honest=2)
+    agreement = agree(RATINGS, 4, honest=3)
     models = []
     for reopened in (False, True):
         run = Run(tmp_path / str(reopened), RATINGS, agreement)

@@ -22,8 +22,9 @@ from discreet.federated.agreement import Agreement
 from discreet.federated.coordinator import Coordinator
 from discreet.federated.flower.client_app import client_app
 from discreet.federated.flower.extra import pack, unpack
-from discreet.federated.flower.places import Places, SiloPlace
+from discreet.federated.flower.places import Places
 from discreet.federated.flower.server_app import server_app
+from discreet.federated.flower.silo_place import SiloPlace
 from tests.federated.worlds import Run, agree, central, private_key, world
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"

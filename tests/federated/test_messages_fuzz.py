@@ -113,7 +113,7 @@ MANGLES: list[Callable[[Random, Body], Body]] = [
 
 @pytest.fixture(params=["under way", "after a repeat", "over"])
 def run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
-    made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=2), fixed=False)
+    made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3), fixed=False)
     for _ in range(2):
         made.step()
     if request.param == "after a repeat":

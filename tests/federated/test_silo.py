@@ -25,7 +25,7 @@ Change = Callable[[QuestionMessage], QuestionMessage]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=2), fixed=False)
+    made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3), fixed=False)
     yield made
     made.close()
 

@@ -96,6 +96,14 @@ def test_a_learner_told_the_same_releases_the_same() -> None:
     assert run() == run()
 
 
+def test_popularity_is_released_as_soon_as_it_is_known() -> None:
+    learner = Learner("films", 3, (1.0, 5.0), 1.0, SEED)
+    assert not learner.released().popularity
+    learner.advance(np.array([0.5, -0.1, 0.25]), 100)
+    assert list(learner.released().popularity) == [0.5, 0.0, 0.25]
+    assert not learner.released().offsets
+
+
 def test_a_wrong_estimate_is_refused() -> None:
     learner = Learner("films", 30, (1.0, 5.0), 1.0, SEED)
     for estimate in (np.zeros(31), np.full(30, np.nan)):

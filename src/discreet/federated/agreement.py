@@ -162,8 +162,13 @@ class Agreement(BaseModel):
 
     @property
     def smallest_roster(self) -> int:
-        """Fewest silos that a round may have: the honest ones, and one is never alone unless it always was."""
-        return max(min(2, len(self.silos)), self.honest)
+        """Fewest silos that a round may have: one of them is honest for sure, and none is alone unless it always was."""
+        alone = min(2, len(self.silos))
+        return alone if self.noise == "server" else max(alone, len(self.silos) - self.honest + 1)
+
+    def honest_among(self, roster: int) -> int:
+        """How many silos of a roster of this size are honest at least, if all that were left out were honest."""
+        return max(self.honest - (len(self.silos) - roster), 1)
 
     @property
     def explicit(self) -> bool:

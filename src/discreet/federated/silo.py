@@ -214,7 +214,7 @@ class Silo:
         key = self._noise_key
         if key is not None:
             key += f"|{message.round}|{message.attempt}".encode()
-        return ShareNoise(self.agreement.honest, key=key)
+        return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)
 
     def _reload(self) -> None:
         """Replay what the store remembers."""

@@ -27,9 +27,7 @@ def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Sta
     if agreement.noise == "server":
         open_ = ["the exact totals of all silos together, towards the server: it is trusted to add the noise"]
     else:
-        open_ = [
-            f"users, if fewer than {agreement.honest} silos of a round add their noise and keep it secret"
-        ]
+        open_ = [f"users, if fewer than {agreement.honest} of all silos add their noise and keep it secret"]
     return Statement.from_ledger(
         ledger,
         public=_PUBLIC,

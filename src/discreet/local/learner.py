@@ -133,14 +133,16 @@ class Learner:
 
     def _belief(self) -> Belief:
         if self._believed is None:
-            nothing = np.zeros(self.items)
-            self._believed = Belief(nothing, nothing)
+            popularity, offsets = (
+                self._sums[kind] / max(self._answers[kind], 1) for kind in ("popularity", "offsets")
+            )
+            noise = [
+                noise_variance(self.plan.cost, self._answers[kind]) for kind in ("popularity", "offsets")
+            ]
             if self._answers["popularity"] and self._answers["offsets"]:
-                means = [self._sums[kind] / self._answers[kind] for kind in ("popularity", "offsets")]
-                noise = [
-                    noise_variance(self.plan.cost, self._answers[kind]) for kind in ("popularity", "offsets")
-                ]
-                self._believed = believe(means[0], noise[0], means[1], noise[1])
+                self._believed = believe(popularity, noise[0], offsets, noise[1])
+            else:
+                self._believed = Belief(np.zeros(self.items), np.maximum(popularity, 0.0))
         return self._believed
 
     def _working(self) -> Floats | None:

@@ -99,7 +99,7 @@ def serve(
     key = SERVER_KEY if agreement.noise == "server" else None
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=key)
     largest, fewest = max_bytes(agreement), agreement.smallest_roster
-    terms = Terms(agreement.run_id, agreement.roster, fewest, largest, drop_after=drop_after, linger=LINGER)
+    terms = Terms(agreement.run_id, agreement.roster, fewest, largest, **options)
     with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
         run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, Refused
 from discreet.federated.flower.extra import flower, pack, unpack
-from discreet.federated.flower.places import SiloPlace
+from discreet.federated.flower.silo_place import SiloPlace
 from discreet.federated.silo import Silo
 
 __all__ = ["client_app"]
@@ -36,18 +36,18 @@ def client_app(open_silo: Callable[[SiloPlace], Silo] = SiloPlace.open) -> Any:
     flwr = flower()
     app = flwr.clientapp.ClientApp()
 
-    @app.query()  # type: ignore[untyped-decorator, unused-ignore]
     def who(message: Any, context: Any) -> Any:
         place = _guarded(lambda: SiloPlace.of(context))
         name = place.name if isinstance(place, SiloPlace) else ""
         return flwr.app.Message(pack({"silo": name}), reply_to=message)
 
-    @app.train()  # type: ignore[untyped-decorator, unused-ignore]
     def answer(message: Any, context: Any) -> Any:
         question = unpack(message.content).get("question")
         reply = _guarded(lambda: _answer(open_silo, context, question)) or {"failed": "see the client's log"}
         return flwr.app.Message(pack(reply), reply_to=message)
 
+    app.query()(who)
+    app.train()(answer)
     return app
 
 

@@ -28,10 +28,10 @@ def server_app() -> Any:
     flwr = flower()
     app = flwr.serverapp.ServerApp()
 
-    @app.main()  # type: ignore[untyped-decorator, unused-ignore]
     def main(grid: Any, context: Any) -> None:
         train(grid, context.run_config)
 
+    app.main()(main)
     return app
 
 
