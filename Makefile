@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark reproduce reproduce-quick clean
+.PHONY: demo test lint benchmark flower reproduce reproduce-quick clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -49,5 +49,13 @@ reproduce: $(VENV)/.plots      ## every figure and table of the papers, and the 
 	$(BIN)/discreet reproduce all $(FOUND) --out benchmarks/results/reproduce
 	$(BIN)/discreet reproduce --report benchmarks/results/reproduce --docs docs
 
+.venv-flower/.flower: pyproject.toml
+	$(PYTHON) -m venv .venv-flower
+	.venv-flower/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[silos,flower]' pytest pytest-timeout
+	touch $@
+
+flower: .venv-flower/.flower   ## the Flower adapter under a real "flwr run", in an environment of its own
+	OPENBLAS_NUM_THREADS=1 .venv-flower/bin/python -m pytest tests/federated/test_flower.py
+
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) .venv-flower build dist

@@ -63,14 +63,17 @@ def silo_command(
         check_out(out, begun=Path(options["store"]).exists(), overwrite=force)
     context = client_context(Path(tls))
     options["mask_key"] = Path(tls) / MASK_KEY
+
+    def finish(last_word: bytes) -> None:
+        if out is not None:
+            save_once(decode_model(last_word, agreement, catalogue), out, overwrite=force)
+
     with open_silo(agreement, options) as silo, RoundProgress() as progress:
         largest = max_bytes(agreement)
         client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
-        last_word = participate(silo, client, lambda: progress.say(_answered(silo.status())))
+        participate(silo, client, finish, lambda: progress.say(_answered(silo.status())))
         status = silo.status()
         statement = silo.statement() if status["charged_mu"] else None
-    if out is not None:
-        save_once(decode_model(last_word, agreement, catalogue), out, overwrite=force)
     if as_json:
         seconds = round(time.perf_counter() - started, 3)
         stated = None if statement is None else statement.model_dump(mode="json")

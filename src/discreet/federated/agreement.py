@@ -162,7 +162,7 @@ class Agreement(BaseModel):
 
     @property
     def smallest_roster(self) -> int:
-        """Fewest silos that a round may have: one of them is honest for sure, and none is alone unless it always was."""
+        """Fewest silos a round may have: one is honest for sure, and none is alone unless it always was."""
         alone = min(2, len(self.silos))
         return alone if self.noise == "server" else max(alone, len(self.silos) - self.honest + 1)
 

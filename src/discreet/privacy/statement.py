@@ -63,18 +63,19 @@ class Release(_Frozen):
 class Silos(_Frozen):
     """How several organisations trained together.
 
-    ``honest`` silos at least must have added their noise for the statement to hold against the server; ``noise`` says
-    who adds it. ``epsilon_in_two`` is what a user pays whose ratings are in two silos.
+    ``count`` is ``None`` where a silo speaks for itself alone. At least ``honest`` silos must have added their noise for
+    the statement to hold against the server; ``noise`` says who adds it. ``epsilon_in_two`` is what a user pays whose
+    ratings are in two silos.
     """
 
-    count: int = Field(ge=1)
+    count: int | None = Field(default=None, ge=1)
     honest: int = Field(ge=1)
     noise: Literal["shares", "server", "each silo"]
     epsilon_in_two: float = Field(gt=0)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.honest > self.count:
+        if self.count is not None and self.honest > self.count:
             raise ValueError("more honest silos than silos")
         return self
 
@@ -83,9 +84,9 @@ class Silos(_Frozen):
 class SiloTerms:
     """How many silos there are, how many must be honest, and who adds the noise."""
 
-    count: int
+    count: int | None
     honest: int
-    noise: Literal["shares", "server"]
+    noise: Literal["shares", "server", "each silo"]
 
 
 class Statement(_Frozen):
@@ -195,7 +196,7 @@ class Statement(_Frozen):
             ``"silos"``: add or remove one user. ``"local"``: replace all of one user's ratings, as the transcript of
             one device is all there is.
         silos
-            Number of silos that each spent this.
+            Number of silos that each spent this, where it is known.
         public, not_protected, fixed_noise_key
             As in :meth:`from_ledger`.
 
@@ -235,7 +236,7 @@ class Statement(_Frozen):
             mu=0.0,
             releases=releases,
             silos=None
-            if silos is None
+            if model == "local"
             else Silos(count=silos, honest=1, noise="each silo", epsilon_in_two=2.0 * epsilon),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
@@ -359,12 +360,17 @@ class Statement(_Frozen):
 
 
 def _silos(terms: SiloTerms, mu: float, ledger: Ledger) -> Silos:
-    """What a user in two silos pays: both contributions move the same sum, so its change is twice as large."""
+    """What a user in two silos pays.
+
+    Both contributions move the same sum, so its change is twice as large; where each silo releases sums of its own,
+    these are two releases of the same cost.
+    """
     if ledger.spent_delta > 0.0:
         raise ModelInvalid(
             "a release over silos takes nothing from delta directly: its group cost is not known"
         )
-    twice = epsilon_from(2.0 * mu, ledger.budget.delta)
+    both = compose([mu, mu]) if terms.noise == "each silo" else 2.0 * mu
+    twice = epsilon_from(both, ledger.budget.delta)
     return Silos(count=terms.count, honest=terms.honest, noise=terms.noise, epsilon_in_two=twice)
 
 

@@ -89,7 +89,8 @@ def _silos(silos: Silos) -> str:
         "each silo": "each silo adds all the noise that its own users need",
     }[silos.noise]
     return (
-        f"{silos.count}; {who}. A user whose ratings are in two silos is charged twice: epsilon "
+        ("" if silos.count is None else f"{silos.count}; ")
+        + f"{who}. A user whose ratings are in two silos is charged twice: epsilon "
         f"{round_up(silos.epsilon_in_two)}"
     )
 

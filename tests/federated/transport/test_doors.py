@@ -58,6 +58,7 @@ def send(hall: Hall, context: ssl.SSLContext, content: bytes, seconds: float = 2
 
 def connect(hall: Hall, context: ssl.SSLContext) -> ssl.SSLSocket:
     raw = socket.create_connection(("127.0.0.1", hall.port), 20.0)
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return context.wrap_socket(raw, server_hostname="localhost")
 
 

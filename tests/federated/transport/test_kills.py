@@ -54,7 +54,8 @@ class Reaper:
         if code == -signal.SIGKILL:
             self.kills += 1
             self._due.pop(name, None)
-            self._start(name, plan)
+            if not (self._hall.folder / f"{name}.json").exists():  # else the silo had ended its part
+                self._start(name, plan)
         else:
             assert code in (None, 0), self._hall.log(name)
 

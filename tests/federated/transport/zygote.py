@@ -31,6 +31,7 @@ from discreet.federated.transport.identity import client_context, server_context
 from discreet.federated.transport.last_word import decode_model, encode_model
 from discreet.federated.transport.participate import participate
 from discreet.federated.transport.server import Server, Terms
+from discreet.model.directory import replace_file
 from tests.federated.worlds import SERVER_KEY, noise_key, parts, private_key, world
 
 USERS, ITEMS = 300, 40
@@ -105,7 +106,8 @@ def serve(
 
 
 def take_part(folder: Path, tls: Path, agreement: Agreement, name: str, port: int) -> None:
-    assert RATINGS.catalogue is not None
+    catalogue = RATINGS.catalogue
+    assert catalogue is not None
     context = client_context(tls / "silos" / name)
     client = Client(
         f"https://localhost:{port}", agreement.run_id, max_bytes(agreement), context, patience=60.0
@@ -115,10 +117,14 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, name: str, port: in
     with Silo(
         folder / f"{name}.db", agreement, name, private_key(name), part, fixed_noise_key_not_private=key
     ) as silo:
-        last_word = participate(silo, client)
-        model = decode_model(last_word, agreement, RATINGS.catalogue)
-        save_once(model, folder / f"{name}-model", overwrite=False)
-        (folder / f"{name}.json").write_text(silo.statement().to_json())
+
+        def finish(last_word: bytes) -> None:
+            model = decode_model(last_word, agreement, catalogue)
+            save_once(model, folder / f"{name}-model", overwrite=False)
+            account = silo.statement().to_json().encode()
+            replace_file(folder / f"{name}.json", lambda file: file.write(account))
+
+        participate(silo, client, finish)
 
 
 def party(order: dict[str, Any]) -> int:

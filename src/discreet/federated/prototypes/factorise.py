@@ -87,6 +87,7 @@ def factorise(
         first.rating_range,
         private=all(statement.private for statement in statements),
         epsilon=max(statement.epsilon or 0.0 for statement in statements),
+        epsilon_in_two=max(s.silos.epsilon_in_two if s.silos is not None else 0.0 for s in statements),
         delta=max(statement.delta or 0.0 for statement in statements),
     )
 

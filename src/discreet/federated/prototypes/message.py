@@ -52,6 +52,7 @@ class _FactorHeader(_Strict):
     high: Scale
     private: bool
     epsilon: Scale
+    epsilon_in_two: Scale
     delta: Scale
 
 
@@ -125,6 +126,8 @@ class GlobalFactors:
         Digest of the item list, and the scale; public.
     private, epsilon, delta
         Whether every silo's message was private, and the most that a user of any one silo paid (0 where it was not).
+    epsilon_in_two
+        The most that a user of two silos paid.
     """
 
     factors: Floats
@@ -132,6 +135,7 @@ class GlobalFactors:
     rating_range: tuple[float, float]
     private: bool
     epsilon: float
+    epsilon_in_two: float
     delta: float
 
     def to_bytes(self) -> bytes:
@@ -145,6 +149,7 @@ class GlobalFactors:
             high=self.rating_range[1],
             private=self.private,
             epsilon=self.epsilon,
+            epsilon_in_two=self.epsilon_in_two,
             delta=self.delta,
         )
         return _framed(header, _floats(self.factors))
@@ -157,7 +162,15 @@ class GlobalFactors:
             raise ModelInvalid("the message of factors is too large")
         factors = _numbers(body, header.n_items * header.rank).reshape(header.n_items, header.rank)
         scale = (header.low, header.high)
-        return cls(factors, header.catalogue, scale, header.private, header.epsilon, header.delta)
+        return cls(
+            factors,
+            header.catalogue,
+            scale,
+            header.private,
+            header.epsilon,
+            header.epsilon_in_two,
+            header.delta,
+        )
 
 
 def catalogue_digest(catalogue: Catalogue) -> str:

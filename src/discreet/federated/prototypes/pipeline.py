@@ -27,7 +27,7 @@ from discreet.privacy.pure import PureLedger
 from discreet.privacy.pure_contributions import Contributions
 from discreet.privacy.pure_gate import PureGate
 from discreet.privacy.pure_noise import PureNoise
-from discreet.privacy.statement import Statement
+from discreet.privacy.statement import SiloTerms, Statement
 
 __all__ = ["PUBLIC", "PrivatePrototypes", "least_users", "prototypes_through"]
 
@@ -110,9 +110,12 @@ class PrivatePrototypes:
         found = lloyd_prototypes(
             gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
         )
-        statement = Statement.from_ledger(gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise)
-        # Noise is each silo's own, so nothing is said about how many of the others are honest.
-        statement = statement.model_copy(update={"model": "silos"})
+        statement = Statement.from_ledger(
+            gate.ledger,
+            public=PUBLIC,
+            fixed_noise_key=gate.fixed_noise,
+            silos=SiloTerms(None, 1, "each silo"),
+        )
         return _message(found, ratings, statement, _notes(found))
 
 

@@ -65,7 +65,13 @@ def central_factors(
     factors = nonnegative_factors(entries, FactorSettings() if settings is None else settings, rng)
     scale = (0.0, 1.0) if first.rating_range is None else first.rating_range
     return GlobalFactors(
-        factors, catalogue_digest(first.catalogue), scale, private=False, epsilon=0.0, delta=0.0
+        factors,
+        catalogue_digest(first.catalogue),
+        scale,
+        private=False,
+        epsilon=0.0,
+        epsilon_in_two=0.0,
+        delta=0.0,
     )
 
 

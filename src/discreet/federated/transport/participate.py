@@ -12,8 +12,13 @@ from discreet.federated.transport.halves import Answering
 __all__ = ["participate"]
 
 
-def participate(silo: Answering, client: Client, report: Callable[[], None] = lambda: None) -> bytes:
-    """Answer questions until the server says that the run has finished; its last word.
+def participate(
+    silo: Answering,
+    client: Client,
+    finish: Callable[[bytes], None],
+    report: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer questions until the server says that the run has finished.
 
     Parameters
     ----------
@@ -21,6 +26,8 @@ def participate(silo: Answering, client: Client, report: Callable[[], None] = la
         Answers, or refuses; whatever was answered before is answered again with the same bytes.
     client
         Line to the server.
+    finish
+        Called with the server's last word. Only when this has returned is the server told that it need not repeat it.
     report
         Called after every answer that the server has.
 
@@ -41,8 +48,9 @@ def participate(silo: Answering, client: Client, report: Callable[[], None] = la
                 raise refusal
             continue
         if offer.finished:
+            finish(offer.body)
             client.take_leave()
-            return offer.body
+            return
         answer = silo.answer(offer.body)
         answered, refusal = hashlib.sha256(offer.body).hexdigest(), None
         try:
