@@ -179,7 +179,7 @@ def test_figure_9_can_say_no() -> None:
         local_figure_9.BATCHES,
         local_figure_9.COINS,
     )
-    falling, rising, level = {1: 1.5, 10: 1.1}, {1: 1.5, 10: 2.0}, {1: 1.3, 10: 1.3}
+    falling, rising, level = {1: 1.5, 10: 1.1}, {1: 1.5, 10: 2.0}, {1: 1.6, 10: 1.6}
     levels = {"user mean": 1.2, "global mean": 1.3}
     good = dict(zip(names, (falling, falling, falling, rising, falling, level), strict=True))
     panel = local_figure_9.Panel("x", good, levels, False)

@@ -63,8 +63,8 @@ class Release(_Frozen):
 class Silos(_Frozen):
     """How several organisations trained together.
 
-    ``count`` is ``None`` where a silo speaks for itself alone. At least ``honest`` silos must have added their noise for
-    the statement to hold against the server; ``noise`` says who adds it. ``epsilon_in_two`` is what a user pays whose
+    ``count`` is ``None`` where a silo speaks for itself alone. At least ``honest`` silos must have added their noise
+    for the statement to hold against the server; ``noise`` says who adds it. ``epsilon_in_two`` is what a user pays whose
     ratings are in two silos.
     """
 
