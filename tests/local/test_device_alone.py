@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import discreet.local.device
-from discreet.local.device import draw as drawing
-from discreet.local.device.draw import draw
+from discreet.local.device import answer as answering
+from discreet.local.device.answer import answer
 from discreet.local.device.question import Question
 from discreet.local.device.released import Released
 
@@ -47,14 +47,14 @@ def test_hostile_item_sides_get_an_answer_whatever_the_ratings(huge: float, pena
     released = Released(1, items, rank, factors=factors, centre=1e308, factor_penalty=penalty)
     question = Question("films", 2, "factors", 1.0, "ab" * 32, 16, items, rank, (1.0, 5.0))
     for ratings in ({}, {0: 5.0}, {0: 1.0, 1: 5.0, 2: 3.0, 3: 1.0}, {9: 3.0, -1: 2.0, 1: 99.0, 2: math.nan}):
-        assert {draw(question, ratings, b"0" * 16, released) for _ in range(40)} <= {0, 1}
+        assert {answer(question, ratings, b"0" * 16, released) for _ in range(40)} <= {0, 1}
 
 
 def test_the_coin_is_thrown_even_if_the_arithmetic_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> float:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(drawing, "truth", broken)
+    monkeypatch.setattr(answering, "truth", broken)
     question = Question("films", 1, "popularity", 5.0, "ab" * 32, 16, 4, 0, (1.0, 5.0))
-    bits = [draw(question, {0: 1.0}, b"0" * 16) for _ in range(400)]
+    bits = [answer(question, {0: 1.0}, b"0" * 16) for _ in range(400)]
     assert 120 < sum(bits) < 280

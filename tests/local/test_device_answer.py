@@ -24,7 +24,7 @@ from discreet.local.device.released import Released
 from discreet.local.rotated import truths
 from tests.local.questions import crowd, pseudonyms, question, released, rows
 
-EPSILONS = (1e-9, 0.01, 0.1, 0.5, 1.0, math.log(3.0), 2.0, 4.0, 8.0, 13.7, 20.0)
+EPSILONS = (5e-324, 1e-16, 3e-15, 1e-9, 0.01, 0.1, 0.5, 1.0, math.log(3.0), 2.0, 4.0, 8.0, 13.7, 20.0)
 
 
 def chance_of_one(value: float, epsilon: float) -> Fraction:
@@ -119,9 +119,41 @@ def test_a_device_does_not_answer_what_it_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize("ratings", [{50: 3.0}, {-1: 3.0}, {0: 5.5}, {0: math.nan}])
-def test_impossible_ratings_are_refused(ratings: dict[int, float]) -> None:
+def test_impossible_ratings_do_not_count_and_cannot_be_noticed(ratings: dict[int, float]) -> None:
+    asked = question("popularity", epsilon=20.0)
+    bits = [device.answer(asked, ratings, bytes(16)) for _ in range(200)]
+    assert 50 < sum(bits) < 150  # as without ratings: a tie
+    both = {**ratings, 7: 3.0}
+    fixed = device.answer(asked, both, bytes(16), randbits=lambda bits: (1 << bits) - 1)
+    assert fixed == int(device.truth(asked, [7], [3.0], bytes(16)) > 0.0)
     with pytest.raises(QuestionInvalid):
-        device.answer(question("popularity"), ratings, bytes(16))
+        device.truth(asked, list(ratings), list(ratings.values()), bytes(16))
+
+
+@pytest.mark.parametrize("kind", ["popularity", "offsets", "factors"])
+def test_no_item_side_makes_some_ratings_fail_and_not_others(kind: str) -> None:
+    """Factors that cancel to a pivot of exactly zero: a division by zero for whoever rated these items."""
+    items, rank = 6, 2
+    asked = question(kind, items=items, rank=rank if kind == "factors" else 0, epsilon=20.0)  # type: ignore[arg-type]
+    factors = array("f", [1e19, 1e19] * 3 + [1.0, 2.0] * 3)
+    side = Released(1, items, rank, factors=factors, factor_penalty=1e-300)
+    failed = 0
+    for choice in product((None, 1.0, 5.0), repeat=items):
+        history = {item: value for item, value in enumerate(choice) if value is not None}
+        try:
+            device.truth(asked, list(history), list(history.values()), bytes(16), side)
+        except ArithmeticError:
+            failed += 1
+        assert device.answer(asked, history, bytes(16), side) in (0, 1)
+    assert (failed > 0) == (kind == "factors")
+    assert device.answer(asked, {0: None, 1: 3.0}, bytes(16), side) in (0, 1)  # type: ignore[dict-item]
+
+
+def test_refusals_do_not_depend_on_ratings() -> None:
+    wrong = Released(1, 49, 2, factors=array("f", [0.1] * 98))
+    for history in ({}, {1: 3.0}, {1: 5.0, 2: 1.0}, {99: 9.0}):
+        with pytest.raises(QuestionInvalid):
+            device.answer(question("factors"), history, bytes(16), wrong)
 
 
 def test_factors_need_the_released_item_side() -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import discreet.local.device
+from discreet.local.device import client
 from discreet.local.device.__main__ import main
 from discreet.local.device.client import answer_round, join
 from discreet.local.device.question import Question
@@ -46,7 +47,7 @@ def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.Captur
             results = []
             for file in files:
                 capsys.readouterr()
-                assert main(["--file", file, "answer", server.url, "films"]) == 0
+                assert main(["--file", file, "answer", server.url, "films", "--pace", "0"]) == 0
                 results.append(json.loads(capsys.readouterr().out))
             assert {result["result"] for result in results} <= {"answered", "not asked"}
             answered = [result for result in results if result["result"] == "answered"]
@@ -64,7 +65,7 @@ def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.Captur
             "spent": pytest.approx(4.0),
             "agreed": 4.0,
         }
-        assert main(["--file", files[0], "answer", server.url, "films"]) == 0
+        assert main(["--file", files[0], "answer", server.url, "films", "--pace", "0"]) == 0
         assert json.loads(capsys.readouterr().out)["result"] == "task has ended"
 
 
@@ -76,7 +77,7 @@ def test_a_device_gives_no_more_than_it_is_told_to(
         file = str(tmp_path / "me.sqlite")
         assert main(["--file", file, "join", server.url, "films", "--epsilon", "3.9"]) == 2
         assert "at most 3.9" in capsys.readouterr().err
-        assert main(["--file", file, "answer", server.url, "films"]) == 2
+        assert main(["--file", file, "answer", server.url, "films", "--pace", "0"]) == 2
         assert "has not joined" in capsys.readouterr().err
 
 
@@ -107,6 +108,7 @@ class _Spy(ThreadingHTTPServer):
         self.seen: dict[int, list[int]] = defaultdict(list)
         self.finished: set[int] = set()
         self.delay = 0.0
+        self.asked_at = self.heard_at = 0.0
 
     @property
     def url(self) -> str:
@@ -120,11 +122,16 @@ class _SpyHandler(BaseHTTPRequestHandler):
     server: _Spy
 
     def do_GET(self) -> None:
+        if "/released/" in self.path:
+            self._reply(self.server.released.to_bytes())
+            return
         question = self.path.endswith("question")
+        self.server.asked_at = time.monotonic()
         self._reply((self.server.question if question else self.server.terms).to_json().encode())
 
     def do_POST(self) -> None:
         report = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.heard_at = time.monotonic()
         self.server.seen[report["round"]].append(report["bit"])
         time.sleep(self.server.delay)
         self._reply(b"{}")
@@ -159,7 +166,7 @@ from device.transport import Connection
 print("ready", flush=True)
 sys.stdin.readline()
 with DeviceStore(sys.argv[2]) as store, Connection(sys.argv[3]) as connection:
-    print(answer_round(store, connection, "films").result, flush=True)
+    print(answer_round(store, connection, "films", 0.0).result, flush=True)
 """
 
 
@@ -206,8 +213,8 @@ def test_a_server_cannot_ask_twice_or_for_more(tmp_path: Path, spy: _Spy) -> Non
     spy.question = asked
     with DeviceStore(tmp_path / "me.sqlite") as store, Connection(spy.url) as connection:
         join(store, connection, "films", 2.0)
-        assert answer_round(store, connection, "films").result == "answered"
-        assert answer_round(store, connection, "films").result == "already answered"
+        assert answer_round(store, connection, "films", 0.0).result == "answered"
+        assert answer_round(store, connection, "films", 0.0).result == "already answered"
         for change in (
             {"seed": "cd" * 32},
             {"round": 2},
@@ -217,11 +224,40 @@ def test_a_server_cannot_ask_twice_or_for_more(tmp_path: Path, spy: _Spy) -> Non
             fields = {**json.loads(asked.to_json()), **change}
             spy.question = Question.from_fields(fields)
             with pytest.raises((TermsInvalid, ValueError)):
-                answer_round(store, connection, "films")
+                answer_round(store, connection, "films", 0.0)
         assert spy.seen == {1: [store.answer(asked, lambda: pytest.fail("drawn again")).bit]}
         spy.terms = Terms("films", 2.5, 1000, 50, (1.0, 5.0))
         with pytest.raises(TermsInvalid):
             join(store, connection, "films", 10.0)
+
+
+@pytest.mark.parametrize(("work", "steps"), [(0.0, 1), (0.25, 2)])
+def test_when_an_answer_leaves_does_not_tell_how_long_it_took(
+    tmp_path: Path, spy: _Spy, monkeypatch: pytest.MonkeyPatch, work: float, steps: int
+) -> None:
+    def slowly(*_: object) -> int:
+        time.sleep(work)
+        return 1
+
+    monkeypatch.setattr(client, "answer", slowly)
+    with DeviceStore(tmp_path / "me.sqlite") as store, Connection(spy.url) as connection:
+        join(store, connection, "films", 2.0)
+        cost = answer_round(store, connection, "films", 0.2)
+    assert spy.heard_at - spy.asked_at >= 0.2 * steps
+    assert cost.compute_ms >= 1000.0 * work
+
+
+def test_a_question_about_factors_without_an_item_side_of_its_size_costs_nothing(
+    tmp_path: Path, spy: _Spy
+) -> None:
+    with DeviceStore(tmp_path / "me.sqlite") as store, Connection(spy.url) as connection:
+        join(store, connection, "films", 2.0)
+        for number in (1, 2):
+            spy.question = Question("films", number, "factors", 0.1, "ab" * 32, 16, 50, 2, (1.0, 5.0))
+            with pytest.raises(ValueError, match="item side"):
+                answer_round(store, connection, "films", 0.0)
+        assert store.spent("films") == 0
+    assert not spy.seen
 
 
 def test_refusals_reach_the_device(tmp_path: Path) -> None:

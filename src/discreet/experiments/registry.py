@@ -13,11 +13,11 @@ from discreet.experiments.experiment import Experiment
 
 __all__ = ["find", "names"]
 
-_MODULE = re.compile(r"(figure|table|poster|local)_\w+")
+_MODULE = re.compile(r"(figure|table|poster|local|silos)_\w+")
 
 
 def names() -> list[str]:
-    """All names, figures first, in the papers' order; those of the local model at the end."""
+    """All names, figures first, in the papers' order; those of the local model and of silos at the end."""
     return list(_modules())
 
 
@@ -37,7 +37,7 @@ def find(wanted: Iterable[str]) -> list[Experiment]:
 def _modules() -> dict[str, str]:
     """Name to module: ``figure-2`` to ``figure_02``."""
     names = [m.name for m in pkgutil.iter_modules(experiments.__path__) if _MODULE.fullmatch(m.name)]
-    found = sorted(names, key=lambda name: (name.startswith("local"), name))
+    found = sorted(names, key=lambda name: (name.startswith(("local", "silos")), name))
     return {re.sub(r"-0+(?=\d)", "-", module.replace("_", "-")): module for module in found}
 
 

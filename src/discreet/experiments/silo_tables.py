@@ -62,16 +62,32 @@ def level(lines: Sequence[Line], method: str, which: str, **wanted: Any) -> floa
 
 def table(title: str, lines: Sequence[Line], key: str = "") -> Table:
     """One row for each line."""
-    columns = [Column("method"), Column("epsilon"), Column("delta"), Column("k"), Column("l"), Column("lambda")]
+    columns = [
+        Column("method"),
+        Column("epsilon"),
+        Column("delta"),
+        Column("k"),
+        Column("l"),
+        Column("lambda"),
+    ]
     for name in _MEASURES.values():
         columns += [Column(name, digits=4), Column(f"{name} spread", digits=4)]
-    columns += [Column("over user mean", "%", 1), Column("silos", digits=1), Column("distinct prototypes", digits=1)]
+    columns += [
+        Column("over user mean", "%", 1),
+        Column("silos", digits=1),
+        Column("distinct prototypes", digits=1),
+    ]
     own = level(lines, USER_MEAN, "test")
     rows = []
     for line in lines:
         point = line.point
         rank = line.chosen if point.rank is None else point.rank
-        row: dict[str, Any] = {"method": point.method, "epsilon": point.epsilon, "delta": line.delta, "k": point.k}
+        row: dict[str, Any] = {
+            "method": point.method,
+            "epsilon": point.epsilon,
+            "delta": line.delta,
+            "k": point.k,
+        }
         row |= {"l": rank, "lambda": point.penalty, "silos": line.silos, "distinct prototypes": line.distinct}
         for which, name in _MEASURES.items():
             row |= {name: line.mean(which), f"{name} spread": line.draws(which).spread}
@@ -92,7 +108,10 @@ def against_table(lines: Sequence[Line], plan: Plan) -> Table:
             wanted = {"k": plan.k, "rank": plan.rank, "epsilon": epsilon, "penalty": plan.penalty}
             row: dict[str, Any] = {"epsilon": epsilon, "prototypes": name}
             for which, title in (("test", "RMSE"), ("rank", "rank")):
-                ours, theirs = level(lines, FEDERATED, which, epsilon=epsilon), level(lines, name, which, **wanted)
+                ours, theirs = (
+                    level(lines, FEDERATED, which, epsilon=epsilon),
+                    level(lines, name, which, **wanted),
+                )
                 row |= {title: theirs, f"federated {title}": ours, f"{title} ratio": theirs / ours}
             rows.append(row)
     return Table(f"Prototypes (k {plan.k}, l {plan.rank}) over federated ALS", columns, rows, key="against")
@@ -124,7 +143,9 @@ def _keep_in_sight(axes: Axes, top: float) -> None:
     axes.set_ylim(bottom, min(reached, top))
 
 
-def _plot(axes: Axes, found: Sequence[Line], x: str, which: str, label: str, number: int, **look: Any) -> None:
+def _plot(
+    axes: Axes, found: Sequence[Line], x: str, which: str, label: str, number: int, **look: Any
+) -> None:
     points = sorted((getattr(line.point, x), line.mean(which), line.draws(which).spread) for line in found)
     points = [point for point in points if not math.isnan(point[1])]
     if points:

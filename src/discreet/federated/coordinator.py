@@ -214,12 +214,13 @@ class Coordinator:
         course = self._progress.course
         round_, attempt = course.round, course.attempt
         answers = self._store.answers(round_, attempt)
+        noise = self._server_noise(round_, attempt)
         try:
-            release = release_sum(self.agreement, course, answers, self._server_noise(round_, attempt))
+            release = release_sum(self.agreement, course, answers, noise)
         except Refused as error:
             self._progress.failure = error
             return
-        self._store.release(round_, attempt, release)
+        self._store.release(round_, attempt, release, fixed_noise=noise.fixed)
         self._progress.take(release)
         if self._progress.running:
             self._ask(self._progress.course)

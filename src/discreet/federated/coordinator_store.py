@@ -126,8 +126,11 @@ class CoordinatorStore:
         rows = self._store.rows("SELECT silo FROM answers WHERE round = ? AND attempt = ?", round_, attempt)
         return {str(silo) for (silo,) in rows}
 
-    def release(self, round_: int, attempt: int, release: Release) -> None:
-        """Keep a release, and nothing longer than needed of what it was made from."""
+    def release(self, round_: int, attempt: int, release: Release, *, fixed_noise: bool) -> None:
+        """Keep a release, and nothing longer than needed of what it was made from.
+
+        Where the server's noise could be drawn again, that is kept with the answers it was added to.
+        """
         with self._store.transaction():
             self._store.write(
                 "UPDATE questions SET release = ? WHERE round = ? AND attempt = ?",
@@ -136,6 +139,12 @@ class CoordinatorStore:
                 attempt,
             )
             self._store.write("UPDATE answers SET answer = NULL")
+            if fixed_noise:
+                self._store.write(
+                    "UPDATE answers SET fixed_noise = 1 WHERE round = ? AND attempt = ?", round_, attempt
+                )
+        # What was deleted is overwritten in the file; the log beside it would still hold it.
+        self._store.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def end(self, round_: int) -> None:
         """The run stops before this round."""
@@ -170,5 +179,5 @@ class CoordinatorStore:
 
     @property
     def fixed_noise(self) -> bool:
-        """Whether any silo's noise could be drawn again."""
+        """Whether any noise, a silo's or the server's, could be drawn again."""
         return bool(self._store.rows("SELECT 1 FROM answers WHERE fixed_noise LIMIT 1"))

@@ -89,6 +89,7 @@ class Store:
         self.write("PRAGMA locking_mode = EXCLUSIVE")
         self.write("PRAGMA journal_mode = WAL")
         self.write("PRAGMA synchronous = FULL")
+        self.write("PRAGMA secure_delete = ON")
         with self.transaction():
             if self.rows("PRAGMA application_id") == [(0,)] and not self.rows("SELECT 1 FROM sqlite_master"):
                 for statement in f"CREATE TABLE owner(owner TEXT NOT NULL) STRICT;{schema}".split(";"):

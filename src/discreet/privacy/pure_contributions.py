@@ -39,8 +39,9 @@ class Contributions:
 
     def bounded(self, bound: int) -> Contributions:
         """Without the users whose amounts are larger than `bound` together."""
-        sizes = np.zeros(self.n_users, dtype=np.int64)
-        np.add.at(sizes, self.users, np.abs(self.values))
+        # In float64, where sums are exact up to 2^53 and never wrap round: beyond any bound they stay beyond it.
+        sizes = np.zeros(self.n_users)
+        np.add.at(sizes, self.users, np.abs(self.values.astype(np.float64)))
         return self._of(sizes <= bound)
 
     def at_most_once(self) -> Contributions:

@@ -109,7 +109,7 @@ def _step(gate: Gate, points: Ints, centres: Ints, mu: float, rng: np.random.Gen
     users = np.arange(len(points))
     given[users, clusters, :dimension] = np.trunc(points * (scale / HALF_SIDE))
     given[users, clusters, dimension] = int(scale * _PRESENCE)
-    block = UserVector("clusters", float(_UNIT), given.reshape(len(points), -1))
+    block = UserVector("clusters", float(_UNIT), given.reshape(len(points), k * (dimension + 1)))
     noisy = gate.release("centre step", [block], mu=mu)["clusters"].reshape(k, dimension + 1) / scale
     counts = noisy[:, dimension] / _PRESENCE
     spread = _UNIT / (mu * scale * _PRESENCE)

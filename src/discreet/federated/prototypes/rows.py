@@ -92,7 +92,8 @@ class Rows:
     def of(cls, ratings: Ratings, bounds: Bounds, seed: int) -> Rows:
         """Cap, clip and truncate the ratings to the grid."""
         kept = ratings.keep(sample_uniform(ratings, bounds.items, seed))
-        shifted = np.clip(kept.values - bounds.centre, -bounds.cap, bounds.cap)
+        # A value that is no number counts as the centre.
+        shifted = np.nan_to_num(np.clip(kept.values - bounds.centre, -bounds.cap, bounds.cap))
         values = np.trunc(shifted * (GRID / bounds.cap)).astype(np.int64)
         indptr = kept.indptr.astype(np.int64)
         norms = np.sqrt(_row_sums(indptr, values**2).astype(np.float64))

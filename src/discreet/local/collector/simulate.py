@@ -141,7 +141,7 @@ def _join_all(batch: _Batch, kept: list[Pairs], epsilon: float) -> None:
 def _answer_all(batch: _Batch) -> list[Cost]:
     def one(file: str) -> Cost:
         with DeviceStore(file) as store, Connection(batch.url) as connection:
-            return answer_round(store, connection, TASK)
+            return answer_round(store, connection, TASK, pace=0.0)
 
     with ThreadPoolExecutor(THREADS) as threads:
         return list(threads.map(one, batch.files))

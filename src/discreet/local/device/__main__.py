@@ -9,7 +9,7 @@ import sqlite3
 import sys
 from typing import Any
 
-from .client import answer_round, fetch_released, join, recommend_items
+from .client import PACE_SECONDS, answer_round, fetch_released, join, recommend_items
 from .store import DeviceStore
 from .transport import Connection
 
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with DeviceStore(options.file) as store:
             print(json.dumps(_COMMANDS[options.command](store, options)))
-    except (ValueError, OSError, sqlite3.Error) as error:
+    except (ValueError, ArithmeticError, OSError, sqlite3.Error) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
     return 0
@@ -42,7 +42,7 @@ def _join(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
 
 def _answer(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     with _connect(options) as connection:
-        return answer_round(store, connection, options.task)._asdict()
+        return answer_round(store, connection, options.task, options.pace)._asdict()
 
 
 def _fetch(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
@@ -106,6 +106,13 @@ def _parser() -> argparse.ArgumentParser:
         if name == "join":
             command.add_argument(
                 "--epsilon", type=float, required=True, help="most that all answers may cost"
+            )
+        if name == "answer":
+            command.add_argument(
+                "--pace",
+                type=float,
+                default=PACE_SECONDS,
+                help="send a whole number of so many seconds after starting, so that the time tells nothing; 0: at once",
             )
         if name == "fetch":
             command.add_argument("round", type=int)

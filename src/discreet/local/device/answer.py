@@ -30,7 +30,7 @@ def answer(
     question
         What is asked; the device must be among its participants.
     ratings
-        Item index to rating; may be empty.
+        Item index to rating; may be empty. Those outside of catalogue or range do not count.
     device_id
         The device's pseudonym in this task, 16 bytes.
     released
@@ -41,13 +41,18 @@ def answer(
     Notes
     -----
     **Privacy**. Unit: one user with all ratings. Relation: replace them all. Whatever the ratings, each bit has a
-    chance of at least 1 / (1 + e^epsilon): see ``proofs/rotated.md``. Nothing else that depends on the ratings leaves.
+    chance of at least 1 / (1 + e^epsilon): see ``proofs/rotated.md``. Nothing else that depends on the ratings leaves,
+    not even whether there is an answer: a refusal follows from question, pseudonym and the sizes of ``released`` alone,
+    and numbers that a server chose to make the arithmetic fail for some ratings make a tie, which the coin decides.
     """
     if not question.takes_part(device_id):
         raise QuestionInvalid("this question is for other devices")
-    items = sorted(ratings)
-    values = [float(ratings[item]) for item in items]
-    return respond(truth(question, items, values, device_id, released), question.epsilon, randbits(COIN_BITS))
+    _check_sizes(question, released)
+    try:
+        value = truth(question, *_usable(question, ratings), device_id, released)
+    except Exception:  # whatever it is, it depends on the ratings: nobody may notice
+        value = 0.0
+    return respond(value, question.epsilon, randbits(COIN_BITS))
 
 
 def truth(
@@ -59,8 +64,10 @@ def truth(
 ) -> float:
     """The device's coordinate of its rotated vector, up to a positive factor: what :func:`respond` hides.
 
-    The length of the vector does not matter for the sign, so it is not normalised.
+    The length of the vector does not matter for the sign, so it is not normalised. Private, and so is whether it
+    raises: :func:`answer` is what a device calls.
     """
+    _check_sizes(question, released)
     _check_ratings(question, items, values)
     entries, repeat = _entries(question, items, values, released)
     rotation, coordinate = question.place(device_id)
@@ -86,9 +93,11 @@ def respond(value: float, epsilon: float, word: int) -> int:
 def flip_threshold(epsilon: float) -> int:
     """How many of the 2^63 outcomes of the coin flip the bit: 1 / (1 + e^epsilon) of them, rounded up.
 
-    One part in 2^48 more than rounding asks for covers the errors of ``exp``, the sum and the quotient.
+    One part in 2^48 more than rounding asks for covers the errors of ``exp``, the sum and the quotient. Never more
+    than half: beyond it the answer would tell the bit again, turned over.
     """
-    return math.ceil(math.ldexp(1.0 / (1.0 + math.exp(epsilon)) * (1.0 + 2.0**-48), COIN_BITS - 1))
+    wanted = math.ceil(math.ldexp(1.0 / (1.0 + math.exp(epsilon)) * (1.0 + 2.0**-48), COIN_BITS - 1))
+    return min(wanted, 1 << (COIN_BITS - 2))
 
 
 def _entries(
@@ -97,15 +106,27 @@ def _entries(
     """The device's vector on its own items, item after item, and how many entries an item has."""
     if question.kind == "popularity":
         return [1.0] * len(items), 1
-    if question.kind == "offsets":
+    if question.kind == "offsets" or released is None:
         released = Released(0, question.items)
-    elif released is None or (released.items, released.rank) != (question.items, question.rank):
-        raise QuestionInvalid("a question about factors needs a released item side of the same size and rank")
     coefficients = own_coefficients(items, values, released)
     left = residuals(items, values, released, coefficients)
     if question.kind == "offsets":
         return left, 1
     return [rest * own for rest in left for own in coefficients[1:]], question.rank
+
+
+def _check_sizes(question: Question, released: Released | None) -> None:
+    if question.kind != "factors":
+        return
+    if released is None or (released.items, released.rank) != (question.items, question.rank):
+        raise QuestionInvalid("a question about factors needs a released item side of the same size and rank")
+
+
+def _usable(question: Question, ratings: Mapping[int, float]) -> tuple[list[int], list[float]]:
+    """Items in order and their ratings, without those outside of the catalogue or the range."""
+    low, high = question.range
+    items = sorted(i for i, value in ratings.items() if 0 <= i < question.items and low <= value <= high)
+    return items, [float(ratings[item]) for item in items]
 
 
 def _check_ratings(question: Question, items: Sequence[int], values: Sequence[float]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
-from .draw import check_fits, draw
+from .answer import answer
 from .question import MAX_COORDINATES, Question, QuestionInvalid
 from .recommend import recommend
 from .released import Released
@@ -14,7 +15,10 @@ from .store import DeviceStore
 from .terms import Terms, TermsInvalid
 from .transport import CollectorRefused, Connection
 
-__all__ = ["Cost", "answer_round", "fetch_released", "join", "recommend_items"]
+__all__ = ["PACE_SECONDS", "Cost", "answer_round", "fetch_released", "join", "recommend_items"]
+
+PACE_SECONDS = 1.0
+"""An answer leaves a whole number of these after the device began to work on it."""
 
 Result = Literal["answered", "already answered", "not asked", "too late", "task has ended"]
 
@@ -42,11 +46,14 @@ def join(store: DeviceStore, connection: Connection, task: str, most_epsilon: fl
     return terms
 
 
-def answer_round(store: DeviceStore, connection: Connection, task: str) -> Cost:
+def answer_round(
+    store: DeviceStore, connection: Connection, task: str, pace: float = PACE_SECONDS
+) -> Cost:
     """Answer the open round, at most once however often this is called or killed.
 
     Order matters: the bit is drawn, charged and on disk before it is sent. If sending fails, call again: the
-    stored bit goes out, never another.
+    stored bit goes out, never another. How long the work took tells how many ratings there are, so the answer waits
+    for the next multiple of ``pace`` seconds; 0 sends at once, for rehearsals.
     """
     device = store.device(task)
     try:
@@ -60,13 +67,13 @@ def answer_round(store: DeviceStore, connection: Connection, task: str) -> Cost:
     released = None
     if question.kind == "factors" and question.round > 1 and question.takes_part(device):
         released = fetch_released(store, connection, task, question.round - 1)
-        check_fits(question, released)
     started = time.perf_counter()
-    answer = store.answer(question, lambda: draw(question, store.ratings(), device, released))
+    given = store.answer(question, lambda: answer(question, store.ratings(), device, released))
     spent = 1000.0 * (time.perf_counter() - started)
-    result: Result = "not asked" if answer.bit is None else "already answered"
-    if answer.bit is not None and not answer.sent:
-        result = _send(connection, task, question.round, device, answer.bit)
+    result: Result = "not asked" if given.bit is None else "already answered"
+    if given.bit is not None and not given.sent:
+        _wait(started, pace)
+        result = _send(connection, task, question.round, device, given.bit)
         store.mark_sent(task, question.round)
     return Cost(result, question.round, connection.sent, connection.received, spent)
 
@@ -95,6 +102,12 @@ def recommend_items(store: DeviceStore, task: str, n: int = 10) -> list[tuple[in
     low, high = terms.range
     ratings = {i: v for i, v in store.ratings().items() if 0 <= i < terms.items and low <= v <= high}
     return recommend(ratings, Released.from_bytes(kept[1]), terms.range, n)
+
+
+def _wait(started: float, pace: float) -> None:
+    if pace > 0.0:
+        passed = time.perf_counter() - started
+        time.sleep(max(1, math.ceil(passed / pace)) * pace - passed)
 
 
 def _send(connection: Connection, task: str, number: int, device: bytes, bit: int) -> Result:
