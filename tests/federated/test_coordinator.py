@@ -164,6 +164,41 @@ def test_reopened_at_any_stage_the_run_ends_the_same(tmp_path: Path, noise: str)
     wild.close()
 
 
+def test_noise_of_a_fixed_key_is_not_forgotten(tmp_path: Path) -> None:
+    """Opened again without the key, a server still knows which of its releases were not private."""
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 3, noise="server"), fixed=False)
+    run.coordinator.close()
+    run.fixed = True
+    run.coordinator = run.open_coordinator()
+    run.step()
+    run.coordinator.close()
+    run.fixed = False
+    run.coordinator = run.open_coordinator()
+    statement = run.finish().statement
+    assert not statement.private
+    assert statement.fixed_noise_key
+    run.close()
+
+
+def test_a_trusted_server_keeps_nothing_of_released_answers(tmp_path: Path) -> None:
+    """Together they are the exact totals. They are gone from its files, the log included, with the release."""
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 3, noise="server"), fixed=False)
+    for _ in range(3):
+        question = run.coordinator.question()
+        assert question is not None
+        ends = []
+        for name in run.agreement.roster:
+            body = run.silos[name].answer(question)
+            ends.append(body[-64:])
+            if name == run.agreement.roster[-1]:
+                kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
+                assert all(end in kept for end in ends[:-1])
+            run.coordinator.receive(name, body)
+        kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
+        assert not any(end in kept for end in ends)
+    run.close()
+
+
 def test_a_crash_between_the_last_answer_and_the_release_is_made_good(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

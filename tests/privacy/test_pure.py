@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from discreet import Budget
@@ -76,6 +78,16 @@ def test_a_pure_statement_that_promises_more_than_was_paid_is_refused() -> None:
     assert '"epsilon": 1.0,' in text
     with pytest.raises(ModelInvalid, match="cost together"):
         Statement.from_json(text.replace('"epsilon": 1.0,', '"epsilon": 0.9,', 1))
+
+
+@pytest.mark.parametrize(
+    ("promise", "words"), [({"epsilon_in_two": 0.5}, "two silos"), ({"delta": 0.5}, "take from it")]
+)
+def test_a_forged_pure_statement_is_refused(promise: dict[str, float], words: str) -> None:
+    fields = json.loads(Statement.from_pure_ledger(_spent(1.0), model="silos", silos=3).to_json())
+    (fields["silos"] if "epsilon_in_two" in promise else fields["releases"][0]).update(promise)
+    with pytest.raises(ModelInvalid, match=words):
+        Statement.from_json(json.dumps(fields))
 
 
 def test_a_fixed_key_voids_a_pure_statement() -> None:

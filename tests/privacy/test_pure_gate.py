@@ -122,6 +122,14 @@ def test_who_exceeds_a_bound_or_counts_twice_is_silenced() -> None:
     assert heavy.at_most_once().total().tolist() == [1]
 
 
+@pytest.mark.parametrize("amounts", [[-(2**63)], [2**62] * 4, [2**63 - 1, 2**63 - 1, 2], [2**52] * 2**12])
+def test_nobody_is_too_loud_to_be_heard_as_such(amounts: list[int]) -> None:
+    """Amounts whose sizes pass 64 bits are beyond every bound, not below it."""
+    size = len(amounts)
+    loud = Contributions(np.zeros(size, dtype=np.int64), np.arange(size), np.array(amounts), 1, size)
+    assert not loud.bounded(2**52).total().any()
+
+
 def test_a_user_in_two_groups_ends_the_run() -> None:
     with pytest.raises(RatingsInvalid, match="more than one group"):
         gate().top("x", counts_of([[0, 3]], 2, 2), groups=2, most=1, user_cells=4, epsilon=1.0)

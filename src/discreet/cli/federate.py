@@ -58,7 +58,7 @@ def command() -> None:
     away; a server sees sums only. Silos call the server, never the other way round.
 
     \b
-    Try it on one machine:
+    Example, all on one machine:
       discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --silos 3 --honest 2 --epsilon 1 --delta 1e-6 --out model/
     \b
@@ -68,5 +68,5 @@ def command() -> None:
       discreet federate server ...                     (one machine)
       discreet federate silo ...                       (each silo, outbound connections only)
     \b
-    Without a network: export, answer and import carry the same messages as files.
+    Without a network: export, answer and import carry the same messages as files. Every command takes --json.
     """

@@ -117,7 +117,7 @@ class _Runner:
             side = fitted.model_.item_side
         else:
             chosen = BudgetedSettings(rank="auto" if point.rank is None else point.rank)
-            side = federate(world.clipped(), point.epsilon, seed, chosen)[0].item_side
+            side = federate(world.clipped(), point.epsilon, seed, chosen).model.item_side
         return with_side(side), side.rank
 
     def _with_messages(self, point: Point, draws: int) -> Line:

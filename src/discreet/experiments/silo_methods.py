@@ -27,6 +27,7 @@ from discreet.federated.prototypes import (
     SiloRecommender,
 )
 from discreet.federated.silo import Silo
+from discreet.federated.transport.last_word import encode_model
 from discreet.item_side import ItemSide
 from discreet.model import Model
 from discreet.privacy.budget import Budget
@@ -38,6 +39,7 @@ __all__ = [
     "ITEM_MEAN",
     "POPULARITY",
     "USER_MEAN",
+    "FederatedRun",
     "Score",
     "federate",
     "levels",
@@ -54,6 +56,8 @@ Predictor: TypeAlias = Callable[[int, Ratings], Vectors]
 """From a silo's number and what is known of some of its users."""
 
 DELTA = 1e-6
+_MEMORY = Path("/dev/shm")
+"""Where there is such a folder, stores are kept in it: nothing has to outlive the run, and disks are slow."""
 USER_MEAN, GLOBAL_MEAN = "user mean (free)", "global mean"
 ITEM_MEAN, POPULARITY = "item mean (not private)", "popularity (not private)"
 
@@ -150,10 +154,19 @@ def private_messages(
     return messages
 
 
+@dataclass(frozen=True)
+class FederatedRun:
+    """What came of a run: the model, bytes to and from all silos for each question, bytes of the model to one silo."""
+
+    model: Model
+    traffic: list[dict[str, int]]
+    model_bytes: int
+
+
 def federate(
     parts: Iterable[Ratings], epsilon: float, seed: int, settings: BudgetedSettings | None = None
-) -> tuple[Model, list[dict[str, int]]]:
-    """A real run of federated ALS in this process, with noise in shares; and its traffic, question by question."""
+) -> FederatedRun:
+    """A real run of federated ALS in this process, with noise in shares."""
     held = list(parts)
     names = [f"silo-{number:02}" for number in range(len(held))]
     keys = {name: secure_sum.generate_key() for name in names}
@@ -169,7 +182,7 @@ def federate(
         seed=seed,
     )
     with (
-        tempfile.TemporaryDirectory(prefix="silos-") as folder,
+        tempfile.TemporaryDirectory(prefix="silos-", dir=_MEMORY if _MEMORY.is_dir() else None) as folder,
         Coordinator(Path(folder) / "server.db", agreement) as coordinator,
     ):
         silos = {
@@ -180,7 +193,8 @@ def federate(
             while (question := coordinator.question()) is not None:
                 for name, silo in silos.items():
                     coordinator.receive(name, silo.answer(question))
-            return coordinator.model(catalogue), coordinator.traffic()
+            model = coordinator.model(catalogue)
+            return FederatedRun(model, coordinator.traffic(), len(encode_model(model, agreement)))
         finally:
             for silo in silos.values():
                 silo.close()

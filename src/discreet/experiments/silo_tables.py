@@ -33,14 +33,15 @@ _MEASURES = {"train": "train RMSE", "test": "test RMSE", "rank": "mean percentil
 NOTES = (
     "Test: five ratings of one user in five, as in the paper. Train RMSE is on the other ratings of the same users. "
     "Predictions are clipped to the scale.",
-    "Mean percentile rank (equation 3): where the held-out items stand among all items of the catalogue, in the order of "
-    "the user's predictions before clipping, weighted with the ratings; 0 is best, 0.5 is chance, and equal predictions "
-    "share their places. It rewards knowing which items are rated at all: see popularity.",
+    "Mean percentile rank (equation 3): where the held-out items stand among all items of the catalogue, ordered "
+    "by the user's predictions before clipping, weighted with the ratings; 0 is best, 0.5 is chance, and equal "
+    "predictions share their places. It rewards knowing which items are rated at all: see popularity.",
     "Prototypes with local swap are epsilon-DP (delta 0); with Lloyd steps and ALS (epsilon, delta)-DP, delta 1e-6. "
     "Federated ALS is a real run of a coordinator and ten silos with masks, noise in shares for 6 honest silos of 10; "
     "rank and rounds follow its public rule unless said otherwise. Central private ALS: a trusted server.",
     "A silo takes part in prototypes when its noisy number of users is at least 1, so that small epsilons can be seen; "
     "at the default limit most silos would be refused there.",
+    "In the picture errors end at 1.5 times that of the user mean; what lies beyond is in the table.",
 )
 
 

@@ -143,8 +143,7 @@ class CoordinatorStore:
                 self._store.write(
                     "UPDATE answers SET fixed_noise = 1 WHERE round = ? AND attempt = ?", round_, attempt
                 )
-        # What was deleted is overwritten in the file; the log beside it would still hold it.
-        self._store.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._store.forget_deleted()
 
     def end(self, round_: int) -> None:
         """The run stops before this round."""

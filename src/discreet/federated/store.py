@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -84,6 +84,12 @@ class Store:
         """All rows that a query finds."""
         with self.lock:
             return self._connection.execute(statement, values).fetchall()
+
+    def forget_deleted(self) -> None:
+        """Empty the log beside the file; in the file itself, what is deleted is overwritten."""
+        # What was committed stays so if this fails, and the next time makes it good.
+        with self.lock, suppress(sqlite3.OperationalError):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _open(self, application: int, schema: str, owner: str) -> None:
         self.write("PRAGMA locking_mode = EXCLUSIVE")

@@ -28,6 +28,7 @@ def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Sta
         open_ = ["the exact totals of all silos together, towards the server: it is trusted to add the noise"]
     else:
         open_ = [f"users, if fewer than {agreement.honest} of all silos add their noise and keep it secret"]
+    open_.append("whether a silo has at least two users with ratings: with fewer it cannot take part")
     return Statement.from_ledger(
         ledger,
         public=_PUBLIC,

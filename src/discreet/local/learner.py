@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 
 # So short that u . v is nothing; the direction of a device's u, which is all an answer depends on, is the same.
 _START = 1e-3
+# Ratings and how much they vary, so that all that is released stays within single precision.
+_LARGEST = 1e9
 
 
 class Learner:
@@ -62,22 +64,31 @@ class Learner:
         self.round = 0
         width = self.range[1] - self.range[0]
         self._spread = 0.25 * width if self.settings.spread == "auto" else self.settings.spread
+        if not (max(map(abs, self.range)) <= _LARGEST and 1.0 / _LARGEST <= self._spread <= _LARGEST):
+            raise SettingsInvalid(
+                f"ratings must be within {_LARGEST:g} of zero, and vary by {1.0 / _LARGEST:g} to {_LARGEST:g}"
+            )
         self._sums = {"popularity": np.zeros(items), "offsets": np.zeros(items)}
         self._answers = {"popularity": 0, "offsets": 0}
         self._factors: Floats | None = None
         self._believed: Belief | None = None
+        for number in (0, len(self.plan.steps) - 1):
+            self._ask(
+                number
+            )  # a question that cannot be asked is refused now, and not when its round has come
 
     def question(self) -> Question | None:
         """The next round's question, or None at the end."""
-        if self.round == len(self.plan.steps):
-            return None
-        kind, group, groups = self.plan.steps[self.round]
+        return None if self.round == len(self.plan.steps) else self._ask(self.round)
+
+    def _ask(self, number: int) -> Question:
+        kind, group, groups = self.plan.steps[number]
         rank = self.settings.rank if kind == "factors" else 0
         dimension = 1 << (self.items * max(rank, 1) - 1).bit_length()
         rotations = rotations_for(dimension, self.settings)
         return Question(
             self.task,
-            self.round + 1,
+            number + 1,
             kind,
             self.plan.cost,
             self.seed,

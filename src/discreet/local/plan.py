@@ -16,8 +16,11 @@ __all__ = ["BEST_EPSILON", "LocalSettings", "Plan", "Step", "rotations_for"]
 BEST_EPSILON = 2.18
 """Cost at which one answer tells most for its epsilon: where tanh(eps / 2)^2 / eps is largest."""
 
-# Sums of one round: 2^24 integers of 4 bytes.
+# Sums of one round: 2^24 integers of 4 bytes, and at most 2^28 where somebody asks for that many rotations.
 _SUMS = 1 << 24
+_MOST_SUMS = 1 << 28
+# Below it the noise drowns any number of answers, and its scale would leave the range of the released numbers.
+_LEAST_COST = 1e-9
 
 
 class LocalSettings(Settings):
@@ -74,6 +77,10 @@ class Plan:
         self.passes = min(best, 64) if settings.passes == "auto" else settings.passes
         # Rounded down, so that the exact sum over all passes stays within epsilon.
         self.cost = math.nextafter(epsilon / self.passes, 0.0)
+        if self.cost < _LEAST_COST:
+            raise BudgetInvalid(
+                f"one answer would cost {self.cost:g}, too little to say anything; ask for fewer passes"
+            )
         if self.cost > 20.0:
             raise SettingsInvalid(f"one answer would cost {self.cost:g}, more than 20; ask for more passes")
         rounds, factors = self.passes * settings.groups, settings.factor_rounds
@@ -97,5 +104,9 @@ def rotations_for(dimension: int, settings: LocalSettings) -> int:
     if settings.rotations != "auto":
         if settings.rotations.bit_count() != 1:
             raise SettingsInvalid(f"rotations must be a power of two, not {settings.rotations}")
+        if settings.rotations > max(1, _MOST_SUMS // dimension):
+            raise SettingsInvalid(
+                f"{settings.rotations} rotations of {dimension} numbers are too many to count"
+            )
         return settings.rotations
     return max(1, min(16, _SUMS // dimension))

@@ -1,7 +1,8 @@
 """The gate of runs without delta: exact integer sums and choices, geometric noise, one charge each.
 
-Proof note: ``proofs/pure.md``. Every method is epsilon-DP for adding or removing one user, whatever it is handed: it
-checks each user's share of what it sums and silences whoever exceeds the bound.
+Proof note: ``proofs/pure.md``. Every method is epsilon-DP for adding or removing one user. Sums and counts hold that
+themselves: they check each user's share of what they are handed and silence whoever exceeds the bound. Losses and
+cells come as they are, and whoever hands them in must keep to what the method asks for.
 """
 
 from __future__ import annotations

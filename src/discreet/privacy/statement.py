@@ -64,8 +64,8 @@ class Silos(_Frozen):
     """How several organisations trained together.
 
     ``count`` is ``None`` where a silo speaks for itself alone. At least ``honest`` silos must have added their noise
-    for the statement to hold against the server; ``noise`` says who adds it. ``epsilon_in_two`` is what a user pays whose
-    ratings are in two silos.
+    for the statement to hold against the server; ``noise`` says who adds it. ``epsilon_in_two`` is what a user pays
+    whose ratings are in two silos.
     """
 
     count: int | None = Field(default=None, ge=1)
@@ -349,6 +349,10 @@ class Statement(_Frozen):
         pure = math.fsum(release.epsilon for release in self.releases)
         if pure > self.epsilon:
             raise ValueError("epsilon is less than what the releases cost together")
+        if extra > self.delta:
+            raise ValueError("delta is less than what the releases take from it")
+        if self.silos is not None and self.silos.epsilon_in_two < self.epsilon:
+            raise ValueError("a user in two silos cannot pay less than one in a single silo")
         if self.mu == 0.0:
             return self
         if self.selection is None:

@@ -30,9 +30,10 @@ class Record:
 
 @dataclass
 class Tape:
-    """All releases of a run, in order."""
+    """All releases of a run, in order, and what the silo made of them."""
 
     records: list[Record] = field(default_factory=list)
+    outcome: Any = None
 
 
 class RecordingGate(PureGate):

@@ -90,3 +90,16 @@ def test_message_states_epsilon_and_delta() -> None:
     assert message.statement.epsilon <= 5.0
     assert message.statement.delta == 1e-6
     assert message.values.shape == (3, 12)
+
+
+@pytest.mark.parametrize("unrated", ["zero", "missing"])
+@pytest.mark.parametrize("users", [0, 1, 20])
+def test_the_outcome_follows_from_the_releases_alone(unrated: str, users: int) -> None:
+    """Nobody at all is a silo like any other: one that failed then would be told apart from a silo of one."""
+    chosen, rows = settings(unrated=unrated), silo(users, 5)
+    base = WatchedGate()
+    before = lloyd_prototypes(base, ratings(rows), chosen, BUDGET, lambda mu: -(10**9))
+    more = ratings([*rows, hostile()["a mixture"]])
+    after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET, lambda mu: -(10**9))
+    for name in ("values", "mask", "weights"):
+        assert np.array_equal(getattr(before, name), getattr(after, name)), name

@@ -29,7 +29,7 @@ BUSY: dict[str, Any] = {
 
 def run(rows: list[dict[int, float]], chosen: PrototypeSettings, replay: Tape | None = None) -> Tape:
     gate = RecordingGate(EPSILON, "neighbours", replay)
-    prototypes_through(gate, ratings(rows), EPSILON, chosen)
+    gate.tape.outcome = prototypes_through(gate, ratings(rows), EPSILON, chosen)
     assert gate.ledger.spent <= EPSILON * (1 + 1e-9)
     return gate.tape
 
@@ -49,6 +49,11 @@ def check(
             assert largest <= before.bound, before.name
         else:
             assert total <= before.bound, before.name
+    # Shown the same outcomes, both silos send the same: nothing else of the ratings is in the message.
+    one, other = base.outcome, more.outcome
+    assert (one.cells, one.only_root) == (other.cells, other.only_root)
+    for name in ("values", "mask", "weights"):
+        assert np.array_equal(getattr(one.prototypes, name), getattr(other.prototypes, name)), name
 
 
 @pytest.mark.parametrize("who", list(hostile()))

@@ -104,6 +104,18 @@ def test_a_fixed_key_is_not_private() -> None:
     assert method.message(silos, 2.0).to_bytes() != method.message(silos, 2.0).to_bytes()
 
 
+def test_a_user_of_two_unlike_silos_pays_for_both() -> None:
+    """One silo without delta and one with: no pair of silos that are alike costs as much as these two together."""
+    silos = ratings(silo(2000, 0))
+    pure = PrivatePrototypes(**WORKING).message(silos, 4.0)
+    noisy = PrivatePrototypes(clustering="lloyd", **WORKING).message(silos, 6.0)
+    together = factorise([pure, noisy], FACTORS, 0)
+    assert pure.statement.epsilon is not None
+    assert noisy.statement.epsilon is not None
+    assert together.epsilon_in_two >= pure.statement.epsilon + noisy.statement.epsilon
+    assert factorise([pure, pure], FACTORS, 0).epsilon_in_two == 8.0
+
+
 def test_references_are_not_private() -> None:
     silos = ratings(silo(60, 0))
     for message in (k_means_message(silos, 3, 0), random_message(silos, 3, 0)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from discreet.catalogue import Catalogue
@@ -31,6 +33,8 @@ def hostile() -> dict[str, dict[int, float]]:
         "one item": {3: 5.0},
         "far beyond the scale": dict.fromkeys(range(ITEMS), 1e9),
         "far below the scale": dict.fromkeys(range(ITEMS), -1e9),
+        "no numbers": dict.fromkeys(range(ITEMS), math.nan),
+        "endless": {j: (math.inf if j % 2 else -math.inf) for j in range(ITEMS)},
         "a mixture": {j: (5.0 if j % 3 else 1e-9) for j in range(ITEMS)},
     }
 

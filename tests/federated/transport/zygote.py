@@ -14,12 +14,18 @@ import sys
 import threading
 import time
 import traceback
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
 from discreet.federated.agreement import Agreement
 from discreet.federated.coordinator import Coordinator
@@ -87,9 +93,16 @@ COORDINATORS = {"honest": Coordinator, "less-noise": LessNoise, "one-more": OneM
 
 
 def serve(
-    folder: Path, tls: Path, agreement: Agreement, *, port: int, kind: str, **options: float | None
+    folder: Path,
+    tls: Path,
+    agreement: Agreement,
+    ratings: Ratings,
+    *,
+    port: int,
+    kind: str,
+    **options: Any,
 ) -> None:
-    catalogue = RATINGS.catalogue
+    catalogue = ratings.catalogue
     assert catalogue is not None
 
     def finish(coordinator: Coordinator) -> bytes:
@@ -105,14 +118,14 @@ def serve(
         run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
 
 
-def take_part(folder: Path, tls: Path, agreement: Agreement, name: str, port: int) -> None:
-    catalogue = RATINGS.catalogue
+def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, name: str, port: int) -> None:
+    catalogue = ratings.catalogue
     assert catalogue is not None
     context = client_context(tls / "silos" / name)
     client = Client(
         f"https://localhost:{port}", agreement.run_id, max_bytes(agreement), context, patience=60.0
     )
-    part = dict(zip(agreement.roster, parts(RATINGS, len(agreement.roster)), strict=True))[name]
+    part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = noise_key(name)
     with Silo(
         folder / f"{name}.db", agreement, name, private_key(name), part, fixed_noise_key_not_private=key
@@ -127,7 +140,7 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, name: str, port: in
         participate(silo, client, finish)
 
 
-def party(order: dict[str, Any]) -> int:
+def party(order: dict[str, Any], ratings: Ratings) -> int:
     """The life of a forked process; its exit code."""
     folder, tls, name = Path(order["folder"]), Path(order["tls"]), str(order["name"])
     log = os.open(folder / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -139,9 +152,9 @@ def party(order: dict[str, Any]) -> int:
     try:
         agreement = Agreement.load(folder / "agreement.json")
         if name == "server":
-            serve(folder, tls, agreement, port=order["port"], **order["options"])
+            serve(folder, tls, agreement, ratings, port=order["port"], **order["options"])
         else:
-            take_part(folder, tls, agreement, name, order["port"])
+            take_part(folder, tls, agreement, ratings, name, order["port"])
     except DiscreetError as error:
         os.write(2, f"{error}\n".encode())
         return 2
@@ -167,7 +180,34 @@ def wait(pid: int, seconds: float) -> int | None:
         time.sleep(0.005)
 
 
-def main() -> None:
+class Columns(NamedTuple):
+    """Ratings without anything of polars in it: its threads do not survive a fork."""
+
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+    user_ids: npt.NDArray[np.int64]
+    catalogue: list[Any]
+    rating_range: tuple[float, float] | None
+
+    def ratings(self) -> Ratings:
+        return Ratings(*self[:4], Catalogue(self.catalogue), self.rating_range)
+
+
+def columns() -> Columns:
+    """The ratings, made in a process that ends before the first party starts."""
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        return pool.submit(_columns).result()
+
+
+def _columns() -> Columns:
+    made = world(users=USERS, items=ITEMS)
+    assert made.catalogue is not None
+    ids = made.catalogue.ids.tolist()
+    return Columns(made.indptr, made.items, made.values, made.user_ids, ids, made.rating_range)
+
+
+def main(made: Columns) -> None:
     for line in sys.stdin:
         order = json.loads(line)
         if "pid" in order:
@@ -175,11 +215,10 @@ def main() -> None:
         else:
             reply = os.fork()
             if reply == 0:
-                os._exit(party(order))
+                os._exit(party(order, made.ratings()))
         sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    RATINGS = world(users=USERS, items=ITEMS)
-    main()
+    main(columns())

@@ -15,7 +15,7 @@ __all__ = ["Load", "Outcome", "send_reports"]
 
 RETRY_SECONDS = 0.02
 HEAD = (
-    b"POST /v1/reports HTTP/1.1\r\nhost: collector\r\ncontent-type: application/json\r\n"
+    b"POST /v1/reports HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     b"content-length: %d\r\n\r\n"
 )
 

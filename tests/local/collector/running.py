@@ -131,6 +131,17 @@ def wait_until(holds: Any, seconds: float = 30.0) -> None:
         time.sleep(0.01)
 
 
+def is_open(wire: socket.socket, seconds: float = 0.0) -> bool:
+    """Whether the other side has not hung up, for so long."""
+    wire.settimeout(seconds)
+    try:
+        return wire.recv(1) != b""
+    except (BlockingIOError, TimeoutError):
+        return True
+    except OSError:
+        return False
+
+
 def _free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

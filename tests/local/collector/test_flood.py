@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.local.collector.load import Load
-from tests.local.collector.running import FORK, Running, asked_devices, body_of
+from tests.local.collector.running import FORK, Running, asked_devices, body_of, is_open
 
 SECONDS = 4.0
 RATE, BURST = 50.0, 100.0
@@ -57,7 +57,7 @@ def test_one_client_cannot_hold_all_connections(tmp_path: Path) -> None:
         ]
         assert server.ask("GET", "/healthz")[0] == 200
         time.sleep(0.2)
-        assert sum(_is_open(wire) for wire in held) == 5
+        assert sum(is_open(wire) for wire in held) == 5
         for wire in held:
             wire.close()
 
@@ -77,13 +77,3 @@ def test_a_head_without_end_is_cut_off(tmp_path: Path) -> None:
         finally:
             wire.close()
         assert sent < 5_000_000
-
-
-def _is_open(wire: socket.socket) -> bool:
-    wire.setblocking(False)
-    try:
-        return wire.recv(1) != b""
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False

@@ -117,7 +117,7 @@ class _Fuzzer:
         self._complete = length <= len(body)
         lines = [
             f"{method} {path} HTTP/1.1".encode("latin-1"),
-            b"host: x",
+            b"host: localhost",
             b"content-length: %d" % length,
             *headers,
         ]

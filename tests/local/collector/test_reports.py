@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import resource
+import socket
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -162,3 +165,85 @@ def test_tokens_are_asked_for(tmp_path: Path) -> None:
         assert server.ask("GET", "/v1/tasks/films", None, {"authorization": f"Bearer {device}"})[0] == 200
         assert server.close()[0] == 401
         assert server.report(b"0" * 16, 1)[0] == 401
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"range": [0.0, 1e200]},
+        {"range": [0.0, 1e60]},
+        {"range": [0.0, 1e-200]},
+        {"epsilon": 1e-310},
+        {"settings": {"groups": 2, "passes": 1, "spread": 1e-200}},
+        {"settings": {"groups": 4, "passes": 1, "rank": 64, "factor_rounds": 1}, "items": 1 << 22},
+        {"settings": {"groups": 2, "passes": 1, "rotations": 256}, "items": 1 << 22},
+    ],
+)
+def test_tasks_that_could_never_be_released_are_refused(server: Running, change: dict[str, object]) -> None:
+    status, body = server.ask("POST", "/v1/tasks", {**ORDER, "task": "impossible", **change})
+    assert status == 422, body
+
+
+def test_a_round_that_cannot_be_counted_does_not_keep_the_collector_from_starting(tmp_path: Path) -> None:
+    running = Running(tmp_path / "s.sqlite")
+    running.start()
+    question = running.create()
+    running.create(task="songs")
+    for device in itertools.islice(asked_devices(question), 5):
+        assert running.report(device, 1)[0] == 200
+    running.kill()
+    connection = sqlite3.connect(tmp_path / "s.sqlite")
+    damaged = question.to_json().replace('"items":40', '"items":41').encode()
+    with connection:
+        connection.execute("UPDATE rounds SET state = 'counting', question = ? WHERE task = 1", (damaged,))
+    connection.close()
+    with running:
+        assert running.question("songs").round == 1
+        assert running.ask("GET", "/v1/tasks/films/released/1")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example:8642", "127.0.0.1.evil.example", "10.0.0.1", "[::2]:80", "[", "a@b"]
+)
+def test_a_page_under_another_name_cannot_command_a_collector_without_a_token(
+    server: Running, host: str
+) -> None:
+    """A browser on this machine can be led here by a name that its owner lets mean 127.0.0.1."""
+    for path in ("/v1/tasks", "/v1/reports"):
+        assert server.ask("POST", path, {**ORDER, "task": "rebound"}, {"Host": host})[0] in (400, 421)
+    assert server.ask("GET", "/v1/tasks", None, {"Host": host})[0] in (400, 421)
+    for mine in ("localhost", "LOCALHOST:1", "127.0.0.1:8642", "[::1]:8642"):
+        assert server.ask("GET", "/healthz", None, {"Host": mine})[0] == 200
+
+
+def test_with_a_token_any_name_is_answered(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite", token="0123456789abcdef") as running:
+        assert running.ask("GET", "/v1/tasks", None, {"Host": "collector.example"})[0] == 200
+
+
+def test_readers_of_a_release_share_one_copy_of_it(tmp_path: Path) -> None:
+    size, readers = 8 << 20, 40
+    with Running(tmp_path / "s.sqlite") as running:
+        question = running.create()
+        for device in itertools.islice(asked_devices(question), 5):
+            running.report(device, 1)
+        assert running.close()[0] == 200
+        connection = sqlite3.connect(tmp_path / "s.sqlite")
+        with connection:
+            connection.execute("UPDATE rounds SET released = zeroblob(?) WHERE round = 1", (size,))
+        connection.close()
+        assert len(running.ask("GET", "/v1/tasks/films/released/1")[1]) == size
+        before = _resident(running)
+        held = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(readers)]
+        for one in held:
+            one.sendall(b"GET /v1/tasks/films/released/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert one.recv(15) == b"HTTP/1.1 200 OK"
+        grown = _resident(running) - before
+        for one in held:
+            one.close()
+        assert grown < 8 * size
+
+
+def _resident(running: Running) -> int:
+    pages = Path(f"/proc/{running.process.pid}/statm").read_text().split()[1]
+    return int(pages) * resource.getpagesize()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import socket
 import ssl
 from pathlib import Path
 
 import pytest
 
+from discreet.errors import SettingsInvalid
 from discreet.local.collector.admin import Admin
+from discreet.local.collector.serve import serve
+from discreet.local.collector.settings import CollectorSettings
 from discreet.local.device.client import answer_round, join
 from discreet.local.device.store import DeviceStore
 from discreet.local.device.transport import Connection, Unreachable
-from tests.local.collector.running import ORDER, Running
+from tests.local.collector.running import ORDER, Running, is_open, wait_until
 
 x509 = pytest.importorskip("cryptography.x509")
 
@@ -71,3 +75,39 @@ def test_all_addresses_with_tls_and_token(tmp_path: Path, identity: tuple[Path, 
             stranger.get("/v1/tasks")  # nobody vouches for it
         with pytest.raises((OSError, ssl.SSLError)):
             server.ask("GET", "/healthz")  # not encrypted
+
+
+def test_a_client_that_never_shakes_hands_holds_its_own_connections_alone(
+    tmp_path: Path, identity: tuple[Path, Path]
+) -> None:
+    certificate, key = identity
+    given = {"certificate": certificate, "key": key, "token": TOKEN, "connections": 5, "all_connections": 50}
+    with Running(tmp_path / "s.sqlite", **given) as server:
+        held = [
+            socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.2", 0))
+            for _ in range(60)
+        ]
+        url = f"https://127.0.0.1:{server.port}"
+        for _ in range(60):  # and those that end give their places back
+            with Connection(url, authorities=str(certificate)) as connection:
+                assert connection.get("/healthz") == b'{"ok":true}'
+        with socket.create_connection(("127.0.0.1", server.port)) as nonsense:
+            nonsense.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        wait_until(lambda: sum(is_open(wire) for wire in held) == 5)
+        for wire in held:
+            wire.close()
+
+        def free() -> bool:
+            with socket.create_connection(
+                ("127.0.0.1", server.port), source_address=("127.0.0.2", 0)
+            ) as again:
+                again.sendall(b"x")
+                return is_open(again, 0.2)
+
+        wait_until(free)
+
+
+def test_a_certificate_that_is_none_is_a_persons_mistake(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("no certificate")
+    with pytest.raises(SettingsInvalid, match="cannot be used for TLS"):
+        serve(CollectorSettings(store=tmp_path / "s.sqlite", certificate=tmp_path / "c", key=tmp_path / "c"))

@@ -17,6 +17,7 @@ from discreet.errors import ModelInvalid
 from discreet.federated.prototypes.local_users import solve_nonnegative
 from discreet.federated.prototypes.message import GlobalFactors, PrototypeMessage
 from discreet.federated.prototypes.settings import FactorSettings
+from discreet.privacy.statement import Statement
 
 __all__ = ["Entries", "factorise", "nonnegative_factors"]
 
@@ -87,9 +88,22 @@ def factorise(
         first.rating_range,
         private=all(statement.private for statement in statements),
         epsilon=max(statement.epsilon or 0.0 for statement in statements),
-        epsilon_in_two=max(s.silos.epsilon_in_two if s.silos is not None else 0.0 for s in statements),
+        epsilon_in_two=_in_two(statements),
         delta=max(statement.delta or 0.0 for statement in statements),
     )
+
+
+def _in_two(statements: Sequence[Statement]) -> float:
+    """The most that a user of two silos paid: of two alike, or of one without delta and one with."""
+    alike = [statement.silos.epsilon_in_two for statement in statements if statement.silos is not None]
+    without, other = (
+        max(
+            (statement.epsilon or 0.0 for statement in statements if bool(statement.delta) is has),
+            default=0.0,
+        )
+        for has in (False, True)
+    )
+    return max([*alike, without + other])
 
 
 def nonnegative_factors(

@@ -75,6 +75,17 @@ def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Mod
         gravity=header.gravity,
     )
     try:
-        return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)
+        statement = Statement.from_json(header.statement)
+        if not _as_agreed(statement, agreement):
+            raise Refused("the model that the server sent at the end promises more privacy than was agreed")
+        return Model(side, catalogue, statement, header.method, header.settings)
     except ModelInvalid as error:
         raise Refused(f"the model that the server sent at the end cannot be used: {error}") from None
+
+
+def _as_agreed(statement: Statement, agreement: Agreement) -> bool:
+    """Whether a statement owns up to all that the silos' users may have spent."""
+    if not statement.private:
+        return True
+    stated = statement.epsilon or 0.0, statement.delta or 0.0
+    return stated[0] >= agreement.epsilon and stated[1] >= agreement.delta

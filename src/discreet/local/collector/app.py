@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
@@ -24,12 +24,13 @@ from discreet.local.collector.messages import Close, Report
 from discreet.local.collector.order import Order
 from discreet.local.collector.settings import CollectorSettings
 from discreet.local.collector.store import Store
-from discreet.local.collector.tasks import Refused, Task, Tasks
+from discreet.local.collector.tasks import Body, Refused, Task, Tasks
 from discreet.local.collector.writer import Overloaded, Verdict, Writer
 
 __all__ = ["make_app"]
 
 OCTETS = "application/octet-stream"
+PIECE = 65_536  # bytes of a released round that are handed over at a time
 SWITCH_SECONDS = 0.0005  # the writer's thread must not wait 5 ms for its turn after each statement
 ACCEPTED = b'{"accepted":true}'
 REFUSALS = {
@@ -67,6 +68,10 @@ class Reports:
         task = self._state.tasks.get(report.task)
         record = report.record()
         question = task.question
+        if (
+            question is not None and report.round > question.round
+        ):  # the next may be in the store, and not asked yet
+            raise Refused(*REFUSALS[Verdict.EARLY])
         if question is not None and question.round == report.round and not question.takes_part(record[:-1]):
             raise Refused(403, "this round's question is for other devices")
         try:
@@ -145,9 +150,17 @@ def _add_device_routes(app: FastAPI, state: _State) -> None:
         if not 1 <= number < 1 << 31:
             raise Refused(404, "this round is not released")
         body = await asyncio.to_thread(admitted(request).released, task, number)
-        return Response(
-            body, media_type=OCTETS, headers={"cache-control": "public, max-age=31536000, immutable"}
-        )
+        headers = {
+            "cache-control": "public, max-age=31536000, immutable",
+            "content-length": str(len(body.content)),
+        }
+        return StreamingResponse(_pieces(body), media_type=OCTETS, headers=headers)
+
+
+async def _pieces(body: Body) -> AsyncIterator[bytes]:
+    """A body bit by bit, as fast as the client reads: what waits to be sent is one piece, not the whole."""
+    for start in range(0, len(body.content), PIECE):
+        yield body.content[start : start + PIECE]
 
 
 def _add_admin_routes(app: FastAPI, state: _State) -> None:

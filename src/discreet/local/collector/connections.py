@@ -61,17 +61,30 @@ def guarded_protocol(connections: Connections) -> type[asyncio.Protocol]:
         _counted: str | None = None
         _timer: asyncio.TimerHandle | None = None
         _head = 0
+        _early = b""  # what came between the end of a handshake and the start
+        lost = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            client = client_key(self.client[0]) if self.client else ""
-            if not connections.enter(client):
+            peer = transport.get_extra_info("peername")
+            client = client_key(peer[0]) if peer else ""
+            if connections.enter(client):
+                self.begin(transport, client)
+            else:
+                super().connection_made(transport)
                 transport.abort()
-                return
+
+        def begin(self, transport: asyncio.Transport, client: str) -> None:
+            """Start on a connection that is counted already."""
+            super().connection_made(transport)
             self._counted = client
             self._give(HEAD_SECONDS)
+            if self._early:
+                self.data_received(self._early)
 
         def connection_lost(self, exc: Exception | None) -> None:
+            self.lost = True
+            if self.transport is None:
+                return
             if self._counted is not None:
                 connections.leave(self._counted)
                 self._counted = None
@@ -79,6 +92,9 @@ def guarded_protocol(connections: Connections) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            if self.transport is None:
+                self._early += data
+                return
             for start in range(0, len(data), HEAD_BYTES):
                 if self.transport.is_closing():
                     return

@@ -13,10 +13,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Bodies", "Buckets", "answer", "client_key", "read_body"]
+__all__ = ["Bodies", "Buckets", "answer", "client_key", "is_local", "read_body"]
 
 BODY_SECONDS = 10.0
 TABLE = 65_536
@@ -66,6 +67,15 @@ def client_key(address: str) -> str:
     return str(whole.ipv4_mapped or ipaddress.IPv6Network((int(whole) >> 64 << 64, 64)).network_address)
 
 
+def is_local(host: bytes) -> bool:
+    """Whether a request's ``Host`` names this machine, as it is named by whoever meant to reach it."""
+    try:
+        name = urlsplit(b"//" + host).hostname or b""
+        return name == b"localhost" or ipaddress.ip_address(name.decode("ascii")).is_loopback
+    except ValueError:
+        return False
+
+
 async def answer(send: Send, status: int, content: dict[str, Any] | bytes, *, close: bool = False) -> None:
     """Send a small JSON answer."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -95,10 +105,19 @@ async def read_body(receive: Receive, limit: int) -> bytes | int:
 
 
 class Bodies:
-    """ASGI layer: rate, then size, then the application, which sees a body that is complete and small."""
+    """ASGI layer: rate, then size, then the application, which sees a body that is complete and small.
 
-    def __init__(self, app: ASGIApp, buckets: Buckets, limit: int) -> None:
-        self._app, self._buckets, self._limit = app, buckets, limit
+    Parameters
+    ----------
+    app, buckets, limit
+        The application; requests of each client; most bytes of a body.
+    local
+        Answer nobody who calls this machine by a name of the network. Without it, a web page opened here could
+        command a collector that has no token: its own name may come to mean 127.0.0.1 (DNS rebinding).
+    """
+
+    def __init__(self, app: ASGIApp, buckets: Buckets, limit: int, *, local: bool = False) -> None:
+        self._app, self._buckets, self._limit, self._local = app, buckets, limit, local
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -108,6 +127,14 @@ class Bodies:
         client = scope.get("client")
         if client and not self._buckets.take(client_key(client[0])):
             await answer(send, 429, {"error": "too many requests; slow down"}, close=True)
+            return
+        if self._local and not all(is_local(value) for name, value in scope["headers"] if name == b"host"):
+            await answer(
+                send,
+                421,
+                {"error": "without a token, this answers to localhost and 127.0.0.1 only"},
+                close=True,
+            )
             return
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if len(declared) > 15 or not declared.isdigit() or int(declared) > self._limit:

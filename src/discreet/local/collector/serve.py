@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable
+from typing import Any, Literal
 
 import uvicorn
 
 from discreet.errors import SettingsInvalid
 from discreet.local.collector.app import make_app
 from discreet.local.collector.connections import Connections, guarded_protocol
+from discreet.local.collector.door import encrypted_protocol, server_context
 from discreet.local.collector.limits import Bodies, Buckets
 from discreet.local.collector.settings import CollectorSettings
 from discreet.local.collector.store import Store
@@ -23,20 +25,27 @@ KEEP_ALIVE_SECONDS = 30
 def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda address: None) -> None:
     """Serve until told to stop; ``ready`` is called with the address when it is bound."""
     settings.check()
+    config = _configure(settings)
     Store(settings.store).close()  # a store that cannot be used is a person's mistake, not a failed start
     listener = _listen(settings)
     scheme = "http" if settings.certificate is None else "https"
     host, port = listener.getsockname()[:2]
     ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
-    uvicorn.Server(_configure(settings)).run(sockets=[listener])
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _configure(settings: CollectorSettings) -> uvicorn.Config:
     buckets = Buckets(settings.rate, settings.burst)
     connections = Connections(buckets, settings.connections, settings.all_connections)
+    loop: Literal["auto", "asyncio"] = "auto"
+    protocol: Any = guarded_protocol(connections)
+    if settings.certificate is not None and settings.key is not None:
+        protocol = encrypted_protocol(connections, server_context(settings.certificate, settings.key))
+        loop = "asyncio"
     return uvicorn.Config(
-        Bodies(make_app(settings), buckets, settings.largest_body),
-        http=guarded_protocol(connections),
+        Bodies(make_app(settings), buckets, settings.largest_body, local=settings.token is None),
+        http=protocol,
+        loop=loop,
         ws="none",
         lifespan="on",
         interface="asgi3",
@@ -48,8 +57,6 @@ def _configure(settings: CollectorSettings) -> uvicorn.Config:
         date_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
-        ssl_certfile=settings.certificate,
-        ssl_keyfile=settings.key,
     )
 
 

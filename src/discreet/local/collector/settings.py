@@ -27,7 +27,8 @@ class CollectorSettings(BaseModel):
     certificate, key
         Files for TLS; both or neither.
     token
-        What whoever creates tasks or ends rounds must present. Without one, anybody on this machine may.
+        What whoever creates tasks or ends rounds must present. Without one, anybody on this machine may,
+        and nobody who calls it by another name than localhost or 127.0.0.1 is answered.
     device_token
         What devices must present, if anything.
     rate, burst

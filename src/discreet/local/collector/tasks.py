@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
+from threading import Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -23,7 +26,7 @@ from discreet.local.device.question import Question
 from discreet.local.estimator import Estimator
 from discreet.local.learner import Learner
 
-__all__ = ["Refused", "Task", "Tasks"]
+__all__ = ["Body", "Refused", "Task", "Tasks"]
 
 MOST_TASKS = 1000
 
@@ -54,12 +57,21 @@ class Task:
         return self.question.to_json().encode()
 
 
+class Body:
+    """A released round's bytes; all who are reading it share one copy."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+
 class Tasks:
     """All tasks of a collector."""
 
     def __init__(self, store: Store, writer: Writer) -> None:
         self._store, self._writer = store, writer
         self._tasks: dict[str, Task] = {}
+        self._bodies: WeakValueDictionary[tuple[int, int], Body] = WeakValueDictionary()
+        self._reading = Lock()
 
     async def resume(self) -> None:
         """Go on from what is stored; a round that was being counted is counted and released."""
@@ -76,7 +88,10 @@ class Tasks:
                 if rows and rows[-1].state != "released":
                     task.question = Question.from_json(rows[-1].question)
                 if rows and rows[-1].state == "counting":
-                    await self._release(task)
+                    with suppress(
+                        Exception
+                    ):  # it stays sealed: ending it again tries again, and says what is wrong
+                        await self._release(task)
         finally:
             reader.close()
 
@@ -134,13 +149,21 @@ class Tasks:
             await self._writer.run(seal)
             return await self._release(task)
 
-    def released(self, name: str, number: int) -> bytes:
+    def released(self, name: str, number: int) -> Body:
         """What a round released, from the store."""
+        key = (self.get(name).id, number)
+        with self._reading:
+            body = self._bodies.get(key)
+            if body is None:
+                body = self._bodies[key] = Body(self._read(*key))
+        return body
+
+    def _read(self, task: int, number: int) -> bytes:
         reader = self._store.connect()
         try:
             row = reader.execute(
                 "SELECT released FROM rounds WHERE task = ? AND round = ? AND state = 'released'",
-                (self.get(name).id, number),
+                (task, number),
             ).fetchone()
         finally:
             reader.close()

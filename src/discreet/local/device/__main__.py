@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
                 "--pace",
                 type=float,
                 default=PACE_SECONDS,
-                help="send a whole number of so many seconds after starting, so that the time tells nothing; 0: at once",
+                help="send a whole number of seconds times this after starting, so that time tells nothing; 0: at once",
             )
         if name == "fetch":
             command.add_argument("round", type=int)

@@ -46,9 +46,7 @@ def join(store: DeviceStore, connection: Connection, task: str, most_epsilon: fl
     return terms
 
 
-def answer_round(
-    store: DeviceStore, connection: Connection, task: str, pace: float = PACE_SECONDS
-) -> Cost:
+def answer_round(store: DeviceStore, connection: Connection, task: str, pace: float = PACE_SECONDS) -> Cost:
     """Answer the open round, at most once however often this is called or killed.
 
     Order matters: the bit is drawn, charged and on disk before it is sent. If sending fails, call again: the
