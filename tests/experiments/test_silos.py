@@ -95,6 +95,7 @@ def test_five_ratings_of_one_user_in_five_are_held_out(world: SiloWorld) -> None
     assert sum(test.n_ratings for _, test in world.tested) == world.test.n_ratings
     for known, test in world.tested:
         assert known.user_ids.tolist() == test.user_ids.tolist()
+        assert set(np.diff(test.indptr)) == {5}
 
 
 def test_zip_digits_make_the_silos(tmp_path: Path) -> None:
@@ -238,6 +239,16 @@ def test_refusals_are_said_and_do_not_count() -> None:
     assert "2 of 2 cases" in findings[6].observed
     none = [replace(line, scores=()) if line.point.method == FEDERATED else line for line in lines]
     assert verdicts(silos_movielens.judge(none, PLAN))[5:] == [False, None, False]
+
+
+def test_federated_als_may_harm_at_no_epsilon() -> None:
+    harmful = [
+        replace(line, scores=(Score(4.1, 4.1, 0.4),))
+        if line.point.method == FEDERATED and line.point.epsilon == 0.01
+        else line
+        for line in story()
+    ]
+    assert verdicts(silos_movielens.judge(harmful, PLAN))[5] is False
 
 
 def test_ratios_are_prototypes_over_federated() -> None:

@@ -58,4 +58,7 @@ def test_without_a_fixed_key_the_model_is_private_and_saved_with_its_silos(tmp_p
     own = run.silos["silo-00"].statement()
     assert own.private
     assert own.epsilon == 6.0
+    for said in (statement, own):
+        # That a silo of one is refused tells a silo of two from it.
+        assert any("at least two users" in entry for entry in said.not_protected)
     run.close()

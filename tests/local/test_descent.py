@@ -176,6 +176,12 @@ def test_statements_say_what_each_scheme_promises(ratings: Ratings) -> None:
     assert np.abs(private.items - descend(ratings, OneCoordinate(), 1.0, settings).items).max() > 0
 
 
+@pytest.mark.parametrize("channel", [Hua, Exact])
+def test_nobody_can_make_a_weak_scheme_claim_to_protect_users(channel: type[Channel]) -> None:
+    with pytest.raises(TypeError):
+        channel(protects="user")  # type: ignore[call-arg]
+
+
 def test_the_model_recommends(ratings: Ratings) -> None:
     assert ratings.catalogue is not None
     model = descend(ratings, Exact(), None, Descent(2, 10, correction=0.0)).model(ratings.catalogue)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,20 @@ from discreet.errors import SettingsInvalid
 __all__ = ["command"]
 
 
+def _check_extra() -> None:
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
+        raise SettingsInvalid(
+            "a collector needs fastapi and uvicorn; install them with: pip install 'discreet[serve]'"
+        )
+
+
 @click.group("collect")
 def command() -> None:
     """Collect one noisy bit per device and round; there is nothing in it to trust.
 
     \b
-    Start with:  discreet collect simulate
+    Example, all on this machine:
+      discreet collect simulate --devices 300 --items 40 --ratings 10
     """
 
 
@@ -54,6 +63,7 @@ def serve_command(
     Example:
       discreet collect serve --store collector.sqlite
     """
+    _check_extra()
     from discreet.local.collector.serve import serve
     from discreet.local.collector.settings import CollectorSettings, read_token
 
@@ -133,7 +143,12 @@ def create_command(
     minimum: int,
     sets: tuple[str, ...],
 ) -> None:
-    """Create TASK on the collector at URL and open its first round."""
+    """Create TASK on the collector at URL and open its first round.
+
+    \b
+    Example:
+      discreet collect task create http://127.0.0.1:8642 films --items 200 --rating-range 1 5 --epsilon 4
+    """
     order = {
         "task": task,
         "items": items,
@@ -200,7 +215,12 @@ def simulate_command(
 
     The ratings are made up. Shows what a round costs a device, and the error of its own predictions beside the
     mean of its own ratings, which is free.
+
+    \b
+    Example:
+      discreet collect simulate --devices 300 --items 40 --ratings 10
     """
+    _check_extra()
     from discreet.data.splits import by_rating
     from discreet.data.synthetic import market
     from discreet.local.collector.simulate import run_devices

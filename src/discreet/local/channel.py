@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -61,7 +61,7 @@ class Exact:
     """Every device hands its gradient over as it is: not private, the yardstick."""
 
     name: str = "non-private GD"
-    protects: Literal["user", "rating", "nothing"] = "nothing"
+    protects: Literal["user", "rating", "nothing"] = field(default="nothing", init=False)
 
     def gradient(self, asked: Round) -> Floats:
         """The exact mean."""

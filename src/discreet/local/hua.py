@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -35,7 +35,7 @@ class Hua:
     """
 
     name: str = "Hua et al. (hides one rating, not a user)"
-    protects: Literal["user", "rating", "nothing"] = "rating"
+    protects: Literal["user", "rating", "nothing"] = field(default="rating", init=False)
 
     def gradient(self, asked: Round) -> Floats:
         """The mean over devices of what was sent."""
