@@ -1,0 +1,149 @@
+"""What every run in silos is agreed on, whatever is trained: one JSON file, the same to the last byte everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from discreet.catalogue import Catalogue
+from discreet.errors import SettingsInvalid
+
+__all__ = ["Agreed", "Hex32", "Name", "catalogue_digest", "read_agreement"]
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
+_LARGEST_FILE = 1 << 20
+
+Name = Annotated[str, Field(pattern=_NAME)]
+Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def catalogue_digest(catalogue: Catalogue) -> str:
+    """SHA-256 of the ids in their order; titles are decoration."""
+    return hashlib.sha256(json.dumps(catalogue.ids.tolist()).encode()).hexdigest()
+
+
+def read_agreement(path: str | os.PathLike[str]) -> bytes:
+    """The text of an agreement's file."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise SettingsInvalid(f"the agreement {path} cannot be read: {error.strerror}") from None
+    if len(text) > _LARGEST_FILE:
+        raise SettingsInvalid(f"{path} is too large to be an agreement")
+    return text
+
+
+class Agreed(BaseModel):
+    """The common part of agreements.
+
+    Attributes
+    ----------
+    name
+        Of the run, for people.
+    nonce
+        Random, so that no two runs are taken for each other.
+    epsilon
+        What each silo's users may spend in the run.
+    catalogue, n_items, rating_range
+        The public items (:func:`catalogue_digest`), and the scale; no range means clicks.
+    seed
+        Of the random start of the factors.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    version: Literal[1] = 1
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    nonce: Hex32
+    epsilon: float
+    catalogue: Hex32
+    n_items: Annotated[int, Field(ge=2, lt=2**31)]
+    rating_range: tuple[float, float] | None
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+
+    @classmethod
+    def parse(cls, text: bytes) -> Self:
+        """An agreement from the text of its file, checked."""
+        return cls._checked(cls.model_validate_json, text)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an agreement, checked."""
+        return cls.parse(read_agreement(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it for the others to compare and keep."""
+        Path(path).write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the agreement in one canonical form."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def run_id(self) -> str:
+        """What every message of the run carries; follows from the agreement and its nonce."""
+        return self.digest[:32]
+
+    @property
+    def explicit(self) -> bool:
+        """Ratings rather than clicks."""
+        return self.rating_range is not None
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Names of all silos, sorted."""
+        raise NotImplementedError
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is none."""
+        raise NotImplementedError
+
+    @classmethod
+    def _make(
+        cls,
+        name: str,
+        *,
+        catalogue: Catalogue,
+        rating_range: tuple[float, float] | None,
+        seed: int | None,
+        **fields: Any,
+    ) -> Self:
+        common = {
+            "name": name,
+            "nonce": secrets.token_hex(32),
+            "catalogue": catalogue_digest(catalogue),
+            "n_items": len(catalogue),
+            "rating_range": None if rating_range is None else tuple(map(float, rating_range)),
+            "seed": secrets.randbits(63) if seed is None else seed,
+        }
+        return cls._checked(cls.model_validate, common | fields)
+
+    @classmethod
+    def _checked(cls, read: Callable[[Any], Self], value: object) -> Self:
+        try:
+            agreement = read(value)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the whole"
+            raise SettingsInvalid(f"the agreement cannot be used ({where}: {first['msg']})") from None
+        agreement.check_budget()
+        return agreement
+
+    @model_validator(mode="after")
+    def _has_silos_and_a_range(self) -> Self:
+        if len({name.lower() for name in self.roster}) < len(self.roster):
+            raise ValueError("two silos have the same name but for capitals")
+        if self.rating_range is not None and not self.rating_range[0] < self.rating_range[1]:
+            raise ValueError("the rating range must rise")
+        return self
