@@ -67,9 +67,8 @@ def _against(lines: Sequence[Line], plan: Plan) -> Finding:
         f"{max(errors):.3f} times its error and {min(ranks):.2f} to {max(ranks):.2f} times its rank."
     )
     if behind:
-        said += (
-            " Not at "
-            + ", ".join(f"epsilon {row['epsilon']:g} ({row['prototypes']})" for row in behind)
-            + "."
-        )
+        cases = [
+            f"epsilon {row['epsilon']:g}, k {row['k']}, l {row['l']} ({row['prototypes']})" for row in behind
+        ]
+        said += f" Not at {'; '.join(cases)}."
     return Finding(claim, said, not behind)

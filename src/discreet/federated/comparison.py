@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
-from discreet.federated.agreement import Agreement, catalogue_digest
+from discreet.federated.agreed import Agreed, catalogue_digest
+from discreet.federated.agreement import Agreement
 from discreet.item_side.schedule import ActivityQuestion, Question, RoundQuestion
 
-__all__ = ["check_question", "check_ratings", "same_release"]
+__all__ = ["check_public", "check_question", "check_ratings", "same_release"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,14 +44,19 @@ def same_release(one: Mapping[str, Floats], other: Mapping[str, Floats]) -> bool
 
 def check_ratings(agreement: Agreement, ratings: Ratings) -> None:
     """Refuse ratings over other items or another range than agreed, and a silo that is one person."""
+    check_public(agreement, ratings)
+    if np.count_nonzero(np.diff(ratings.indptr)) < 2:
+        raise Refused("a silo needs at least two users with ratings: a silo of one user is that user")
+
+
+def check_public(agreement: Agreed, ratings: Ratings) -> None:
+    """Refuse ratings over other items or another range than agreed."""
     if ratings.catalogue is None or catalogue_digest(ratings.catalogue) != agreement.catalogue:
         raise Refused("the ratings' catalogue is not the one agreed on; read them with the agreed item list")
     if ratings.rating_range != agreement.rating_range:
         raise Refused(
             f"the ratings' range is {ratings.rating_range} where {agreement.rating_range} was agreed on"
         )
-    if np.count_nonzero(np.diff(ratings.indptr)) < 2:
-        raise Refused("a silo needs at least two users with ratings: a silo of one user is that user")
 
 
 def _check_round(asked: RoundQuestion, expected: RoundQuestion) -> None:

@@ -62,7 +62,9 @@ class PrototypeAgreement(Agreed):
         if self.silos != tuple(sorted(self.silos)):
             raise ValueError("the silos must be in the order of their names")
         if self.scale[0] < 0.0:
-            raise ValueError("prototypes are non-negative: shift the rating range so that it starts at 0 or above")
+            raise ValueError(
+                "prototypes are non-negative: shift the rating range so that it starts at 0 or above"
+            )
         return self
 
     @property

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
-from discreet.errors import RatingsInvalid
 from discreet.federated.prototypes.centres import nearest
 from discreet.federated.prototypes.projection import HALF_SIDE, project
 from discreet.federated.prototypes.recovery import Prototypes, from_sums
 from discreet.federated.prototypes.rows import Bounds, Rows
 from discreet.federated.prototypes.settings import PrototypeSettings
+from discreet.federated.prototypes.too_few import TooFewUsers
 from discreet.privacy.blocks import Block, ItemVector, Pattern, UserVector
 from discreet.privacy.budget import Budget
 from discreet.privacy.gate import Gate
@@ -94,7 +94,7 @@ def _refuse_small(gate: Gate, n_users: int, mu: float, least: Callable[[float], 
     ones = UserVector("users", float(_UNIT), np.full((n_users, 1), _UNIT, dtype=np.int32))
     noisy = float(gate.release("silo count", [ones], mu=mu)["users"][0]) / _UNIT
     if not noisy >= least(mu):
-        raise RatingsInvalid(
+        raise TooFewUsers(
             f"this silo has too few users: a noisy count of {noisy:.0f}, where {least(mu)} are needed at this "
             "epsilon; join with another silo, or raise epsilon"
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import struct
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -12,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid
+from discreet.federated.agreed import catalogue_digest
 from discreet.privacy.statement import Statement
 
 __all__ = ["GlobalFactors", "PrototypeMessage", "catalogue_digest"]
@@ -171,12 +169,6 @@ class GlobalFactors:
             header.epsilon_in_two,
             header.delta,
         )
-
-
-def catalogue_digest(catalogue: Catalogue) -> str:
-    """What silos compare to know that they number items alike."""
-    ids = json.dumps(catalogue.ids.tolist(), ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(ids.encode()).hexdigest()
 
 
 _Header = TypeVar("_Header", _PrototypeHeader, _FactorHeader)

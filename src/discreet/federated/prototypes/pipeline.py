@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import RatingsInvalid
 from discreet.federated.prototypes.lloyd import lloyd_prototypes
 from discreet.federated.prototypes.message import PrototypeMessage, catalogue_digest
 from discreet.federated.prototypes.recovery import Prototypes
 from discreet.federated.prototypes.rows import Bounds, Rows
 from discreet.federated.prototypes.settings import PrototypeSettings
 from discreet.federated.prototypes.shares import ShareTable
+from discreet.federated.prototypes.too_few import TooFewUsers
 from discreet.federated.prototypes.trials import Trial, choose_trial, run_trial
 from discreet.privacy.budget import Budget
 from discreet.privacy.gate import Gate
@@ -86,20 +86,21 @@ class PrivatePrototypes:
 
         Raises
         ------
-        RatingsInvalid
+        TooFewUsers
             When the noisy number of users does not stand out: a silo of one user is refused. It is charged all the
-            same.
+            same, and the error has the statement.
         """
         if self.settings.clustering == "lloyd":
             return self._lloyd(ratings, epsilon, noise, progress)
         ledger = PureLedger(epsilon)
         gate = PureGate(ledger, noise)
-        trial = prototypes_through(gate, ratings, epsilon, self.settings, progress)
-        statement = Statement.from_pure_ledger(
-            ledger, model="silos", public=PUBLIC, fixed_noise_key=gate.fixed_noise
-        )
+        try:
+            trial = prototypes_through(gate, ratings, epsilon, self.settings, progress)
+        except TooFewUsers as refusal:
+            refusal.statement = _pure_statement(gate)
+            raise
         notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)
-        return _message(trial.prototypes, ratings, statement, notes)
+        return _message(trial.prototypes, ratings, _pure_statement(gate), notes)
 
     def _lloyd(
         self, ratings: Ratings, epsilon: float, noise: PureNoise | None, progress: Progress | None
@@ -107,16 +108,14 @@ class PrivatePrototypes:
         budget = Budget(epsilon, self.settings.delta)
         budget.check_users(self.settings.users)
         gate = Gate(Ledger(budget), noise)
-        found = lloyd_prototypes(
-            gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
-        )
-        statement = Statement.from_ledger(
-            gate.ledger,
-            public=PUBLIC,
-            fixed_noise_key=gate.fixed_noise,
-            silos=SiloTerms(None, 1, "each silo"),
-        )
-        return _message(found, ratings, statement, _notes(found))
+        try:
+            found = lloyd_prototypes(
+                gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
+            )
+        except TooFewUsers as refusal:
+            refusal.statement = _statement(gate)
+            raise
+        return _message(found, ratings, _statement(gate), _notes(found))
 
 
 def prototypes_through(
@@ -153,10 +152,21 @@ def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable,
     noisy = int(gate.sums("silo count", given, bound=1, epsilon=shares.count)[0])
     least = least_users(settings, shares.count)
     if noisy < least:
-        raise RatingsInvalid(
+        raise TooFewUsers(
             f"this silo has too few users: a noisy count of {noisy}, where {least} are needed at this epsilon; "
             "join with another silo, or raise epsilon"
         )
+
+
+def _pure_statement(gate: PureGate) -> Statement:
+    return Statement.from_pure_ledger(
+        gate.ledger, model="silos", public=PUBLIC, fixed_noise_key=gate.fixed_noise
+    )
+
+
+def _statement(gate: Gate) -> Statement:
+    alone = SiloTerms(None, 1, "each silo")
+    return Statement.from_ledger(gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, silos=alone)
 
 
 def _message(
