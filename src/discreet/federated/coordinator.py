@@ -99,19 +99,25 @@ class Coordinator:
                 raise Refused(f"{silo_name} has answered round {message.round} already, with other bytes")
             return {"accepted": True, "repeated": known is not None, **self.status()}
 
-    def drop(self, silo_name: str) -> None:
-        """Give up waiting for a silo: the round is asked again without it, and it is out of the run.
+    def drop(self, *silo_names: str) -> None:
+        """Give up waiting for some silos: the round is asked again without them, and they are out of the run.
+
+        However many are dropped together, the others pay for the round once more.
 
         Raises
         ------
         Refused
-            When the silo is not awaited, or too few silos or too little of the budget would be left.
+            When one of them is not awaited, or too few silos or too little of the budget would be left.
         """
         with self._store.lock:
             self._proceed()
-            if silo_name not in self._waiting_for():
-                raise Refused(f"{silo_name} is not awaited, so there is nothing to give up")
-            roster = [name for name in self._progress.course.roster if name != silo_name]
+            waiting = self._waiting_for()
+            if not silo_names:
+                raise Refused("name the silos to go on without")
+            for name in silo_names:
+                if name not in waiting:
+                    raise Refused(f"{name} is not awaited, so there is nothing to give up")
+            roster = [name for name in self._progress.course.roster if name not in silo_names]
             course = self._progress.repeated(roster)
             self._ask(course)
             self._progress.repeat(course)

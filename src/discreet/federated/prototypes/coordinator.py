@@ -78,8 +78,11 @@ class PrototypeCoordinator:
             When one of them is not awaited, or nobody would be left.
         """
         with self._store.lock:
+            waiting = self._waiting_for()
+            if not silo_names:
+                raise Refused("name the silos to go on without")
             for name in silo_names:
-                if name not in self._waiting_for():
+                if name not in waiting:
                     raise Refused(f"{name} is not awaited, so there is nothing to give up")
             if set(self._roster()) <= set(silo_names):
                 raise Refused("nobody would be left: at least one silo must take part")

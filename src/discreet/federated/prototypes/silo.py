@@ -132,11 +132,12 @@ class PrototypeSilo:
         method = PrivatePrototypes(self.agreement.settings)
         noise = None if self._noise_key is None else PureNoise(key=self._noise_key)
         letter, refusal = None, None
+        paid: Statement | None
         try:
             message = method.message(self._ratings, self.agreement.epsilon, noise=noise)
-            letter, statement = seal(self.agreement, self.name, message), message.statement
+            letter, paid = seal(self.agreement, self.name, message), message.statement
         except TooFewUsers as small:
-            assert small.statement is not None
-            refusal, statement = str(small), small.statement
+            refusal, paid = str(small), small.statement
+        assert paid is not None
         with self._store.transaction():
-            self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", letter, refusal, statement.to_json())
+            self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", letter, refusal, paid.to_json())

@@ -19,8 +19,8 @@ class Asking(Protocol):
     def status(self) -> dict[str, Any]:
         """How far the run is, and whom it waits for."""
 
-    def drop(self, silo_name: str) -> None:
-        """Go on without a silo."""
+    def drop(self, *silo_names: str) -> None:
+        """Go on without some silos, all of them or none."""
 
     def close(self) -> None:
         """Give the store back."""

@@ -137,13 +137,12 @@ class Server(Generic[A]):
             await self._look()
 
     def _drop_absent(self) -> None:
-        """In one go, so that nobody is asked the rounds between. Where too few would be left, wait on."""
+        """All in one go: whatever that costs is paid once. Where too few would be left, wait on."""
         status = self._run.status()
-        if len(status["roster"]) - len(status["waiting_for"]) < self._terms.fewest:
-            return
-        for name in status["waiting_for"]:
+        absent = status["waiting_for"]
+        if absent and len(status["roster"]) - len(absent) >= self._terms.fewest:
             with suppress(Refused):  # too little of the budget is left
-                self._run.drop(name)
+                self._run.drop(*absent)
 
     async def _look(self) -> None:
         """See what the run asks now, and wake whoever waits for it."""
