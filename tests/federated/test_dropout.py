@@ -127,6 +127,30 @@ def test_two_silos_lost_one_after_another_and_one_that_saw_neither_attempt(run: 
     assert model.statement.releases[3].detail["silos"] == 2
 
 
+def test_two_silos_lost_at_once_cost_one_repeat(run: Run) -> None:
+    run.step()
+    run.step(leave_out=["silo-02", "silo-03"])
+    before = dump(run.coordinator)
+    for wrong in (("silo-03", "silo-00"), ("silo-03", "stranger"), ()):
+        with pytest.raises(Refused):
+            run.coordinator.drop(*wrong)
+        assert dump(run.coordinator) == before
+    run.coordinator.drop("silo-02", "silo-03")
+    assert (asked(run).attempt, asked(run).roster) == (1, ("silo-00", "silo-01"))
+    run.coordinator.close()
+    run.coordinator = run.open_coordinator()
+    model = run.finish()
+    repeats = [
+        "activity: users and ratings per user",
+        "offsets",
+        "offsets, repeat 1 with fewer silos",
+    ]
+    assert [name for name, _ in costs(run, "silo-00")][:3] == repeats
+    repeats[1] += " (given up)"
+    assert [release.name for release in model.statement.releases][:3] == repeats
+    assert len(model.statement.releases) == len(costs(run, "silo-00"))
+
+
 def test_too_few_silos_end_it_and_nothing_changes(run: Run) -> None:
     run.step(leave_out=list(run.silos))
     run.coordinator.drop("silo-00")

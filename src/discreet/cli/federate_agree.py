@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from discreet.catalogue import Catalogue
-from discreet.cli.federate_options import agreement_options, read_agreement_settings
+from discreet.cli.federate_terms import agreement_options, make_agreement
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import SettingsInvalid
-from discreet.federated.agreement import Agreement
 from discreet.federated.transport.authority import read_public_keys
-from discreet.privacy.budget import Budget
 
-__all__ = ["agree_command", "make_agreement"]
+__all__ = ["agree_command"]
 
 
 @click.command("agree")
@@ -26,7 +23,8 @@ __all__ = ["agree_command", "make_agreement"]
     "pairs",
     multiple=True,
     metavar="NAME=KEY",
-    help="A silo and its public mask key, as 'discreet federate key' printed it; repeatable.",
+    help="A silo and its public mask key, as 'discreet federate key' printed it (for prototypes NAME is enough); "
+    "repeatable.",
 )
 @agreement_options
 @click.option("--out", required=True, metavar="FILE", help="Where to put the agreement.")
@@ -51,13 +49,15 @@ def agree_command(
     Example:
       discreet federate agree --name trial --keys tls/keys.json --epsilon 1 --delta 1e-6 \\
           --catalogue items.csv --rating-range 1 5 --honest 2 --out agreement.json
+      discreet federate agree --method prototypes --prototypes 10 --name trial --silo north --silo south \\
+          --epsilon 1 --catalogue items.csv --rating-range 1 5 --out agreement.json
     """
     if Path(out).exists():
         raise SettingsInvalid(f"{out} exists already; an agreement is never replaced, choose another name")
     silos = {} if keys is None else read_public_keys(Path(keys))
     for pair in pairs:
         silo, equals, key = pair.partition("=")
-        if not equals or silo in silos:
+        if silo in silos or not (equals or options["method"] == "prototypes"):
             raise SettingsInvalid(f"--silo takes NAME=KEY, and each name once; not {pair!r}")
         silos[silo] = key
     agreement = make_agreement(ctx, name, silos, options)
@@ -68,21 +68,3 @@ def agree_command(
     console = printer()
     console.print(f"Agreement of {len(silos)} silos written to {out}.", markup=False)
     console.print(f"Digest, for every silo to compare: {agreement.digest}")
-
-
-def make_agreement(
-    ctx: click.Context, name: str, silos: dict[str, str], options: dict[str, Any]
-) -> Agreement:
-    """An agreement from the options of :func:`agreement_options`."""
-    noise: Literal["shares", "server"] = options["noise"]
-    return Agreement.make(
-        name,
-        silos=silos,
-        budget=Budget.parse(options["epsilon"], options["delta"]),
-        catalogue=Catalogue.from_file(options["catalogue"]),
-        rating_range=options["rating_range"] or None,
-        settings=read_agreement_settings(ctx, options),
-        honest=options["honest"],
-        noise=noise,
-        seed=options["seed"],
-    )

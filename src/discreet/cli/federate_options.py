@@ -10,22 +10,20 @@ import click
 
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import column_options
-from discreet.cli.settings import apply_config, integer_or_auto, merge_settings
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
-from discreet.federated.agreement import Agreement, catalogue_digest
+from discreet.federated.agreed import Agreed, catalogue_digest
+from discreet.federated.agreement import Agreement
 from discreet.federated.silo import Silo
 from discreet.federated.transport.identity import read_mask_key
-from discreet.settings import BudgetedSettings
 
 __all__ = [
     "agreement_option",
-    "agreement_options",
     "catalogue_option",
     "mask_key_option",
     "open_silo",
-    "read_agreement_settings",
     "read_catalogue",
+    "read_silo_ratings",
     "silo_options",
     "store_option",
 ]
@@ -44,13 +42,6 @@ mask_key_option = click.option(
 )
 
 
-def agreement_options(function: F) -> F:
-    """Add what an agreement is made of, apart from its silos."""
-    for option in reversed(_AGREEMENT):
-        function = option(function)
-    return function
-
-
 def silo_options(function: F) -> F:
     """Add what a silo needs to answer: its ratings, its name, its store and its keys."""
     for option in reversed(_SILO):
@@ -58,19 +49,7 @@ def silo_options(function: F) -> F:
     return function
 
 
-def read_agreement_settings(ctx: click.Context, options: dict[str, Any]) -> BudgetedSettings:
-    """Settings of budgeted ALS from ``--set``, the configuration file, ``--rank`` and ``--rounds``."""
-    if options["implicit"] == bool(options["rating_range"]):
-        raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
-    settings = merge_settings(ctx, options["sets"])
-    for key in ("rank", "rounds"):
-        if key in settings:
-            raise SettingsInvalid(f"{key} has an option of its own: use --{key} instead of --set")
-        settings[key] = options[key]
-    return BudgetedSettings.checked(**settings)
-
-
-def read_catalogue(path: str, agreement: Agreement) -> Catalogue:
+def read_catalogue(path: str, agreement: Agreed) -> Catalogue:
     """The catalogue, which must be the agreed one."""
     catalogue = Catalogue.from_file(path)
     if catalogue_digest(catalogue) != agreement.catalogue:
@@ -90,11 +69,16 @@ def open_silo(agreement: Agreement, options: dict[str, Any]) -> Silo:
     key = read_mask_key(Path(options["mask_key"]))
     catalogue = read_catalogue(options["catalogue"], agreement)
     return Silo(
-        Path(options["store"]), agreement, options["name"], key, _read_ratings(agreement, catalogue, options)
+        Path(options["store"]),
+        agreement,
+        options["name"],
+        key,
+        read_silo_ratings(agreement, catalogue, options),
     )
 
 
-def _read_ratings(agreement: Agreement, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
+def read_silo_ratings(agreement: Agreed, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
+    """A silo's ratings from the options of :func:`silo_options`."""
     if agreement.explicit != (options["rating"] is not None):
         raise RatingsInvalid(
             "the agreement is about ratings: name their column with --rating"
@@ -111,62 +95,6 @@ def _read_ratings(agreement: Agreement, catalogue: Catalogue, options: dict[str,
         unknown_items=options["unknown_items"],
     )
 
-
-_AGREEMENT: tuple[Callable[[Any], Any], ...] = (
-    click.option("--epsilon", required=True, help="Privacy parameter epsilon, for every silo's users."),
-    click.option("--delta", required=True, help="Privacy parameter delta; well below 1 / users."),
-    catalogue_option,
-    click.option(
-        "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
-    ),
-    click.option(
-        "--implicit", is_flag=True, help="There are no ratings: a row means that the user chose the item."
-    ),
-    click.option(
-        "--honest",
-        type=click.IntRange(1),
-        help="How many silos at least add their noise as agreed; more than half if left out.",
-    ),
-    click.option(
-        "--noise",
-        type=click.Choice(["shares", "server"]),
-        default="shares",
-        show_default=True,
-        help="Who adds the noise: every silo a share, or a server trusted with exact totals.",
-    ),
-    click.option(
-        "--rank",
-        callback=integer_or_auto(0),
-        default="auto",
-        show_default=True,
-        help="Number of factors; 0: offsets alone; auto: by a public rule.",
-    ),
-    click.option(
-        "--rounds",
-        callback=integer_or_auto(1),
-        default="auto",
-        show_default=True,
-        help="Rounds of training; auto: by a public rule.",
-    ),
-    click.option(
-        "--set",
-        "sets",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Another setting of budgeted ALS; repeatable.",
-    ),
-    click.option(
-        "--config",
-        is_eager=True,
-        expose_value=False,
-        callback=apply_config,
-        metavar="FILE",
-        help="TOML or JSON with any of these options, and a table 'settings' for --set.",
-    ),
-    click.option(
-        "--seed", type=click.IntRange(0), help="Of the random start of the factors; never of the noise."
-    ),
-)
 
 _SILO: tuple[Callable[[Any], Any], ...] = (
     agreement_option,

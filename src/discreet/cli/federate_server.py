@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from discreet.cli.federate_als import ModelHost
 from discreet.cli.federate_options import agreement_option, catalogue_option, read_catalogue, store_option
-from discreet.cli.federate_output import RoundProgress, show_run, summarise_run
+from discreet.cli.federate_output import RoundProgress
+from discreet.cli.federate_prototypes import FactorHost
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
 from discreet.federated.agreement import Agreement
 from discreet.federated.coordinator import Coordinator
-from discreet.federated.messages import max_bytes
-from discreet.federated.transport.hosting import check_out, listen, run_until_stopped, save_once
+from discreet.federated.methods import load_agreement
+from discreet.federated.prototypes.agreement import PrototypeAgreement
+from discreet.federated.prototypes.coordinator import PrototypeCoordinator
+from discreet.federated.transport.hosting import listen, run_until_stopped
 from discreet.federated.transport.identity import server_context
-from discreet.federated.transport.last_word import encode_model
 from discreet.federated.transport.server import Server, Terms
-from discreet.model import Model
 
 __all__ = ["drop_command", "finish_command", "server_command"]
 
@@ -47,7 +48,7 @@ __all__ = ["drop_command", "finish_command", "server_command"]
     metavar="SECONDS",
     help="How long to go on telling absent silos that the run has finished.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
+@click.option("--out", required=True, metavar="DIR", help="Directory to put the model (or the factors) into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 def server_command(
@@ -62,9 +63,10 @@ def server_command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Run the server of an agreement until the model is trained; start it again after any stop.
+    """Run the server of an agreement until all silos are done; start it again after any stop.
 
-    It never sees a rating, nor one silo's sums. A silo shows a certificate with its name in the agreement.
+    It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
+    agreed on. A silo shows a certificate with its name in the agreement.
 
     \b
     Example:
@@ -72,58 +74,62 @@ def server_command(
           --tls tls/server --listen 0.0.0.0:8443 --out model/
     """
     started = time.perf_counter()
-    agreed = Agreement.load(agreement)
+    agreed = load_agreement(agreement)
     items = read_catalogue(catalogue, agreed)
-    terms = Terms(
-        agreed.run_id,
-        agreed.roster,
-        agreed.smallest_roster,
-        max_bytes(agreed),
-        drop_after=drop_after,
-        linger=linger,
-    )
     context = server_context(Path(tls))
-    check_out(out, begun=Path(store).exists(), overwrite=force)
-    finished: list[tuple[Model, dict[str, Any]]] = []
-
-    def finish(coordinator: Coordinator) -> bytes:
-        model = coordinator.model(items)
-        save_once(model, out, overwrite=force)
-        finished.append((model, summarise_run(coordinator, model)))
-        return encode_model(model, agreed)
-
+    host: ModelHost | FactorHost
+    if isinstance(agreed, PrototypeAgreement):
+        host = FactorHost(agreed, Path(store), out, force=force)
+    else:
+        host = ModelHost(agreed, items, Path(store), out, force=force)
+    terms = Terms(
+        agreed.run_id, agreed.roster, host.fewest, host.largest, drop_after=drop_after, linger=linger
+    )
     with listen(address) as listener, RoundProgress() as progress:
-        host, port = listener.getsockname()[:2]
-        progress.say(f"Listening on https://{host}:{port}")
-        begin = partial(Coordinator, Path(store), agreed)
-        run_until_stopped(Server(begin, finish, terms, context, progress.report).run(listener))
-    if not finished:
+        name, port = listener.getsockname()[:2]
+        progress.say(f"Listening on https://{name}:{port}")
+        server: Server[Any] = Server(host.begin, host.finish, terms, context, progress.report)
+        run_until_stopped(server.run(listener))
+    if host.result is None:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")
-    model, result = finished[0]
-    result = {**result, "seconds": round(time.perf_counter() - started, 3)}
+    result = {**host.result, "seconds": round(time.perf_counter() - started, 3)}
     if as_json:
         print_json(result)
     else:
-        show_run("Trained in silos", result, model, out)
+        host.show(result)
 
 
 @click.command("drop")
 @agreement_option
 @store_option
-@click.option("--silo", required=True, metavar="NAME", help="The silo to go on without.")
+@click.option(
+    "--silo",
+    "silos",
+    required=True,
+    multiple=True,
+    metavar="NAME",
+    help="A silo to go on without; repeatable, and cheaper together.",
+)
 @json_option
-def drop_command(agreement: str, store: str, silo: str, as_json: bool) -> None:
-    """Go on without a silo that has left: the current round is asked again of the others.
+def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bool) -> None:
+    """Go on without silos that have left: the current round is asked again of the others.
 
-    Stop the server first. The others are charged for the round a second time, and their statements say so; the
-    silo that was dropped cannot come back into this run.
+    Stop the server first. The others are charged for the round a second time, once however many silos are dropped
+    together, and their statements say so; with prototypes nobody is charged. A silo that was dropped cannot come
+    back into this run.
 
     \b
     Example:
-      discreet federate drop --agreement agreement.json --store run.sqlite --silo north
+      discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
     """
-    with Coordinator(Path(store), Agreement.load(agreement)) as coordinator:
-        coordinator.drop(silo)
+    agreed = load_agreement(agreement)
+    opened: Coordinator | PrototypeCoordinator
+    if isinstance(agreed, PrototypeAgreement):
+        opened = PrototypeCoordinator(Path(store), agreed)
+    else:
+        opened = Coordinator(Path(store), agreed)
+    with opened as coordinator:
+        coordinator.drop(*silos)
         status = coordinator.status()
     if as_json:
         print_json(status)

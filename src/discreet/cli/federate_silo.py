@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli.federate_options import open_silo, read_catalogue, silo_options
+from discreet.cli.federate_als import ModelGuest
+from discreet.cli.federate_options import silo_options
 from discreet.cli.federate_output import RoundProgress
+from discreet.cli.federate_prototypes import FactorGuest
 from discreet.cli.output import json_option, print_json, printer
-from discreet.federated.agreement import Agreement
-from discreet.federated.messages import max_bytes
+from discreet.federated.methods import load_agreement
+from discreet.federated.prototypes.agreement import PrototypeAgreement
 from discreet.federated.transport.client import Client
-from discreet.federated.transport.hosting import check_out, save_once
 from discreet.federated.transport.identity import MASK_KEY, client_context
-from discreet.federated.transport.last_word import decode_model
 from discreet.federated.transport.participate import participate
 
 __all__ = ["silo_command"]
@@ -28,7 +29,7 @@ __all__ = ["silo_command"]
     "--tls",
     required=True,
     metavar="DIR",
-    help="Folder with authority.pem, certificate.pem, key.pem, mask.key.",
+    help="Folder with authority.pem, certificate.pem, key.pem, and mask.key (not for prototypes).",
 )
 @click.option("--server", "url", required=True, metavar="URL", help="https://HOST:PORT of the server.")
 @click.option(
@@ -39,7 +40,11 @@ __all__ = ["silo_command"]
     metavar="SECONDS",
     help="How long to go on trying a server that does not respond.",
 )
-@click.option("--out", metavar="DIR", help="Directory to put the finished model into, to recommend here.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Directory to put the finished model (or the factors) into, to recommend here.",
+)
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 def silo_command(
@@ -57,23 +62,20 @@ def silo_command(
           --server https://server.example:8443
     """
     started = time.perf_counter()
-    agreement = Agreement.load(options["agreement"])
-    catalogue = read_catalogue(options["catalogue"], agreement)
-    if out is not None:
-        check_out(out, begun=Path(options["store"]).exists(), overwrite=force)
-    context = client_context(Path(tls))
+    agreement = load_agreement(options["agreement"])
     options["mask_key"] = Path(tls) / MASK_KEY
-
-    def finish(last_word: bytes) -> None:
-        if out is not None:
-            save_once(decode_model(last_word, agreement, catalogue), out, overwrite=force)
-
-    with open_silo(agreement, options) as silo, RoundProgress() as progress:
-        largest = max_bytes(agreement)
-        client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
-        participate(silo, client, finish, lambda: progress.say(_answered(silo.status())))
-        status = silo.status()
-        statement = silo.statement() if status["charged_mu"] else None
+    guest: Any
+    if isinstance(agreement, PrototypeAgreement):
+        guest = FactorGuest(agreement, options, out, force=force)
+    else:
+        guest = ModelGuest(agreement, options, out, force=force)
+    context = client_context(Path(tls))
+    with guest.open() as silo, RoundProgress() as progress:
+        client = Client(
+            url, agreement.run_id, guest.largest, context, patience=patience, on_trouble=progress.say
+        )
+        participate(silo, client, partial(guest.finish, silo), lambda: progress.say(guest.answered(silo)))
+        status, statement = silo.status(), guest.statement(silo)
     if as_json:
         seconds = round(time.perf_counter() - started, 3)
         stated = None if statement is None else statement.model_dump(mode="json")
@@ -85,10 +87,4 @@ def silo_command(
     else:
         console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
         console.print(str(statement), markup=False)
-    if out is not None:
-        console.print(f"Model saved to {out}", markup=False)
-
-
-def _answered(status: dict[str, Any]) -> str:
-    of = f" of {status['rounds']}" if status["rounds"] else ""
-    return f"round {status['round'] + 1}{of} answered; epsilon {status['epsilon_spent']:.4g} spent"
+    guest.show()

@@ -15,13 +15,14 @@ from rich.console import Console
 
 from discreet.catalogue import scan_table
 from discreet.cli.columns import column_options
-from discreet.cli.federate_agree import make_agreement
-from discreet.cli.federate_options import agreement_options
 from discreet.cli.federate_output import show_run
+from discreet.cli.federate_prototypes import show_factors
+from discreet.cli.federate_terms import agreement_options, make_agreement
 from discreet.cli.output import json_option, print_json
 from discreet.data.checks import Columns, check_columns
 from discreet.data.readers import without_types
 from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.federated.prototypes.saved import check_place
 from discreet.federated.transport.authority import make_authority
 from discreet.federated.transport.simulate import AGREEMENT, Report, Simulation, split_by_column, split_users
 from discreet.model import Model
@@ -38,7 +39,7 @@ __all__ = ["simulate_command"]
     "--silos", "count", type=click.IntRange(1, 100), help="Or: deal the users out to so many silos."
 )
 @agreement_options
-@click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
+@click.option("--out", required=True, metavar="DIR", help="Directory to put the model (or the factors) into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 @click.pass_context
@@ -62,11 +63,14 @@ def simulate_command(
     Example:
       discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --silos 3 --honest 2 --epsilon 1 --delta 1e-6 --out model/
+      discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --silos 3 --method prototypes --prototypes 10 --epsilon 1 --out factors/
     """
     started = time.perf_counter()
     if (silo_column is None) == (count is None):
         raise SettingsInvalid("say how to split the ratings: either --silo-column COLUMN or --silos N")
-    check_target(out, overwrite=force)
+    prototypes = options["method"] == "prototypes"
+    (check_place if prototypes else check_target)(out, overwrite=force)
     columns = Columns(options["user"], options["item"], options["rating"])
     frame = _read(source, columns, silo_column)
     if silo_column is not None:
@@ -83,6 +87,8 @@ def simulate_command(
     result["seconds"] = round(time.perf_counter() - started, 3)
     if as_json:
         print_json(result)
+    elif prototypes:
+        show_factors("Simulated in silos", result, out)
     else:
         show_run("Simulated in silos", result, Model.load(out), out)
 

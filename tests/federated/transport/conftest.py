@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.federated.agreement import Agreement
+from discreet.federated.methods import AnyAgreement
 from discreet.federated.transport.authority import make_authority
 from discreet.settings import BudgetedSettings
 from tests.federated.transport.zygote import ITEMS, USERS
@@ -60,7 +60,7 @@ class Hall:
     zygote: Zygote
     folder: Path
     tls: Path
-    agreement: Agreement
+    agreement: AnyAgreement
     port: int = field(default_factory=lambda: free_port())
     pids: dict[str, int] = field(default_factory=dict)
 
@@ -142,9 +142,12 @@ class Halls:
         self.made: list[Hall] = []
 
     def __call__(self, **changes: Any) -> Hall:
+        settings = BudgetedSettings(rank=2, rounds=2)
+        return self.open(agree(self.ratings, len(SILOS), settings=settings, **changes))
+
+    def open(self, agreement: AnyAgreement) -> Hall:
         folder = self._folder / str(len(self.made))
         folder.mkdir()
-        agreement = agree(self.ratings, len(SILOS), settings=BudgetedSettings(rank=2, rounds=2), **changes)
         agreement.save(folder / "agreement.json")
         self.made.append(Hall(self._zygote, folder, self._tls, agreement))
         return self.made[-1]

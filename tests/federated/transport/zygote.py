@@ -30,6 +30,8 @@ from discreet.errors import DiscreetError
 from discreet.federated.agreement import Agreement
 from discreet.federated.coordinator import Coordinator
 from discreet.federated.messages import QuestionMessage, max_bytes
+from discreet.federated.methods import load_agreement
+from discreet.federated.prototypes.agreement import PrototypeAgreement
 from discreet.federated.silo import Silo
 from discreet.federated.transport.client import Client
 from discreet.federated.transport.hosting import run_until_stopped, save_once
@@ -38,6 +40,7 @@ from discreet.federated.transport.last_word import decode_model, encode_model
 from discreet.federated.transport.participate import participate
 from discreet.federated.transport.server import Server, Terms
 from discreet.model.directory import replace_file
+from tests.federated.transport import prototype_parties
 from tests.federated.worlds import SERVER_KEY, noise_key, parts, private_key, world
 
 USERS, ITEMS = 300, 40
@@ -140,6 +143,16 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
         participate(silo, client, finish)
 
 
+def prototype_party(
+    folder: Path, tls: Path, agreement: PrototypeAgreement, ratings: Ratings, order: dict[str, Any]
+) -> None:
+    name, port, options = order["name"], order["port"], order["options"]
+    if name == "server":
+        prototype_parties.serve(folder, tls, agreement, port, **options)
+    else:
+        prototype_parties.take_part(folder, tls, agreement, ratings, name, port=port, kind=options["kind"])
+
+
 def party(order: dict[str, Any], ratings: Ratings) -> int:
     """The life of a forked process; its exit code."""
     folder, tls, name = Path(order["folder"]), Path(order["tls"]), str(order["name"])
@@ -150,8 +163,10 @@ def party(order: dict[str, Any], ratings: Ratings) -> int:
     lines = Lines(order["deadly"])
     lines.watch()
     try:
-        agreement = Agreement.load(folder / "agreement.json")
-        if name == "server":
+        agreement = load_agreement(folder / "agreement.json")
+        if isinstance(agreement, PrototypeAgreement):
+            prototype_party(folder, tls, agreement, ratings, order)
+        elif name == "server":
             serve(folder, tls, agreement, ratings, port=order["port"], **order["options"])
         else:
             take_part(folder, tls, agreement, ratings, name, order["port"])

@@ -36,8 +36,7 @@ def largest(agreement: PrototypeAgreement) -> int:
 def seal(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
     """The letter of a silo."""
     body = message.to_bytes()
-    header = _Header(run=agreement.run_id, silo=silo, digest=hashlib.sha256(body).hexdigest(), arrays=[])
-    return encode(_MARK, header, {}, "<f8") + body
+    return encode(_MARK, _header(agreement, silo, body), {}, "<f8") + body
 
 
 def open_letter(letter: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
@@ -55,7 +54,7 @@ def open_letter(letter: bytes, agreement: PrototypeAgreement) -> tuple[str, Prot
     if header.run != agreement.run_id:
         raise Refused("the message belongs to another run; compare agreements")
     body = letter[end:]
-    if header.arrays or header.digest != hashlib.sha256(body).hexdigest():
+    if header != _header(agreement, header.silo, body) or letter[:end] != encode(_MARK, header, {}, "<f8"):
         raise Refused("the message was damaged on its way")
     try:
         message = PrototypeMessage.from_bytes(body)
@@ -81,6 +80,10 @@ def open_factors(body: bytes, agreement: PrototypeAgreement, own: Statement | No
         if not own.private or factors.epsilon < paid[0] or factors.delta < paid[1]:
             raise Refused("the factors that the server sent promise more privacy than this silo's users have")
     return factors
+
+
+def _header(agreement: PrototypeAgreement, silo: str, body: bytes) -> _Header:
+    return _Header(run=agreement.run_id, silo=silo, digest=hashlib.sha256(body).hexdigest(), arrays=[])
 
 
 def _check(message: PrototypeMessage, agreement: PrototypeAgreement) -> None:

@@ -206,7 +206,7 @@ def _floats(values: Floats) -> bytes:
 def _numbers(body: bytes, count: int) -> Floats:
     if len(body) != 4 * count:
         raise ModelInvalid("the message has more or fewer numbers than its header says")
-    numbers: Floats = np.frombuffer(body, "<f4").astype(np.float64)
+    numbers = np.frombuffer(body, "<f4")
     if not (np.isfinite(numbers).all() and (numbers >= 0.0).all()):
         raise ModelInvalid("the message holds numbers that are negative or not numbers")
-    return numbers
+    return numbers.astype(np.float64)

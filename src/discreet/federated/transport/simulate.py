@@ -52,7 +52,7 @@ def split_users(frame: pl.DataFrame, user: str, silos: int, seed: int | None) ->
 
 def _account(result: dict[str, Any]) -> dict[str, float]:
     """What a silo says it has spent."""
-    return {key: result[key] for key in ("charged_mu", "epsilon_spent")}
+    return {key: result[key] for key in ("charged_mu", "epsilon_spent", "messages") if key in result}
 
 
 @dataclass(frozen=True)

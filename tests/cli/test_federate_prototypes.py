@@ -1,0 +1,102 @@
+"""``discreet federate`` with private prototypes: the agreement, a whole run, and going on without silos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from discreet.federated.methods import load_agreement
+from discreet.federated.prototypes.agreement import PrototypeAgreement
+from discreet.federated.prototypes.saved import load_factors
+from tests.cli.conftest import Run
+
+Refused = Callable[..., str]
+
+COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars")
+TERMS = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rating-range", 1, 5, "--rank", 2)
+SILOS = ("--silo", "east", "--silo", "north", "--silo", "south")
+
+
+def agree(shop: Path, folder: Path, *changes: object) -> tuple[object, ...]:
+    common = ("--name", "trial", *SILOS, *TERMS, "--catalogue", shop / "items.csv")
+    return ("federate", "agree", *common, "--out", folder / "agreement.json", *changes)
+
+
+def test_simulate(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "factors"
+    options = (*COLUMNS, *TERMS, "--silos", 2, "--catalogue", shop / "items.csv", "--out", out)
+    result = run("federate", "simulate", shop / "train.csv", *options, "--json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["silos"] == ["silo-1", "silo-2"]
+    assert (content["messages_up"], content["messages_down"]) == (2, 2)
+    assert content["bytes_down"] == 2 * (out / "factors.bin").stat().st_size
+    assert content["bytes_up"] > 0
+    assert (content["private"], content["epsilon"], content["delta"]) == (True, 30.0, 0.0)
+    for account in content["accounts"].values():
+        assert account == {"epsilon_spent": 30.0, "messages": 1}
+    statements = json.loads((out / "statement.json").read_text())
+    assert statements["epsilon_in_two"] == 60.0
+    assert sorted(statements["silos"]) == ["silo-1", "silo-2"]
+    factors = load_factors(out)
+    assert factors.factors.shape == (40, 2)
+    assert factors.rating_range == (1.0, 5.0)
+    assert "already has factors" in refused("federate", "simulate", shop / "train.csv", *options)
+
+
+def test_the_agreement(run: Run, shop: Path, tmp_path: Path) -> None:
+    lloyd = ("--set", "clustering=lloyd", "--set", "factors.penalty=0.3", "--delta", "1e-5", "--seed", 4)
+    content = json.loads(run(*agree(shop, tmp_path, *lloyd, "--json")).stdout)
+    agreed = load_agreement(tmp_path / "agreement.json")
+    assert isinstance(agreed, PrototypeAgreement)
+    assert content["digest"] == agreed.digest
+    assert agreed.roster == ("east", "north", "south")
+    assert (agreed.settings.prototypes, agreed.settings.clustering, agreed.delta) == (3, "lloyd", 1e-5)
+    assert (agreed.factors.rank, agreed.factors.penalty, agreed.seed) == (2, 0.3, 4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (("--delta", "1e-5"), "no --delta"),
+        (("--honest", 2), "--honest is for budgeted"),
+        (("--noise", "server"), "--noise is for budgeted"),
+        (("--rounds", 2), "--rounds is for budgeted"),
+        (("--set", "prototypes=4"), "use --prototypes"),
+        (("--set", "factors.rank=4"), "use --rank"),
+        (("--set", "flavour=3"), "Known settings"),
+        (("--set", "factors.flavour=3"), "Known settings"),
+        (("--epsilon", "much"), "must be a number"),
+        (("--epsilon", "-1"), "above zero"),
+        (("--rating-range", -1, 1), "non-negative"),
+        (("--silo", "north"), "each name once"),
+        (("--method", "budgeted"), "NAME=KEY"),
+    ],
+)
+def test_agreements_that_cannot_be(
+    refused: Refused, shop: Path, tmp_path: Path, changes: tuple[object, ...], words: str
+) -> None:
+    assert words in refused(*agree(shop, tmp_path, *changes))
+    assert not (tmp_path / "agreement.json").exists()
+
+
+def test_going_on_without_several_silos_at_once(
+    run: Run, refused: Refused, shop: Path, tmp_path: Path
+) -> None:
+    assert run(*agree(shop, tmp_path)).exit_code == 0
+    server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
+    drop = ("federate", "drop", *server, "--silo", "north")
+    assert "nobody would be left" in refused(*drop, "--silo", "south", "--silo", "east")
+    content = json.loads(run(*drop, "--silo", "south", "--json").stdout)
+    assert (content["roster"], content["waiting_for"]) == (["east"], ["east"])
+    assert "not awaited" in refused(*drop)
+
+
+def test_commands_that_budgeted_als_has_alone(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
+    assert run(*agree(shop, tmp_path)).exit_code == 0
+    server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
+    assert "budgeted" in refused("federate", "finish", *server)
+    assert "budgeted" in refused("federate", "export", *server, "--out", tmp_path / "question.bin")
