@@ -121,6 +121,20 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     assert sum(row["bytes_down"] for row in saved["traffic"]) == saved["bytes_down"]  # type: ignore[attr-defined]
 
 
+def test_two_silos_that_have_left_are_dropped_for_one_repeat(
+    run: Run, refused: Refused, site: Path, tmp_path: Path
+) -> None:
+    names = "a,b,c,d"
+    assert run("federate", "authority", tmp_path / "tls", "--silos", names).exit_code == 0
+    keys = ("--keys", tmp_path / "tls" / "keys.json", "--catalogue", site / "items.csv")
+    out = ("--out", tmp_path / "agreement.json")
+    assert run("federate", "agree", "--name", "x", *keys, *TERMS, *out, "--honest", 3).exit_code == 0
+    drop = ("federate", "drop", *server(tmp_path), "--silo", "b", "--silo", "d")
+    assert "too few" in refused(*drop, "--silo", "a")
+    status = read(run(*drop, "--json"))
+    assert (status["attempt"], status["roster"]) == (1, ["a", "c"])
+
+
 def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     options = ("--silo-column", "silo", "--catalogue", site / "items.csv", "--out", tmp_path / "model")
     result = run("federate", "simulate", site / "all.csv", *COLUMNS, *TERMS, *options, "--json")

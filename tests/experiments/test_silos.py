@@ -156,6 +156,7 @@ def test_federated_runs_learn_and_count_their_messages(world: SiloWorld) -> None
 
 def test_the_cap_of_private_training_leaves_scores_alone() -> None:
     counts = poisson_world(Context("quick"), 400, 20)
+    assert POPULARITY not in levels(counts)
     assert counts.train.values.max() > 8
     assert max(part.values.max() for part in counts.clipped()) == 8
     assert counts.clipped_train().rating_range == (0.0, 8.0)

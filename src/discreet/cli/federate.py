@@ -55,7 +55,7 @@ def command() -> None:
     """Train one model in several organisations without pooling their ratings.
 
     Every organisation (silo) keeps its ratings, adds its own noise and keeps its own account of what it has given
-    away; a server sees sums only. Silos call the server, never the other way round.
+    away; a server sees sums only, or private prototypes. Silos call the server, never the other way round.
 
     \b
     Example, all on one machine:
@@ -68,5 +68,6 @@ def command() -> None:
       discreet federate server ...                     (one machine)
       discreet federate silo ...                       (each silo, outbound connections only)
     \b
+    Without rounds: agree with --method prototypes, and each silo sends one private message and gets one back.
     Without a network: export, answer and import carry the same messages as files. Every command takes --json.
     """

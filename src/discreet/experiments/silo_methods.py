@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -132,13 +132,15 @@ def levels(world: SiloWorld) -> dict[str, Score]:
     def by_item(values: Floats) -> Predictor:
         return lambda _, known: (np.ones((known.n_users, 1)), values[:, None])
 
-    popular = replace(score(world, by_item(counts)), train=float("nan"), test=float("nan"))
-    return {
+    found = {
         GLOBAL_MEAN: score(world, by_item(np.full(train.n_items, mean))),
         USER_MEAN: score(world, user_mean),
         ITEM_MEAN: score(world, by_item(means)),
-        POPULARITY: popular,
     }
+    if train.n_ratings + world.test.n_ratings < train.n_users * train.n_items:  # else nothing is popular
+        popular = score(world, by_item(counts))
+        found[POPULARITY] = Score(float("nan"), float("nan"), popular.rank)
+    return found
 
 
 def private_messages(

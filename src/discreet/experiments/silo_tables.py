@@ -35,7 +35,7 @@ NOTES = (
     "Predictions are clipped to the scale.",
     "Mean percentile rank (equation 3): where the held-out items stand among all items of the catalogue, ordered "
     "by the user's predictions before clipping, weighted with the ratings; 0 is best, 0.5 is chance, and equal "
-    "predictions share their places. It rewards knowing which items are rated at all: see popularity.",
+    "predictions share their places. Where few items are rated it rewards knowing which.",
     "Prototypes with local swap are epsilon-DP (delta 0); with Lloyd steps and ALS (epsilon, delta)-DP, delta 1e-6. "
     "Federated ALS is a real run of a coordinator and ten silos with masks, noise in shares for 6 honest silos of 10; "
     "rank and rounds follow its public rule unless said otherwise. Central private ALS: a trusted server.",
@@ -155,7 +155,8 @@ def _plot(
 def _baselines(axes: Axes, lines: Sequence[Line], which: str, **levels: Any) -> None:
     chosen = [(USER_MEAN, "--", 5), (POPULARITY if which == "rank" else ITEM_MEAN, ":", 5)]
     for name, style, number in chosen:
-        plotting.baseline(axes, level(lines, name, which), name, number=number, linestyle=style)
+        if find(lines, name):
+            plotting.baseline(axes, level(lines, name, which), name, number=number, linestyle=style)
     for name, number in ((CENTRAL, 6), (ALONE, 7)) if levels else ():
         plotting.baseline(axes, level(lines, name, which, **levels), name, number=number, linestyle="-.")
 

@@ -52,6 +52,11 @@ class Run:
             fixed_noise_key_not_private=key,
         )
 
+    def reopen(self, name: str, users: int = 100) -> PrototypeSilo:
+        self.silos[name].close()
+        self.silos[name] = self.open_silo(name, users)
+        return self.silos[name]
+
     def send(self, *silos: str) -> None:
         for name in silos:
             assert self.coordinator.receive(name, self.silos[name].answer(b""))["accepted"]

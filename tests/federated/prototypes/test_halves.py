@@ -79,7 +79,7 @@ def test_what_was_made_is_never_made_again(tmp_path: Path) -> None:
     run.close()
 
 
-def test_nothing_has_left_before_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_has_left_before_it_is_kept(tmp_path: Path) -> None:
     run = Run(tmp_path, agree(), fixed=False)
     silo = run.silos["silo-00"]
     silo._store.write("PRAGMA query_only = ON")  # a disk that takes nothing
@@ -103,20 +103,17 @@ def test_a_silo_that_is_too_small_says_so_once_and_for_one_charge(tmp_path: Path
         (SETTINGS, PrototypeSettings(clustering="lloyd", users=200, delta=1e-4))
     ):
         run = Run(tmp_path / str(number), agree(settings=settings, epsilon=0.5), fixed=False)
-        small = run.open_silo("silo-00", 1) if run.silos.pop("silo-00").close() is None else None
-        assert small is not None
+        small = run.reopen("silo-00", 1)
         with pytest.raises(RatingsInvalid, match="too few users") as first:
             small.answer()
         assert small.status()["epsilon_spent"] == 0.5
         statement = small.statement()
         assert statement is not None
         assert [release.name for release in statement.releases] == ["silo count"]
-        small.close()
-        again = run.open_silo("silo-00")  # by now it has users enough, but its one chance is used up
+        again = run.reopen("silo-00")  # by now it has users enough, but its one chance is used up
         with pytest.raises(RatingsInvalid) as second:
             again.answer()
         assert str(second.value) == str(first.value), "another noisy count would have cost again"
-        again.close()
         run.close()
 
 
@@ -171,7 +168,7 @@ def test_an_agreement_is_known_by_its_method(tmp_path: Path) -> None:
 
 def test_factors_that_hide_what_was_paid_are_refused(run: Run) -> None:
     run.fixed = False
-    silo = run.silos["silo-00"] = (run.silos["silo-00"].close(), run.open_silo("silo-00"))[1]
+    silo = run.reopen("silo-00")
     run.coordinator.drop("silo-01", "silo-02")
     run.send("silo-00")
     factors, own = GlobalFactors.from_bytes(run.coordinator.factors()), silo.statement()

@@ -128,6 +128,19 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     assert run.coordinator.receive("silo-02", letters["silo-02"])["accepted"], "none the worse for it"
 
 
+def test_the_reason_is_named(run: Run) -> None:
+    letter = run.silos["silo-02"].answer()
+    elsewhere = seal(agree(), "silo-02", open_letter(letter, run.agreement)[1])
+    for sender, body, words in (
+        ("silo-02", elsewhere, "another run"),
+        ("silo-02", letter + bytes(largest(run.agreement)), "larger than any"),
+        ("silo-01", letter, "in the name of silo-02"),
+        ("silo-02", letter[:-1], "damaged"),
+    ):
+        with pytest.raises(Refused, match=words):
+            run.coordinator.receive(sender, body)
+
+
 def test_factors_that_are_none_are_refused(run: Run) -> None:
     draw = Random(2)
     run.send("silo-02")
