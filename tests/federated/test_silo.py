@@ -159,8 +159,8 @@ def test_what_was_not_agreed_is_refused_and_costs_nothing(run: Run, what: str) -
 def test_numbers_that_are_none_are_refused(run: Run, strange: float) -> None:
     run.step()
     message = asked(run)
-    refused(run.silos["silo-00"], asks(item_weights=lambda weights: weights * strange)(message), "none")
-    refused(run.silos["silo-00"], release(lambda value: value * strange)(message), "none")
+    refused(run.silos["silo-00"], asks(item_weights=lambda weights: np.full_like(weights, strange))(message), "none")
+    refused(run.silos["silo-00"], release(lambda value: np.full_like(value, strange))(message), "none")
 
 
 def test_the_first_round_is_the_first(run: Run) -> None:

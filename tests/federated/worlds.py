@@ -125,6 +125,7 @@ class TogetherNoise(Noise):
     def __init__(self, agreement: Agreement) -> None:
         super().__init__(key=b"of others")
         self._agreement, self._round, self._calls = agreement, 0, 0
+        self.excess = agreement.noise_excess(len(agreement.roster))
         self._blocks_later = 4 if agreement.settings.curvature == "full" else 3
         self._begin()
 

@@ -47,7 +47,13 @@ class BudgetedRun:
         self._progress = progress
         ledger = gate.ledger
         self._schedule = BudgetedSchedule(
-            settings, ledger.budget, ratings.n_items, ratings.rating_range, ledger.remaining_mu, rng
+            settings,
+            ledger.budget,
+            ratings.n_items,
+            ratings.rating_range,
+            ledger.remaining_mu,
+            rng,
+            gate.noise_excess,
         )
 
     @property

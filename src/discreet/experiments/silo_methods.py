@@ -39,7 +39,6 @@ __all__ = [
     "ITEM_MEAN",
     "POPULARITY",
     "USER_MEAN",
-    "FederatedRun",
     "Score",
     "federate",
     "levels",
@@ -56,8 +55,7 @@ Predictor: TypeAlias = Callable[[int, Ratings], Vectors]
 """From a silo's number and what is known of some of its users."""
 
 DELTA = 1e-6
-_MEMORY = Path("/dev/shm")
-"""Where there is such a folder, stores are kept in it: nothing has to outlive the run, and disks are slow."""
+_MEMORY = Path("/dev/shm")  # stores are kept there if it exists: nothing has to outlive the run
 USER_MEAN, GLOBAL_MEAN = "user mean (free)", "global mean"
 ITEM_MEAN, POPULARITY = "item mean (not private)", "popularity (not private)"
 
@@ -138,8 +136,7 @@ def levels(world: SiloWorld) -> dict[str, Score]:
         ITEM_MEAN: score(world, by_item(means)),
     }
     if train.n_ratings + world.test.n_ratings < train.n_users * train.n_items:  # else nothing is popular
-        popular = score(world, by_item(counts))
-        found[POPULARITY] = Score(float("nan"), float("nan"), popular.rank)
+        found[POPULARITY] = Score(float("nan"), float("nan"), score(world, by_item(counts)).rank)
     return found
 
 

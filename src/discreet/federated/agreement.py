@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -99,6 +100,10 @@ class Agreement(Agreed):
         """Fewest silos a round may have: one is honest for sure, and none is alone unless it always was."""
         alone = min(2, len(self.silos))
         return alone if self.noise == "server" else max(alone, len(self.silos) - self.honest + 1)
+
+    def noise_excess(self, roster: int) -> float:
+        """How many times larger the noise of a round is than its honest silos' shares, if all of them add theirs."""
+        return 1.0 if self.noise == "server" else math.sqrt(roster / self.honest_among(roster))
 
     def honest_among(self, roster: int) -> int:
         """How many silos of a roster of this size are honest at least, if all that were left out were honest."""

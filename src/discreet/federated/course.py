@@ -44,6 +44,7 @@ class Course:
             agreement.rating_range,
             Ledger(agreement.budget).remaining_mu,
             np.random.default_rng(agreement.seed),
+            agreement.noise_excess(len(self.roster)),
         )
 
     def copy(self) -> Course:
@@ -112,6 +113,7 @@ class Course:
         least = self._agreement.smallest_roster
         if len(smaller) < least:
             raise Refused(f"{len(smaller)} silos are too few: the agreement needs {least} in every round")
+        self.schedule.noise_excess = self._agreement.noise_excess(len(smaller))
         try:
             for _ in range(times):
                 self.schedule.repeat()

@@ -98,6 +98,9 @@ class BudgetedSchedule:
         Gaussian cost that all questions together may have.
     rng
         Draws the random start of the factors.
+    noise_excess
+        How many times larger the noise is than ``mu`` asks for. Above 1 where several silos each add a share and more of
+        them do than need to; estimates are then believed less.
 
     Attributes
     ----------
@@ -117,8 +120,10 @@ class BudgetedSchedule:
         rating_range: tuple[float, float] | None,
         mu: float,
         rng: np.random.Generator,
+        noise_excess: float = 1.0,
     ) -> None:
         self.settings = settings
+        self.noise_excess = noise_excess
         self._budget = budget
         self._n_items = n_items
         self._range = rating_range
@@ -147,11 +152,11 @@ class BudgetedSchedule:
         question = self.question
         assert question is not None
         if isinstance(question, ActivityQuestion):
-            self._begin(released["activity"], question.mu)
+            self._begin(released["activity"], question.mu / self.noise_excess)
             return
         activity, statistics = (
             self._known,
-            read_round(question.units, question.item_weights, released, question.mu),
+            read_round(question.units, question.item_weights, released, question.mu / self.noise_excess),
         )
         if self._state is None:
             state = self._after_first(question, statistics)
@@ -222,7 +227,7 @@ class BudgetedSchedule:
                 "stand out of the noise. Raise epsilon or bring more users; this run's first release has been spent"
             )
         self._activity = activity
-        self.plan = self._make_plan(activity, self._left)
+        self.plan = self._make_plan(activity, self._left / self.noise_excess)
         self._costs = [self._left * float(np.sqrt(part)) for part in self.plan.shares]
         side, frame = self._empty(activity)
         name, share = "offsets", self.settings.first_weight_share
@@ -324,7 +329,7 @@ class BudgetedSchedule:
         order, per_user = len(frame.whiten), self._known.ratings_per_user
         gradient = order * per_user * frame.residual**2
         moment = (per_user if self.explicit else 1.0) * (order + 1.0)
-        needed = ((order + 1.0) / (_READABLE * self._known.users * mu)) ** 2
+        needed = ((order + 1.0) * self.noise_excess / (_READABLE * self._known.users * mu)) ** 2
         share = min(max(self.settings.moment_share, needed), _MOST_MOMENT)
         full = self.settings.curvature == "full" and order > 1
         return Units(

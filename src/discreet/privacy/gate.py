@@ -52,6 +52,11 @@ class Gate:
         """Whether the noise repeats (tests), which makes every release not private."""
         return self._noise.fixed
 
+    @property
+    def noise_excess(self) -> float:
+        """How many times larger the noise is than what is charged needs."""
+        return self._noise.excess
+
     def release(
         self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0
     ) -> dict[str, Floats]:

@@ -37,6 +37,9 @@ class Noise:
         Leave it out. With a key the stream repeats, and :attr:`fixed` says so to the gate and the statement.
     """
 
+    excess = 1.0
+    """How many times larger the noise comes out than it is asked for."""
+
     def __init__(self, *, key: bytes | None = None) -> None:
         self._key = key
         self._blocks = 0
