@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark flower reproduce reproduce-quick clean
+.PHONY: demo test lint benchmark hard flower reproduce reproduce-quick clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,15 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
 	$(BIN)/python benchmarks/plot.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/local.py
+
+# Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
+hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices at full size (some 15 minutes)
+	DISCREET_SPEED=2000 $(BIN)/pytest -s -q tests/local/collector/test_speed.py
+	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/local/collector/test_kills.py
+	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/federated/transport -k "kill"
+	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/local/collector/test_fuzz.py tests/federated/test_messages_fuzz.py \
+		tests/federated/prototypes/test_letters_fuzz.py
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 

@@ -13,7 +13,6 @@ from discreet.cli import similar
 from discreet.cli.group import COMMANDS
 from tests.cli.conftest import Run
 
-
 GROUPS = ("federate", "collect")
 INNER = ("federate simulate", "federate agree", "collect simulate", "collect serve", "collect task create")
 

@@ -159,7 +159,11 @@ def test_what_was_not_agreed_is_refused_and_costs_nothing(run: Run, what: str) -
 def test_numbers_that_are_none_are_refused(run: Run, strange: float) -> None:
     run.step()
     message = asked(run)
-    refused(run.silos["silo-00"], asks(item_weights=lambda weights: np.full_like(weights, strange))(message), "none")
+    refused(
+        run.silos["silo-00"],
+        asks(item_weights=lambda weights: np.full_like(weights, strange))(message),
+        "none",
+    )
     refused(run.silos["silo-00"], release(lambda value: np.full_like(value, strange))(message), "none")
 
 

@@ -99,8 +99,8 @@ class BudgetedSchedule:
     rng
         Draws the random start of the factors.
     noise_excess
-        How many times larger the noise is than ``mu`` asks for. Above 1 where several silos each add a share and more of
-        them do than need to; estimates are then believed less.
+        How many times larger the noise is than ``mu`` asks for. Above 1 where more silos add a share than need to;
+        estimates are then believed less.
 
     Attributes
     ----------

@@ -23,12 +23,12 @@ _ROUNDS = 5
 _STEPS = 6
 _SPREADS = np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45])
 # Public guess of the variance of beta, which decides where the numbers say nothing. Smaller by a factor e costs a tenth
-# of a unit of log-likelihood, larger by that much four: a guess that gives way upwards lets noise pass for large offsets
-# (MovieLens 1M at epsilon 0.1: 0.3 % worse than no offsets).
+# of a unit of log-likelihood, larger by that much four: a guess that gives way upwards lets noise pass for large
+# offsets (MovieLens 1M at epsilon 0.1: 0.3 % worse than no offsets).
 _USUAL_SPREAD = 0.15
 _SMALLER, _LARGER = 0.1, 4.0
-# The mean of unit vectors is no longer than 1. Noise of this energy over all items leaves nothing of it; with less, offsets
-# are believed in proportion, as the model above is kinder to noise than the data are (goodbooks: 0.1 % worse without).
+# The mean of unit vectors is no longer than 1. Noise of this energy over all items leaves nothing of it; with less,
+# offsets are believed in proportion: the model above is kinder to noise than data are (goodbooks: 0.1 % worse without).
 _DROWNED = 8.0
 
 
