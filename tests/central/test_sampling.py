@@ -12,6 +12,13 @@ def test_at_most_k_and_all_of_those_who_have_fewer(market: Ratings) -> None:
     np.testing.assert_array_equal(np.diff(kept.indptr), np.minimum(np.diff(market.indptr), 10))
 
 
+@pytest.mark.parametrize("short_of_most", [0, 1])
+def test_the_most_ratings_of_a_user_may_all_count(market: Ratings, short_of_most: int) -> None:
+    most = int(np.diff(market.indptr).max()) - short_of_most
+    kept = market.keep(sample_uniform(market, most, seed=1))
+    np.testing.assert_array_equal(np.diff(kept.indptr), np.minimum(np.diff(market.indptr), most))
+
+
 def test_every_place_in_a_row_is_as_likely_as_every_other(market: Ratings) -> None:
     """A hash that preferred small items or small ratings would show here."""
     counts = np.diff(market.indptr)

@@ -215,12 +215,16 @@ def story(**values: float) -> list[Line]:
 def test_the_poisson_world_can_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silos_poisson, "SWAP", A)
     good = silos_poisson.judge(story(), PLAN)
-    assert verdicts(good) == [True] * 7
+    assert verdicts(good) == [True] * 8
     poor = {RANDOM: 2.9, K_MEANS: 2.8, A: 4.1, B: 4.1, "least": 4.2, FEDERATED: 4.3}
     lines = [replace(line, distinct=50.0) if line.point.k == 50 else line for line in story(**poor)]
-    assert verdicts(silos_poisson.judge(lines, PLAN)) == [False] * 7
-    whole = story(least=9.0)
-    assert verdicts(silos_poisson.judge(story(), PLAN, whole))[1] is False
+    assert verdicts(silos_poisson.judge(lines, PLAN)) == [False] * 8
+
+
+def test_a_flat_prototype_is_not_better_than_the_users_mean() -> None:
+    flat = story(**{A: 3.999, B: 3.999, "least": 4.0, FEDERATED: 3.9})
+    assert verdicts(silos_movielens.judge(flat, PLAN))[4] is False
+    assert verdicts(silos_movielens.judge(story(**{A: 3.9, B: 4.5}), PLAN))[4] is True
 
 
 def test_movielens_can_say_no() -> None:

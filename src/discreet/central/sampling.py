@@ -22,6 +22,8 @@ Words = npt.NDArray[np.uint64]
 
 def sample_uniform(ratings: Ratings, most: int, seed: int) -> Bools:
     """At most ``most`` ratings of each user, drawn evenly from that user's ratings."""
+    if np.diff(ratings.indptr).max(initial=0) <= most:
+        return np.ones(ratings.n_ratings, dtype=np.bool_)
     # 53 of the 64 bits, which a double holds.
     return keep_lowest(ratings, (draw_numbers(ratings, seed) >> np.uint64(11)).astype(np.float64), most)
 

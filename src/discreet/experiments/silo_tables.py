@@ -41,6 +41,8 @@ NOTES = (
     "rank and rounds follow its public rule unless said otherwise. Central private ALS: a trusted server.",
     "A silo takes part in prototypes when its noisy number of users is at least 1, so that small epsilons can be seen; "
     "at the default limit most silos would be refused there. No numbers: the budget was refused as too small.",
+    "'Shrunk': the values of a prototype are drawn to their mean as far as noise alone would explain how they differ, "
+    "which reads nothing but what is sent anyway. 'The paper's' are sent as they come.",
     "In the picture errors end at 1.5 times that of the user mean; what lies beyond is in the table.",
 )
 

@@ -148,8 +148,10 @@ def _values(
     released = gate.release("values", [sums, sizes], mu=mu)
     counts = released["sizes"].reshape(-1, k).T / (_HOT * _ONE)
     support = np.tile(np.arange(rows.n_items), (k, 1))
-    spread = unit / (mu * _HOT * _ONE)
-    return from_sums(released["sums"].T / _HOT, counts, spread, support, rows.n_items, bounds)
+    spread = None if settings.unrated == "zero" else unit / (mu * _HOT * _ONE)
+    noise = (row_unit / (mu * _HOT)) ** 2 if settings.shrink else None
+    sums_of = released["sums"].T / _HOT
+    return from_sums(sums_of, counts, support, rows.n_items, bounds, spread=spread, noise=noise)
 
 
 def _on_grid(points: Floats) -> Ints:

@@ -193,6 +193,10 @@ def _notes(found: Prototypes, *, only_root: bool = False, cells: tuple[int, ...]
         notes.append("degenerate: all prototypes coincide")
     if not found.mask.any():
         notes.append("degenerate: no item's count stood out from its noise")
+    elif all(
+        np.ptp(row[mask]) == 0.0 for row, mask in zip(found.values, found.mask, strict=True) if mask.any()
+    ):
+        notes.append("degenerate: no difference between items stood out from noise, every prototype is flat")
     if cells:
         notes.append("cells by level: " + ", ".join(str(count) for count in cells))
     return tuple(notes)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from discreet.federated.prototypes.rows import GRID, Bounds, Rows
 from discreet.federated.prototypes.settings import PrototypeSettings
 from discreet.federated.prototypes.shares import ShareTable
+from discreet.federated.prototypes.shrinkage import shrunken_means
 from discreet.privacy.pure_contributions import Contributions
 from discreet.privacy.pure_gate import PureGate
 
@@ -57,51 +58,53 @@ def recover(
     kept = cells >= 0
     inside = users[kept], cells[kept]
     widest = min(bounds.items, size)
-    sums = gate.sums(
-        "values",
-        Contributions(*inside, rows.values[kept], rows.n_users, k * size),
-        bound=min(bounds.total, widest * GRID),
-        epsilon=shares.values,
-    ).reshape(k, size)
+    bound = min(bounds.total, widest * GRID)
+    given = Contributions(*inside, rows.values[kept], rows.n_users, k * size)
+    sums = gate.sums("values", given, bound=bound, epsilon=shares.values).reshape(k, size)
     if settings.unrated == "zero":
         members = Contributions(np.arange(rows.n_users), clusters, np.ones_like(clusters), rows.n_users, k)
         sizes = gate.sums("sizes", members, bound=1, epsilon=shares.sizes)[:, None]
-        spread = 1.0 / shares.sizes
+        spread: float | None = None
     else:
         raters = Contributions(*inside, ones[kept], rows.n_users, k * size)
         sizes = gate.sums("sizes", raters, bound=widest, epsilon=shares.sizes).reshape(k, size)
         spread = widest / shares.sizes
-    return from_sums(sums, sizes, spread, support, rows.n_items, bounds)
+    noise = 2.0 * (bound / shares.values) ** 2 if settings.shrink else None
+    return from_sums(sums, sizes, support, rows.n_items, bounds, spread=spread, noise=noise)
 
 
 def from_sums(
-    sums: Ints | Floats, sizes: Ints | Floats, spread: float, support: Ints, n_items: int, bounds: Bounds
+    sums: Ints | Floats,
+    sizes: Ints | Floats,
+    support: Ints,
+    n_items: int,
+    bounds: Bounds,
+    *,
+    spread: float | None,
+    noise: float | None,
 ) -> Prototypes:
     """Means from noisy sums and sizes; public from here on.
 
-    Where single items were counted (`sizes` has a column for each), an item whose count is lost in its noise, of
-    scale `spread`, is missing, and means of few are drawn to the cluster's own.
+    Parameters
+    ----------
+    sums, sizes, support
+        Of each prototype, in grid steps, users, and items; one size for all items of a prototype, or one each.
+    spread
+        Where items have sizes of their own: scale of their noise. An item whose size is lost in it is missing.
+    noise
+        Variance of the noise in the sums; means are drawn together as far as it explains how they differ, or left as
+        they are where it is None.
     """
-    k = len(sums)
-    amounts = sums * (bounds.cap / GRID)
-    if sizes.shape[1] == 1:
-        means = amounts / np.maximum(sizes, 1.0)
-        known = np.ones(sums.shape, dtype=np.bool_)
-    else:
-        counts = np.maximum(sizes, 0.0)
-        common = amounts.sum(axis=1, keepdims=True) / np.maximum(
-            counts.sum(axis=1, keepdims=True), spread + 1.0
-        )
-        common = np.clip(common, -bounds.cap, bounds.cap)
-        means = common + (amounts - counts * common) / (counts + spread + 1.0)
-        known = sizes > spread
-    values = np.zeros((k, n_items))
-    mask = np.zeros((k, n_items), dtype=np.bool_)
-    rows = np.arange(k)[:, None]
-    # What is missing is at the row's centre, which nobody reads behind the mask.
-    values[rows, support] = np.where(
-        known, np.clip(means + bounds.centre, max(bounds.low, 0.0), bounds.high), 0.0
-    )
+    step = bounds.cap / GRID
+    counts = np.maximum(sizes, 1.0)
+    amounts: Floats = sums.astype(np.float64) * step
+    means = amounts / counts if noise is None else shrunken_means(amounts, counts, noise * step**2)
+    known = np.ones(sums.shape, dtype=np.bool_) if spread is None else sizes > spread
+    rows = np.arange(len(sums))[:, None]
+    low, high = max(bounds.low, bounds.centre - bounds.cap, 0.0), min(bounds.high, bounds.centre + bounds.cap)
+    values = np.zeros((len(sums), n_items))
+    values[rows, support] = np.where(known, np.clip(means + bounds.centre, low, high), 0.0)
+    mask = np.zeros((len(sums), n_items), dtype=np.bool_)
     mask[rows, support] = known
     weights = np.maximum(sizes.mean(axis=1), 1.0).astype(np.float64)
     return Prototypes(values, mask, weights)

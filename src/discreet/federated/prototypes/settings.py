@@ -103,6 +103,8 @@ class PrototypeSettings(Settings):
         Steps of the local search; ``"auto"`` is k ln(users).
     support
         Items of a prototype; ``"all"`` chooses none and pays for no choice, and neither does ``"lloyd"``.
+    shrink
+        Draw the values of a prototype to their mean as far as noise alone would explain how they differ.
     trials
         Independent repetitions to choose from; ``"auto"`` is 2 ln(1 / failure).
     failure
@@ -132,6 +134,7 @@ class PrototypeSettings(Settings):
     loss_cap: Positive = 1.0
     swaps: Count | Auto = 10
     support: Count | Literal["all"] = 100
+    shrink: bool = True
     trials: Annotated[int, Field(ge=1, le=1_000)] | Auto = 1
     failure: Share = 0.05
     minimum_users: Count | Auto = "auto"
@@ -185,6 +188,7 @@ def as_printed(**changes: object) -> PrototypeSettings:
         "loss_cap": 4.0,
         "swaps": "auto",
         "trials": "auto",
+        "shrink": False,
         "shares": Shares(
             count=0.01, partition=1 / 6, centres=1 / 6, support=0.25, values=0.25, sizes=0.05, choice=0.1
         ),
