@@ -8,7 +8,7 @@ import pytest
 from discreet import kernels
 from discreet.central import activity
 from discreet.errors import DiscreetError
-from discreet.privacy import blocks, contribution, gate, ledger, noise, pattern
+from discreet.privacy import blocks, contribution, gate, ledger, noise, pattern, tokens
 from tests.privacy.bugs import (
     Bug,
     apply,
@@ -246,13 +246,13 @@ BUGS = [
     Bug(
         "a release is not charged",
         check_every_release_is_charged,
-        ((ledger.Ledger, "charge", ("self._charges.append(charge)", "pass")),),
+        ((tokens.Tokens, "_pay", ("self._charges.append(charge)", "pass")),),
     ),
     Bug(
         "a release is not charged and the token not asked for",
         check_every_release_is_charged,
         (
-            (ledger.Ledger, "charge", ("self._charges.append(charge)", "pass")),
+            (tokens.Tokens, "_pay", ("self._charges.append(charge)", "pass")),
             (ledger.Ledger, "redeem", nothing),
         ),
     ),

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
-from threading import Lock
-from types import MappingProxyType
 
-from discreet.errors import BudgetExceeded, BudgetInvalid, UnchargedRelease
+from discreet.errors import BudgetExceeded, BudgetInvalid
 from discreet.privacy.accounting import compose, epsilon_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.tokens import Detail, Tokens, checked_detail, checked_name
 
-__all__ = ["Charge", "Detail", "Ledger", "checked_detail", "checked_name"]
-
-Detail = str | int | float | bool
+__all__ = ["Charge", "Ledger"]
 
 # Relative, on mu (1e-12 on the sum of squares). Shares of a budget rarely add up to it to the last bit;
 # mu_from holds back more than this, so the promise covers it.
@@ -35,7 +31,7 @@ class Charge:
     detail: Mapping[str, Detail]
 
 
-class Ledger:
+class Ledger(Tokens[Charge]):
     """Keeps one run within its budget.
 
     Parameters
@@ -55,28 +51,13 @@ class Ledger:
             raise BudgetInvalid(
                 f"a ledger needs a Budget(epsilon=..., delta=...), got {type(budget).__name__}"
             )
+        super().__init__()
         self._budget = budget
-        self._charges: list[Charge] = []
-        self._redeemed: list[bool] = []
-        self._closed = False
-        self._lock = Lock()
 
     @property
     def budget(self) -> Budget:
         """What the run may spend."""
         return self._budget
-
-    @property
-    def charges(self) -> tuple[Charge, ...]:
-        """All charges so far, in order."""
-        with self._lock:
-            return tuple(self._charges)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the run has ended."""
-        with self._lock:
-            return self._closed
 
     @property
     def spent_mu(self) -> float:
@@ -133,46 +114,14 @@ class Ledger:
         UnchargedRelease
             When the ledger is closed.
         """
-        charge = Charge(
-            checked_name(name),
-            _release_mu(name, mu),
-            _release_delta(name, delta),
-            checked_detail(name, detail),
+        return self._pay(
+            Charge(
+                checked_name(name),
+                _release_mu(name, mu),
+                _release_delta(name, delta),
+                checked_detail(name, detail),
+            )
         )
-        with self._lock:
-            if self._closed:
-                raise UnchargedRelease(
-                    f"{name!r} cannot be charged: the run is over and its statement is fixed"
-                )
-            self._refuse_excess(charge)
-            self._charges.append(charge)
-            self._redeemed.append(False)
-        return charge
-
-    def redeem(self, charge: Charge) -> None:
-        """Use up a token. The gate calls this once for each release, and releases only if it returns.
-
-        Raises
-        ------
-        UnchargedRelease
-            When the token was used before, belongs to another run, or the run is over.
-        """
-        with self._lock:
-            found = next((i for i, known in enumerate(self._charges) if known is charge), None)
-            if found is None:
-                raise UnchargedRelease(f"a release was not charged to this run's ledger: {charge!r}")
-            if self._closed:
-                raise UnchargedRelease(f"{charge.name!r} cannot be released: the run is over")
-            if self._redeemed[found]:
-                raise UnchargedRelease(
-                    f"{charge.name!r} was released already; each release is charged on its own"
-                )
-            self._redeemed[found] = True
-
-    def close(self) -> None:
-        """End the run. What was charged stays spent, released or not; closing twice is harmless."""
-        with self._lock:
-            self._closed = True
 
     def _refuse_excess(self, charge: Charge) -> None:
         budget, spent = self._budget, compose(known.mu for known in self._charges)
@@ -186,13 +135,6 @@ class Ledger:
             f"is left of {budget} (mu {budget.mu:.6g} in all, {spent:.6g} spent; {extra:g} of delta is used "
             "by this and earlier charges directly). Plan fewer or noisier releases, or raise epsilon"
         )
-
-
-def checked_name(name: str) -> str:
-    """A release's name, which the statement must be able to show."""
-    if not isinstance(name, str) or not name.strip():
-        raise BudgetInvalid(f"a release needs a name for the privacy statement, got {name!r}")
-    return name
 
 
 def _release_mu(name: str, mu: float) -> float:
@@ -209,19 +151,3 @@ def _release_delta(name: str, delta: float) -> float:
     if not 0.0 <= delta < 1.0:
         raise BudgetInvalid(f"{name!r} must take between 0 and 1 of delta, got {delta}")
     return delta
-
-
-def checked_detail(name: str, detail: Mapping[str, Detail] | None) -> Mapping[str, Detail]:
-    """Public facts about a release, fixed and fit for JSON."""
-    return MappingProxyType({key: _fact(name, key, value) for key, value in (detail or {}).items()})
-
-
-def _fact(name: str, key: str, value: object) -> Detail:
-    """A plain value that JSON can hold, so that the statement cannot fail after the money is spent."""
-    if isinstance(value, str | bool):
-        return value
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real) and math.isfinite(float(value)):
-        return float(value)
-    raise BudgetInvalid(f"detail {key!r} of {name!r} must be text or a finite number, got {value!r}")

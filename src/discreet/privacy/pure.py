@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import Lock
 
-from discreet.errors import BudgetExceeded, BudgetInvalid, UnchargedRelease
-from discreet.privacy.ledger import Detail, checked_detail, checked_name
+from discreet.errors import BudgetExceeded, BudgetInvalid
+from discreet.privacy.tokens import Detail, Tokens, checked_detail, checked_name
 
 __all__ = ["PureCharge", "PureLedger"]
 
@@ -25,7 +24,7 @@ class PureCharge:
     detail: Mapping[str, Detail]
 
 
-class PureLedger:
+class PureLedger(Tokens[PureCharge]):
     """Keeps one run within its epsilon.
 
     Parameters
@@ -44,17 +43,8 @@ class PureLedger:
         epsilon = float(epsilon)
         if not (0.0 < epsilon < math.inf):
             raise BudgetInvalid(f"epsilon must be above zero and finite, got {epsilon}")
+        super().__init__()
         self.epsilon = epsilon
-        self._charges: list[PureCharge] = []
-        self._redeemed: list[bool] = []
-        self._closed = False
-        self._lock = Lock()
-
-    @property
-    def charges(self) -> tuple[PureCharge, ...]:
-        """All charges so far, in order."""
-        with self._lock:
-            return tuple(self._charges)
 
     @property
     def spent(self) -> float:
@@ -79,37 +69,12 @@ class PureLedger:
         epsilon = float(epsilon)
         if not epsilon > 0.0:
             raise BudgetInvalid(f"{name!r} must cost more than nothing, got epsilon {epsilon}")
-        charge = PureCharge(checked_name(name), epsilon, checked_detail(name, detail))
-        with self._lock:
-            if self._closed:
-                raise UnchargedRelease(
-                    f"{name!r} cannot be charged: the run is over and its statement is fixed"
-                )
-            spent = math.fsum(known.epsilon for known in self._charges)
-            if not spent + epsilon <= self.epsilon * (1.0 + _TOLERANCE):
-                raise BudgetExceeded(
-                    f"{name!r} asks for epsilon {epsilon:.6g}, but only {max(0.0, self.epsilon - spent):.6g} is left "
-                    f"of {self.epsilon:.6g}"
-                )
-            self._charges.append(charge)
-            self._redeemed.append(False)
-        return charge
+        return self._pay(PureCharge(checked_name(name), epsilon, checked_detail(name, detail)))
 
-    def redeem(self, charge: PureCharge) -> None:
-        """Let one charged release out, once."""
-        with self._lock:
-            found = next((i for i, known in enumerate(self._charges) if known is charge), None)
-            if found is None:
-                raise UnchargedRelease(f"a release was not charged to this run's ledger: {charge!r}")
-            if self._closed:
-                raise UnchargedRelease(f"{charge.name!r} cannot be released: the run is over")
-            if self._redeemed[found]:
-                raise UnchargedRelease(
-                    f"{charge.name!r} was released already; each release is charged on its own"
-                )
-            self._redeemed[found] = True
-
-    def close(self) -> None:
-        """End the run; closing twice is harmless."""
-        with self._lock:
-            self._closed = True
+    def _refuse_excess(self, charge: PureCharge) -> None:
+        spent = math.fsum(known.epsilon for known in self._charges)
+        if not spent + charge.epsilon <= self.epsilon * (1.0 + _TOLERANCE):
+            raise BudgetExceeded(
+                f"{charge.name!r} asks for epsilon {charge.epsilon:.6g}, but only "
+                f"{max(0.0, self.epsilon - spent):.6g} is left of {self.epsilon:.6g}"
+            )

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from discreet.privacy.blocks import Block
 from discreet.privacy.gate import bounded, check_grids, paid
-from discreet.privacy.ledger import Detail, Ledger
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import Noise
 from discreet.privacy.shares import ShareNoise
+from discreet.privacy.tokens import Detail
 
 __all__ = ["SiloGate", "Summed"]
 
