@@ -7,8 +7,7 @@ goes on from there.
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from discreet.catalogue import Catalogue
 from discreet.errors import Refused
@@ -18,6 +17,7 @@ from discreet.federated.course import Course
 from discreet.federated.messages import AnswerMessage, digest
 from discreet.federated.progress import Progress
 from discreet.federated.releasing import answer_size, release_sum
+from discreet.federated.store import StoreOwner
 from discreet.federated.terms import build_model
 from discreet.model import Model
 from discreet.privacy.noise import Noise
@@ -25,7 +25,7 @@ from discreet.privacy.noise import Noise
 __all__ = ["Coordinator"]
 
 
-class Coordinator:
+class Coordinator(StoreOwner[CoordinatorStore]):
     """Runs the schedule of an agreement. Safe to use from several threads.
 
     Parameters
@@ -173,18 +173,6 @@ class Coordinator:
             return build_model(
                 self.agreement, progress.course.schedule, catalogue, progress.ledger, fixed_noise_key=fixed
             )
-
-    def close(self) -> None:
-        """Give the store back."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _waiting_for(self) -> list[str]:
         if not self._progress.running:

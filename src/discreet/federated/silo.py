@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from discreet.federated.course import Course, charge_name
 from discreet.federated.messages import AnswerMessage, QuestionMessage, digest
 from discreet.federated.secure_sum import from_totals, mask, public_key
 from discreet.federated.silo_store import Given, SiloStore
+from discreet.federated.store import StoreOwner
 from discreet.federated.terms import state
 from discreet.privacy.shares import ShareNoise
 from discreet.privacy.silo_gate import SiloGate
@@ -34,7 +34,7 @@ __all__ = ["Silo"]
 Floats = npt.NDArray[np.float64]
 
 
-class Silo:
+class Silo(StoreOwner[SiloStore]):
     """Answers questions about its ratings.
 
     Parameters
@@ -114,18 +114,6 @@ class Silo:
             return state(
                 self.agreement, self._store.ledger(self.agreement), fixed_noise_key=self._store.fixed_noise
             )
-
-    def close(self) -> None:
-        """Give the store back."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _answer(self, body: bytes) -> bytes:
         message = QuestionMessage.decode(body, self.agreement)

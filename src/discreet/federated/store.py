@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,34 @@ import numpy.typing as npt
 from discreet.errors import Refused, SettingsInvalid
 from discreet.federated.encoding import Header, decode, encode, shapes
 
-__all__ = ["Store", "pack", "unpack"]
+__all__ = ["Store", "StoreOwner", "pack", "unpack"]
 
 _MARK = b"dsR1"
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
+
+Kept = TypeVar("Kept", bound=_Closes)
+
+
+class StoreOwner(Generic[Kept]):
+    """Whoever works on a store of its own; ``with`` or :meth:`close` gives it back."""
+
+    _store: Kept
+
+    def close(self) -> None:
+        """Give the store back."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class Store:

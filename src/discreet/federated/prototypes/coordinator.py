@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from discreet.errors import Refused
 from discreet.federated.prototypes.agreement import PrototypeAgreement
 from discreet.federated.prototypes.factorise import factorise
 from discreet.federated.prototypes.letter import open_letter
-from discreet.federated.store import Store
+from discreet.federated.store import Store, StoreOwner
 from discreet.privacy.statement import Statement
 
 __all__ = ["PrototypeCoordinator"]
@@ -28,7 +27,7 @@ CREATE TABLE released(one INTEGER PRIMARY KEY CHECK (one = 1), factors BLOB NOT 
 """
 
 
-class PrototypeCoordinator:
+class PrototypeCoordinator(StoreOwner[Store]):
     """Takes letters until none is awaited, and releases the factors once. Safe to use from several threads.
 
     Parameters
@@ -133,18 +132,6 @@ class PrototypeCoordinator:
                 "bytes_up": bytes_up,
                 "bytes_down": released[0][0] * len(roster) if released else 0,
             }
-
-    def close(self) -> None:
-        """Give the store back."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _check_awaited(self, silo: str) -> None:
         if silo not in self.agreement.roster:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
@@ -13,7 +12,7 @@ from discreet.federated.prototypes.agreement import PrototypeAgreement
 from discreet.federated.prototypes.letter import seal
 from discreet.federated.prototypes.pipeline import PrivatePrototypes
 from discreet.federated.prototypes.too_few import TooFewUsers
-from discreet.federated.store import Store
+from discreet.federated.store import Store, StoreOwner
 from discreet.privacy.pure_noise import PureNoise
 from discreet.privacy.statement import Statement
 
@@ -32,7 +31,7 @@ CREATE TABLE outcome(
 """
 
 
-class PrototypeSilo:
+class PrototypeSilo(StoreOwner[Store]):
     """Makes and keeps the letter of one silo.
 
     Parameters
@@ -111,18 +110,6 @@ class PrototypeSilo:
         with self._store.lock:
             rows = self._outcome()
             return Statement.from_json(rows[0][2]) if rows else None
-
-    def close(self) -> None:
-        """Give the store back."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _outcome(self) -> list[tuple[Any, ...]]:
         return self._store.rows("SELECT letter, refusal, statement FROM outcome")
