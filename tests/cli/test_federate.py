@@ -152,6 +152,30 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 
+def test_simulate_names_a_bad_row_by_its_place_in_the_whole_file(
+    refused: Refused, site: Path, tmp_path: Path
+) -> None:
+    lines = (site / "all.csv").read_text().splitlines()
+    columns = lines[0].split(",")
+    row = lines[41].split(",")
+    row[columns.index("stars")] = "77"
+    (tmp_path / "bad.csv").write_text("\n".join([*lines[:41], ",".join(row), *lines[42:]]) + "\n")
+    options = ("--silo-column", "silo", "--catalogue", site / "items.csv", "--out", tmp_path / "model")
+    said = refused("federate", "simulate", tmp_path / "bad.csv", *COLUMNS, *TERMS, *options)
+    assert "row 41: the rating 77 is outside 1 to 5" in said
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_mistyped_store_begins_no_run(refused: Refused, site: Path, agreed: Path) -> None:
+    typo = ("--agreement", agreed / "agreement.json", "--store", agreed / "rum.sqlite")
+    out = ("--catalogue", site / "items.csv", "--out", agreed / "model")
+    assert "there is no store" in refused("federate", "model", *typo, *out)
+    run_file = agreed / "answer.bin"
+    run_file.write_bytes(b"x")
+    refused("federate", "import", run_file, *typo)
+    assert not (agreed / "rum.sqlite").exists()
+
+
 def test_simulate_needs_one_way_to_split(refused: Refused, site: Path, tmp_path: Path) -> None:
     options = (*COLUMNS, *TERMS, "--catalogue", site / "items.csv", "--out", tmp_path / "model")
     assert "either --silo-column" in refused("federate", "simulate", site / "all.csv", *options)
@@ -159,6 +183,20 @@ def test_simulate_needs_one_way_to_split(refused: Refused, site: Path, tmp_path:
     assert "either --silo-column" in refused("federate", "simulate", site / "all.csv", *options, *both)
     other = ("--silo-column", "country")
     assert "no column 'country'" in refused("federate", "simulate", site / "all.csv", *options, *other)
+
+
+def test_endless_brackets_are_refused(refused: Refused, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_text("[" * 100_000)
+    options = (
+        "--keys",
+        tmp_path / "keys.json",
+        "--catalogue",
+        site / "items.csv",
+        "--out",
+        tmp_path / "a.json",
+    )
+    assert "not valid JSON" in refused("federate", "agree", "--name", "x", *TERMS, *options)
+    assert not (tmp_path / "a.json").exists()
 
 
 def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -> None:

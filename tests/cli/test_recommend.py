@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from discreet.catalogue import Catalogue
 from discreet.model import Model, recommendations
 from tests.cli.conftest import Run
+from tests.model.models import make_model
 
 HISTORY = {"item-2": 5.0, "item-9": 1.5}
 
@@ -113,6 +116,29 @@ def test_a_table_for_many(run: Run, explicit_model: Path, everyone: Path) -> Non
     assert "none left" in run("recommend", explicit_model, "--history", everyone, "-n", 3).stdout
 
 
+def test_ids_and_titles_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    """Square brackets and colons are no markup and no pictures."""
+    titles = ["Seven [director's cut]", "[red]", "Brat [bold]", ":smile:", "[/b]"]
+    ids = [f"{title} {number}" for number, title in enumerate(titles)]
+    made = make_model("explicit")
+    catalogue = Catalogue(
+        [*ids, *made.catalogue.ids[len(ids) :].tolist()], dict(zip(ids, titles, strict=True))
+    )
+    model = replace(made, catalogue=catalogue).save(tmp_path / "odd")
+    mine, ours = tmp_path / "mine.json", tmp_path / "ours.json"
+    mine.write_text(json.dumps({"item-9": 5.0}))
+    ours.write_text(json.dumps({"[/i] me": {"item-9": 5.0}}))
+    alone = run("recommend", model, "--history", mine, "-n", "11")
+    many = run("recommend", model, "--history", ours, "-n", "11")
+    like = run("similar", model, "--item", ids[4], "-n", "11")
+    for shown, number in ((alone, 5), (many, 5), (like, 4)):
+        assert shown.exit_code == 0
+        assert sum(item in shown.stdout for item in ids[:number]) == number
+    assert all(title in alone.stdout.replace(item, "") for title, item in zip(titles, ids, strict=True))
+    assert "[/i] me" in many.stdout
+    assert f"Like {ids[4]}" in like.stdout
+
+
 def test_unknown_items_can_be_dropped(run: Run, explicit_model: Path, tmp_path: Path) -> None:
     mine, lost = tmp_path / "mine.json", tmp_path / "lost.csv"
     mine.write_text(json.dumps({**HISTORY, "ghost": 2}))
@@ -149,6 +175,13 @@ def test_unknown_items_can_be_dropped(run: Run, explicit_model: Path, tmp_path: 
         ("a.json", "5", "must be an object or a list"),
         ("a.json", '{"me": {"item-2": 5}, "you": 3}', "history of user 'you'"),
         ("a.json", '["item-2"]', "a bare list of item ids has no ratings"),
+        (
+            "a.json",
+            '{"me": ["item-2"]}',
+            "the history of user 'me' is a list, but this model was trained on ratings",
+        ),
+        ("a.json", '{"me": {"item-2": 5}, "you": {}}', "the history of user 'you' is empty"),
+        ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.xlsx", "x", "extension of a.xlsx is unknown"),
     ],
 )

@@ -53,6 +53,20 @@ def test_the_report_is_made_from_a_folder(run: Run, refused: Callable[..., str],
 
 
 @pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "not valid JSON"), ("[]", "not the record"), ('{"name": "table-4"}', "not the record")],
+)
+def test_a_damaged_record_is_named(
+    refused: Callable[..., str], tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "table-4.json").write_text(content)
+    said = refused("reproduce", "--report", tmp_path, "--docs", tmp_path / "docs")
+    assert message in said
+    assert "table-4.json" in said.replace(" ", "")
+    assert not (tmp_path / "docs").exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["figure-99"], "no experiment is called 'figure-99'; there are figure-2"),

@@ -24,7 +24,9 @@ def test_the_table_has_titles(run: Run, explicit_model: Path) -> None:
 
 
 def test_mistakes(refused: Callable[..., str], explicit_model: Path, tmp_path: Path) -> None:
-    assert "'ghost'" in refused("similar", explicit_model, "--item", "ghost")
+    unknown = refused("similar", explicit_model, "--item", "ghost")
+    assert "'ghost'" in unknown
+    assert "--unknown-items" not in unknown
     flat = make_model("explicit", rank=0).save(tmp_path / "flat")
     assert "rank 0" in refused("similar", flat, "--item", "item-1")
     (explicit_model / "model.json").write_text("{}")

@@ -136,6 +136,8 @@ def test_impossible_budgets(
         (("--method", "als", "--set", "factor_penalty"), "--set takes key=value"),
         (("--method", "als", "--set", "rank=4"), "use --rank instead of --set"),
         (("--method", "als", "--config", "no-such.toml"), "no configuration file no-such.toml"),
+        (("--method", "als", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("--method", "als", "--set", "factor_penalty=" + "[" * 100_000), "factor_penalty"),
         (("--method", "als", "--implicit"), "--implicit means that there are no ratings"),
         (("--method", "als", "--devcie", "cpu"), "No such option"),
     ],
@@ -171,6 +173,9 @@ def test_impossible_ranges(
     [
         ("c.toml", "rank = ", "not valid TOML"),
         ("c.json", "{", "not valid JSON"),
+        ("c.json", "[" * 100_000, "not valid JSON"),
+        ("c.toml", "a = " + "[" * 100_000, "not valid TOML"),
+        ("c.toml", "seed = -5", "-5 is not in the range"),
         ("c.json", "[1]", "must hold a table"),
         ("c.toml", "ranks = 3", "unknown ranks; known are accounting, catalogue, delta"),
         ("c.toml", "settings = 3", "must be a table of settings"),

@@ -101,7 +101,10 @@ def test_more_places_than_items() -> None:
             np.repeat(np.arange(12), np.diff(query.indptr)) * 12 + query.items,
         )
     )
-    assert evaluate_ranking(model, query, unseen, 50).recall == pytest.approx(1.0)
+    found = evaluate_ranking(model, query, unseen, 50)
+    assert found.recall == pytest.approx(1.0)
+    endless = evaluate_ranking(model, query, unseen, 10**14)
+    assert (endless.recall, endless.ndcg) == (found.recall, found.ndcg)
 
 
 def test_what_cannot_be_evaluated() -> None:

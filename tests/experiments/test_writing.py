@@ -80,6 +80,25 @@ def test_all_files_are_written_and_listed(finished: Finished, tmp_path: Path) ->
     ]
 
 
+def test_what_only_the_last_run_wrote_goes(finished: Finished, tmp_path: Path) -> None:
+    """A table that an experiment no longer has must not lie beside those it has; other files stay."""
+    write(finished, tmp_path)
+    name = finished.experiment.name
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    record["files"] += [f"{name}-old.csv", "other.csv", f"{name}/../../outside.csv"]
+    (tmp_path / f"{name}.json").write_text(json.dumps(record))
+    for file in (f"{name}-old.csv", "other.csv", f"{name}-mine.csv"):
+        (tmp_path / file).write_text("x")
+    write(finished, tmp_path)
+    there = {path.name for path in tmp_path.iterdir()}
+    assert f"{name}-old.csv" not in there
+    assert {
+        "other.csv",
+        f"{name}-mine.csv",
+        *json.loads((tmp_path / f"{name}.json").read_text())["files"],
+    } <= there
+
+
 def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
     for part in ("one", "two"):
         write(perform(experiment(), CONTEXT), tmp_path / part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import re
 import shutil
 from dataclasses import fields
 from pathlib import Path
@@ -69,6 +70,15 @@ def test_one_altered_byte_in_any_file_is_found(saved: Path, name: str) -> None:
 def test_a_missing_file_is_named(saved: Path, name: str) -> None:
     (saved / name).unlink()
     with pytest.raises(ModelInvalid, match=name):
+        Model.load(saved)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "model.json", "statement.json", "catalogue.json"])
+def test_endless_brackets_are_refused(saved: Path, name: str) -> None:
+    (saved / name).write_text("[" * 100_000)
+    if name != "manifest.json":
+        sign_again(saved)
+    with pytest.raises(ModelInvalid, match=re.escape(name)):
         Model.load(saved)
 
 

@@ -18,7 +18,7 @@ from discreet.cli.federate_options import (
 )
 from discreet.cli.federate_output import show_run, summarise_run
 from discreet.cli.output import json_option, print_json, printer
-from discreet.errors import Refused
+from discreet.errors import Refused, SettingsInvalid
 from discreet.federated.agreement import Agreement
 from discreet.federated.coordinator import Coordinator
 from discreet.federated.transport.files import read_message, take_answer, write_message
@@ -99,7 +99,7 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
     """
     agreed = Agreement.load(agreement)
     messages = [read_message(Path(file), agreed) for file in files]
-    with Coordinator(Path(store), agreed) as coordinator:
+    with Coordinator(_existing(store), agreed) as coordinator:
         for file, message in zip(files, messages, strict=True):
             take_answer(coordinator, agreed, message, file)
         status = coordinator.status()
@@ -132,7 +132,7 @@ def model_command(agreement: str, catalogue: str, store: str, out: str, force: b
     check_target(out, overwrite=force)
     agreed = Agreement.load(agreement)
     items = read_catalogue(catalogue, agreed)
-    with Coordinator(Path(store), agreed) as coordinator:
+    with Coordinator(_existing(store), agreed) as coordinator:
         if coordinator.question() is not None:
             raise Refused("the run has not finished yet; export its question and bring the answers")
         model = coordinator.model(items)
@@ -142,3 +142,10 @@ def model_command(agreement: str, catalogue: str, store: str, out: str, force: b
         print_json(result)
     else:
         show_run("Trained in silos", result, model, out)
+
+
+def _existing(store: str) -> Path:
+    """The store of a run that has begun; a mistyped name must not begin another."""
+    if not Path(store).is_file():
+        raise SettingsInvalid(f"there is no store {store}; 'discreet federate export' begins a run")
+    return Path(store)

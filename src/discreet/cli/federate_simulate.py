@@ -20,6 +20,7 @@ from discreet.cli.federate_prototypes import show_factors
 from discreet.cli.federate_terms import agreement_options, make_agreement
 from discreet.cli.output import json_option, print_json
 from discreet.data.checks import Columns, check_columns
+from discreet.data.ratings import Ratings
 from discreet.data.readers import without_types
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.federated.prototypes.saved import check_place
@@ -81,7 +82,16 @@ def simulate_command(
     with tempfile.TemporaryDirectory(prefix="discreet-") as name, _progress() as report:
         folder = Path(name)
         keys = make_authority(folder / "tls", list(parts))
-        make_agreement(ctx, "simulation", keys, options).save(folder / AGREEMENT)
+        agreement = make_agreement(ctx, "simulation", keys, options)
+        agreement.save(folder / AGREEMENT)
+        if agreement.explicit == (columns.rating is not None):  # silos refuse the rest in words of their own
+            # A bad row is named by its place in this file, not in a silo's part of it.
+            Ratings.from_frame(
+                frame,
+                **columns._asdict(),
+                rating_range=agreement.rating_range,
+                catalogue=options["catalogue"],
+            )
         simulation = Simulation(folder, Path(options["catalogue"]), columns, report)
         result = simulation.run(parts, Path(out), force=force)
     result["seconds"] = round(time.perf_counter() - started, 3)

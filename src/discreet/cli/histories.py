@@ -60,7 +60,7 @@ def _from_json(path: Path, model: Model, unknown: Unknown) -> Ratings | History:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise HistoryInvalid(f"the history {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HistoryInvalid(f"the history {path} is not valid JSON: {error}") from error
     if not isinstance(content, dict | list):
         raise HistoryInvalid(f"the history {path} must be an object or a list, not {content!r}")
@@ -70,14 +70,24 @@ def _from_json(path: Path, model: Model, unknown: Unknown) -> Ratings | History:
 
 
 def _many(content: dict[str, Any], model: Model, unknown: Unknown) -> Ratings:
+    explicit = model.item_side.rating_range is not None
     rows: list[tuple[str, Any, Any]] = []
     for user, history in content.items():
         if not isinstance(history, dict | list):
             raise HistoryInvalid(f"the history of user {user!r} must be an object or a list, not {history!r}")
+        if not history:
+            raise HistoryInvalid(
+                f"the history of user {user!r} is empty; leave the user out, or ask for them alone"
+            )
+        if isinstance(history, list) and explicit:
+            raise HistoryInvalid(
+                f"the history of user {user!r} is a list, but this model was trained on ratings: give each item its "
+                "rating, as in {item: rating}"
+            )
         pairs = history.items() if isinstance(history, dict) else ((item, 1.0) for item in history)
         rows.extend((user, str(item), rating) for item, rating in pairs)
     frame = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row", strict=False)
-    rating = None if model.item_side.rating_range is None else "rating"
+    rating = "rating" if explicit else None
     return Ratings.from_frame(frame, **_reading(model, unknown), user="user", item="item", rating=rating)
 
 

@@ -28,8 +28,11 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def printer() -> Console:
-    """Console for people, on stdout; outside a terminal wide enough that tables are not folded."""
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    """Console for people, on stdout; outside a terminal wide enough that tables are not folded.
+
+    Text is shown as it is: ids and titles may hold what would otherwise be markup.
+    """
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
@@ -39,7 +42,12 @@ def progress_bar() -> Iterator[ReportProgress]:
     if not console.is_terminal:
         yield lambda stage, done, total: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         tasks: dict[str, TaskID] = {}
 

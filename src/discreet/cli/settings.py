@@ -86,7 +86,7 @@ def read_table(path: Path, what: str) -> dict[str, Any]:
         content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except FileNotFoundError:
         raise SettingsInvalid(f"there is no {what} {path}") from None
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
         raise SettingsInvalid(f"{path} is not valid {kind}: {error}") from None
     if not isinstance(content, dict):
@@ -98,5 +98,5 @@ def _value(text: str) -> Any:
     """A number, true, false or a list as in JSON; anything else is a text."""
     try:
         return json.loads(text, parse_constant=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

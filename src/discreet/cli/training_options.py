@@ -84,7 +84,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Where to compute; this version has kernels for the CPU only.",
     ),
-    click.option("--seed", type=int, help="Seed of the ordinary random stream; never of the privacy noise."),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        help="Seed of the ordinary random stream; never of the privacy noise.",
+    ),
     click.option("--out", required=True, metavar="DIR", help="Directory to put the model into."),
     click.option("--force", is_flag=True, help="Replace a model that is already there."),
     json_option,

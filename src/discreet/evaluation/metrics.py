@@ -54,6 +54,7 @@ def recall_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: in
 def ndcg_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
     """Discounted gain (1 / log2(place + 1), every target counts 1) over the best that was possible."""
     counts = np.diff(target_indptr)
+    k = min(k, max(ranking.shape[1], int(counts.max(initial=0))))  # beyond that there is nothing to add up
     gains = 1.0 / np.log2(np.arange(2, k + 2))
     found = hits(ranking[:, :k], target_indptr, target_items)
     best = np.concatenate([[0.0], np.cumsum(gains)])[np.minimum(counts, k)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import SettingsInvalid
 from discreet.experiments import registry
-from discreet.experiments.writing import page
+from discreet.experiments.writing import FIELDS, page
 
 __all__ = ["build_report"]
 
@@ -58,12 +58,22 @@ def build_report(results: Path, docs: Path, *, allow_quick: bool = False) -> Pat
 def _records(results: Path) -> list[dict[str, Any]]:
     """In the registry's order; a record of an experiment that no longer exists is left out."""
     files = [results / f"{name}.json" for name in registry.names()]
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    records = [_read(file) for file in files if file.is_file()]
     if not records:
         raise SettingsInvalid(
             f"{results} holds no results; fill it with: discreet reproduce all --out {results}"
         )
     return records
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SettingsInvalid(f"{file} is not valid JSON ({error}); run the experiment again") from None
+    if not isinstance(content, dict) or not set(content) >= FIELDS:
+        raise SettingsInvalid(f"{file} is not the record of an experiment; run it again")
+    return content
 
 
 def _summary(records: list[dict[str, Any]]) -> str:

@@ -13,7 +13,28 @@ from discreet.experiments import plotting
 from discreet.experiments.experiment import Finished
 from discreet.experiments.result import VERDICTS
 
-__all__ = ["findings_table", "page", "record", "size_of_run", "write"]
+__all__ = ["FIELDS", "findings_table", "page", "record", "size_of_run", "write"]
+
+FIELDS = frozenset(
+    [
+        "name",
+        "title",
+        "source",
+        "shows",
+        "paper_found",
+        "size",
+        "seed",
+        "draws",
+        "seconds",
+        "cores",
+        "data",
+        "notes",
+        "findings",
+        "tables",
+        "picture",
+    ]
+)
+"""What a page is made of."""
 
 
 def write(finished: Finished, folder: Path) -> list[Path]:
@@ -30,10 +51,20 @@ def write(finished: Finished, folder: Path) -> list[Path]:
     content = {**record(finished), "files": [*contents, f"{name}.json"]}
     contents[f"{name}.json"] = (json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n").encode()
     # Without its JSON file an experiment has no result: the old one goes first, the new one comes last.
-    (folder / f"{name}.json").unlink(missing_ok=True)
+    for file in _written_before(folder, name) - set(contents) | {f"{name}.json"}:
+        (folder / file).unlink(missing_ok=True)
     for file, text in contents.items():
         (folder / file).write_bytes(text)
     return [folder / file for file in contents]
+
+
+def _written_before(folder: Path, name: str) -> set[str]:
+    """What the last run left, by its own record."""
+    try:
+        files = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["files"]
+        return {file for file in files if file.startswith(name) and Path(file).name == file}
+    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return set()
 
 
 def record(finished: Finished) -> dict[str, Any]:

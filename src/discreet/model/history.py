@@ -91,9 +91,12 @@ def read_history(
 
 
 def locate(
-    ids: Sequence[Any], catalogue: Catalogue, where: str, unknown: Unknown
+    ids: Sequence[Any], catalogue: Catalogue, where: str, unknown: Unknown, *, droppable: bool = True
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Catalogue positions (-1 for unknown ids) and how many ids are unknown, which ``"error"`` refuses."""
+    """Catalogue positions (-1 for unknown ids) and how many ids are unknown, which ``"error"`` refuses.
+
+    What a request consists of cannot be dropped: the refusal then does not offer it.
+    """
     if unknown not in ("error", "ignore"):
         raise HistoryInvalid(f'unknown must be "error" or "ignore", not {unknown!r}')
     index = catalogue.index(ids)
@@ -102,8 +105,12 @@ def locate(
         raise HistoryInvalid(
             f"{where} names {len(strangers)} of {len(ids)} items that the model's catalogue does not have: "
             f"{name_some(strangers)}. The catalogue has {len(catalogue)} ids such as "
-            f"{name_some(list(catalogue.ids[:2]))}. Correct the ids, or leave unknown ones out "
-            '(unknown="ignore", on the command line --unknown-items drop).'
+            f"{name_some(list(catalogue.ids[:2]))}. Correct the ids"
+            + (
+                ', or leave unknown ones out (unknown="ignore", on the command line --unknown-items drop).'
+                if droppable
+                else "."
+            )
         )
     return index, len(strangers)
 

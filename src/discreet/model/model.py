@@ -155,7 +155,7 @@ class Model:
                 "this model has rank 0 (item offsets alone), so items have no direction to compare; "
                 "train with a rank of at least 1 (--rank 4), which may need a larger budget"
             )
-        position = int(locate([item], self.catalogue, "the request", "error")[0][0])
+        position = int(locate([item], self.catalogue, "the request", "error", droppable=False)[0][0])
         lengths = np.linalg.norm(self.item_side.factors, axis=1)
         if lengths[position] == 0.0:
             raise HistoryInvalid(

@@ -145,7 +145,14 @@ def _parse(path: Path, read: Callable[[], T]) -> T:
     """Whatever is wrong inside a file becomes a `ModelInvalid` with the file's name."""
     try:
         return read()
-    except (ValueError, TypeError, KeyError, DiscreetError, safetensors.SafetensorError) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        RecursionError,
+        DiscreetError,
+        safetensors.SafetensorError,
+    ) as error:
         raise ModelInvalid(f"{path} cannot be used: {error}") from error
 
 

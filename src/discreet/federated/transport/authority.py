@@ -90,7 +90,7 @@ def read_public_keys(path: Path) -> dict[str, str]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsInvalid(f"there is no file of public mask keys {path}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsInvalid(f"{path} is not valid JSON: {error}") from None
     texts = isinstance(content, Mapping) and all(isinstance(value, str) for value in content.values())
     if not texts or not all(re.fullmatch("[0-9a-f]{64}", value) for value in content.values()):
