@@ -34,7 +34,7 @@ def panel(
     settings: dict[tuple[str, float], dict[str, Any]] = {(TAIL, 20.0): {"rank": 8, "penalty": 12.345}}
     metric = "RMSE" if explicit else "Recall@20"
     trivial = ("user mean" if explicit else "popularity", found["trivial"])
-    return Panel(task, metric, explicit, scores, settings, trivial, found["plain"], as_published)
+    return Panel(task, metric, explicit, scores, settings, trivial, found["plain"], {"rank": 8}, as_published)
 
 
 def test_it_agrees_where_everything_is_as_claimed() -> None:

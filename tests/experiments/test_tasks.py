@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.central.als import ALS
 from discreet.central.budgeted import BudgetedALS
 from discreet.central.dpals import DPALS
 from discreet.data.ratings import Ratings
 from discreet.experiments import tasks
 from discreet.experiments.context import Context
+from discreet.experiments.scoring import score
 from discreet.experiments.tasks import NO_NOISE, Task
 from discreet.experiments.tuning import LogUniform
 from tests.experiments.worlds import shrink
@@ -101,10 +103,24 @@ def test_the_levels_to_beat(context: Context) -> None:
     ratings, clicks = Task.of_ratings(context), Task.of_clicks(context)
     name, error = ratings.trivial()
     assert name == "user mean"
-    assert ratings.without_privacy() < error
+    assert ratings.without_privacy(1)[0] < error
     name, recall = clicks.trivial()
     assert name == "popularity, no noise"
-    assert 1.0 > clicks.without_privacy() > recall > 20 / clicks.train.n_items
+    assert 1.0 > clicks.without_privacy(1)[0] > recall > 20 / clicks.train.n_items
+
+
+def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
+    ratings = Task.of_ratings(context)
+    (_, usual), (reached, found) = ratings.without_privacy(1), ratings.without_privacy(6)
+    assert usual == {"rank": 8}
+
+    def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
+        method = ALS(**{"rounds": 10, **settings})
+        return score(method.fit(ratings.train, rng=context.seed_for("als")).model_, *on)
+
+    assert error(ratings.valid, **found) < error(ratings.valid, **usual)
+    assert reached == error(ratings.test, **found)
+    assert Task.of_clicks(context).without_privacy(2)[0] > 0.5
 
 
 def maker(**fixed: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from discreet.data.ratings import Ratings
 from discreet.experiments.context import Context, Size
 from discreet.experiments.datasets import KNOWN, Dataset, at_hand
 from discreet.experiments.scoring import Draws, metric_name, repeat, score
-from discreet.experiments.tuning import Search, Space, search
+from discreet.experiments.tuning import LogInteger, LogUniform, Search, Space, search
 from discreet.privacy.budget import Budget
 
 __all__ = ["NO_NOISE", "Task", "crowd"]
@@ -39,6 +40,16 @@ TOP_CROWDS: Mapping[Size, tuple[int, int, int]] = {
     "full": (32_000, TOP, 1_440_000),
 }
 """The same for the small rating task."""
+
+PLAIN: Mapping[str, Space] = {
+    "ratings": {"rank": LogInteger(6, 32), "factor_penalty": LogUniform(0.03, 0.2)},
+    "clicks": {
+        "rank": LogInteger(8, 32),
+        "factor_penalty": LogUniform(5.0, 40.0),
+        "gravity": LogUniform(0.1, 1.0),
+    },
+}
+"""What is searched for ALS without privacy."""
 
 M = TypeVar("M", bound=PrivateMethod[Any])
 Pair = tuple[Ratings, Ratings]
@@ -178,12 +189,23 @@ class Task:
             return "user mean", score(UserMean().fit(self.train).model_, *self.test)
         return "popularity, no noise", self.score(Popularity(), NO_NOISE, self.test)
 
-    def without_privacy(self) -> float:
-        """Test score of plain ALS with its usual settings."""
-        model = ALS(rank=self.context.pick(quick=8, full=16), rounds=10).fit(
-            self.train, rng=self.context.seed_for("als")
+    def without_privacy(self, trials: int) -> tuple[float, dict[str, Any]]:
+        """Test score of plain ALS, and its settings: the best of some on the validation part."""
+
+        def fitted(method: ALS, on: Pair) -> float:
+            return score(method.fit(self.train, rng=self.context.seed_for("als")).model_, *on)
+
+        make = partial(ALS, rounds=10)
+        found = search(
+            make,
+            PLAIN["ratings" if self.explicit else "clicks"],
+            trials,
+            lambda method: fitted(method, self.valid),
+            self.context.rng("trials", self.name, "plain"),
+            first=[{"rank": self.context.pick(quick=8, full=16)}],
+            lower_is_better=self.explicit,
         )
-        return score(model.model_, *self.test)
+        return fitted(make(**found.settings), self.test), found.settings
 
 
 def crowd(context: Context, name: str, sizes: Mapping[Size, tuple[int, int, int]] | None = None) -> Dataset:

@@ -55,8 +55,8 @@ class Panel:
         What is scored, and whether lower is better.
     scores, settings
         By method and epsilon; of what was tuned.
-    trivial, plain
-        The baseline's name and score, and that of ALS without privacy.
+    trivial, plain, plain_settings
+        The baseline's name and score, and score and settings of ALS without privacy, tuned as well.
     as_published
         Whether the data are the paper's own.
     """
@@ -68,6 +68,7 @@ class Panel:
     settings: Mapping[tuple[str, float], Mapping[str, Any]]
     trivial: tuple[str, float]
     plain: float
+    plain_settings: Mapping[str, Any]
     as_published: bool
 
     def loss(self, value: float, other: float) -> float:
@@ -102,7 +103,7 @@ def compete(
         scores,
         chosen,
         task.trivial(),
-        task.without_privacy(),
+        *task.without_privacy(trials),
         task.data.as_published,
     )
 
