@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -221,6 +222,52 @@ def test_a_crash_between_the_last_answer_and_the_release_is_made_good(
     run.coordinator = run.open_coordinator()
     run.coordinator.question()
     assert run.coordinator.status()["round"] == 2
+
+
+def test_a_full_disk_between_two_rounds_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release is kept, the next question is not: it is asked as soon as there is room again."""
+    agreement = agree(RATINGS, 3)
+    run, other = (Run(tmp_path / name, RATINGS, agreement) for name in ("full", "room"))
+    store = run.coordinator._store
+
+    def full(*_: Any) -> None:
+        raise SettingsInvalid("the store cannot be written: disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "ask", full)
+        with pytest.raises(SettingsInvalid, match="full"):
+            run.step()
+        with pytest.raises(SettingsInvalid, match="full"):
+            run.coordinator.question()
+    assert run.coordinator.status()["round"] == 1
+    kept, expected = run.finish(), other.finish()
+    np.testing.assert_array_equal(kept.item_side.factors, expected.item_side.factors)
+    assert run.coordinator.status() == other.coordinator.status()
+    run.close()
+    other.close()
+
+
+@pytest.mark.parametrize("sides", [[0, 2**39, 2**39], [2**39, 0, 2**39]])
+def test_an_empty_array_of_endless_sides_is_refused(run: Run, sides: list[int]) -> None:
+    question = run.coordinator.question()
+    assert question is not None
+    name = run.agreement.roster[0]
+    before = dump(run.silos[name])
+    with pytest.raises(Refused, match="arrays"):
+        run.silos[name].answer(relabelled(question, [["release:x", sides]]))
+    assert dump(run.silos[name]) == before
+    answer = run.silos[name].answer(question)
+    before = dump(run.coordinator)
+    with pytest.raises(Refused, match="arrays"):
+        run.coordinator.receive(name, relabelled(answer, [["masked", sides]]))
+    assert dump(run.coordinator) == before
+
+
+def relabelled(body: bytes, arrays: list[Any]) -> bytes:
+    """The message's header with other arrays, and none behind it."""
+    end = 8 + int.from_bytes(body[4:8], "little")
+    text = json.dumps(json.loads(body[8:end]) | {"arrays": arrays}).encode()
+    return body[:4] + len(text).to_bytes(4, "little") + text
 
 
 def test_a_silo_with_the_wrong_mask_ends_the_run_in_words(run: Run) -> None:

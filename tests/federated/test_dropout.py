@@ -192,6 +192,9 @@ def test_in_the_last_round_nothing_is_left_to_repeat_it_with(run: Run) -> None:
     model = run.finish()
     assert model.statement.releases[-1].name == "round 3 (given up)"
     assert model.item_side.rank == 3
+    status = run.coordinator.status()
+    assert model.settings["rounds"] == status["round"] - 2 < run.agreement.settings.rounds
+    assert status["rounds"] == status["round"]
     run.coordinator.close()
     run.coordinator = run.open_coordinator()
     assert run.finish().statement == model.statement

@@ -73,6 +73,7 @@ def lie(draw: Random, body: Body) -> Body:
     strange = (
         *values,
         [["masked", [2**39, 2]]],
+        [["masked", [0, 2**39, 2**39]]],
         [["masked", [-1]]],
         [["a", [1]]] * 17,
         [["a", [0]], ["a", [0]]],

@@ -134,6 +134,18 @@ def test_more_digits_are_drawn_where_the_first_do_not_decide(last: int, outcome:
     assert len(asked) >= 3
 
 
+def test_hardly_any_digits_are_drawn_where_passing_is_next_to_impossible() -> None:
+    """At an epsilon of millions a cell passes with probability 10^-100,000; nobody waits for so many digits."""
+    noise, asked = PureNoise.fixed_key_not_private("d"), []
+
+    def bits(count: int) -> int:
+        asked.append(count)
+        return noise.bits(count)
+
+    assert binomial_above(2**74, rate_at_most(5_000.0), 46, bits) == 0
+    assert sum(asked) < 1_000
+
+
 def test_thresholds_that_let_everything_pass_are_refused() -> None:
     with pytest.raises(SettingsInvalid, match="empty cells"):
         check_silent(2**74, rate_at_most(0.01), 10)

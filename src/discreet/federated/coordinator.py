@@ -46,6 +46,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         self._store = CoordinatorStore(Path(store), agreement)
         self._progress = Progress(agreement)
         self._bytes_down = 0
+        self._asked: tuple[int, int] | None = None
         self._reload()
 
     def question(self) -> bytes | None:
@@ -146,7 +147,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "state": progress.state,
                 "reason": None if failure is None else str(failure),
                 "round": course.round,
-                "rounds": course.rounds,
+                "rounds": course.round if progress.ended else course.rounds,
                 "attempt": course.attempt,
                 "roster": list(course.roster),
                 "waiting_for": self._waiting_for(),
@@ -203,9 +204,13 @@ class Coordinator(StoreOwner[CoordinatorStore]):
 
     def _proceed(self) -> None:
         """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
-        if not self._progress.running or self._waiting_for():
+        if not self._progress.running:
             return
         course = self._progress.course
+        if self._asked != (course.round, course.attempt):  # the store was full when the last round ended
+            self._ask(course)
+        if self._waiting_for():
+            return
         round_, attempt = course.round, course.attempt
         answers = self._store.answers(round_, attempt)
         noise = self._server_noise(round_, attempt)
@@ -228,6 +233,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         body = self._progress.question(course)
         self._store.ask(course.round, course.attempt, course.roster, body)
         self._bytes_down += len(body) * len(course.roster)
+        self._asked = course.round, course.attempt
 
     def _reload(self) -> None:
         """Replay what the store remembers."""
@@ -236,6 +242,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if entry.attempt > progress.course.attempt:
                 progress.repeat(progress.repeated(entry.roster))
             self._bytes_down += entry.size * len(entry.roster)
+            self._asked = entry.round, entry.attempt
             if entry.release is not None:
                 progress.take(entry.release)
         if progress.running and self._store.ended:

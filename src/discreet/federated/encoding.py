@@ -85,6 +85,10 @@ def decode(
     arrays, start = {}, end
     for (name, shape), size in zip(header.arrays, sizes, strict=True):
         # Copied: a view would be read-only and out of step with the processor's words.
-        arrays[name] = np.frombuffer(body, dtype=kind, count=size, offset=start).reshape(shape).copy()
+        flat = np.frombuffer(body, dtype=kind, count=size, offset=start)
+        try:
+            arrays[name] = flat.reshape(shape).copy()
+        except ValueError:  # nothing in it, and more places than can be counted
+            raise Refused("the message's arrays do not match its header") from None
         start += 8 * size
     return header, arrays

@@ -56,6 +56,7 @@ def build_model(
         copy.charge(charge.name, mu=charge.mu, detail=charge.detail)
     side = schedule.item_side()
     settings = agreement.settings.model_dump(mode="json")
-    settings |= {"rank": side.rank, "rounds": schedule.plan.rounds}
+    # The first answer of `done` is that of the offsets; a run that was ended early has fewer than it planned.
+    settings |= {"rank": side.rank, "rounds": schedule.done - 1}
     statement = state(agreement, copy, fixed_noise_key=fixed_noise_key)
     return Model(side, catalogue, statement, "budgeted", settings)

@@ -37,7 +37,9 @@ def binomial_above(cells: int, rate: Fraction, threshold: int, bits: Callable[[i
     """
     if cells <= 0:
         return 0
-    digits = 40 + int(float(rate * threshold) / math.log(10.0)) + len(str(cells))
+    # The distribution function is near 1 - cells exp(-rate threshold): how far below 1 it lies matters only in the
+    # rare case that so many digits of the number do not tell, and then they are doubled.
+    digits = 40 + len(str(cells))
     known, length = 0, 0
     while True:
         more = digits * _BITS_PER_DIGIT - length

@@ -18,7 +18,7 @@ from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
 from discreet.privacy.tokens import Detail
 
-__all__ = ["NOT_PROTECTED", "Release", "SiloTerms", "Silos", "Statement"]
+__all__ = ["NOT_PROTECTED", "Release", "SiloTerms", "Silos", "Statement", "owed_in_silos"]
 
 NOT_PROTECTED = (
     "evaluation on private test data: its results are not noised",
@@ -163,6 +163,10 @@ class Statement(_Frozen):
             )
         if not releases:
             raise ModelInvalid("a run without any charged release has nothing to state; was the gate used?")
+        if silos is not None and ledger.spent_delta > 0.0:
+            raise ModelInvalid(
+                "a release over silos takes nothing from delta directly: its group cost is not known"
+            )
         mu = ledger.budget.mu_for(ledger.spent_delta) if adaptive else ledger.spent_mu
         return cls(
             private=True,
@@ -171,7 +175,7 @@ class Statement(_Frozen):
             delta=ledger.budget.delta,
             mu=mu,
             releases=releases,
-            silos=None if silos is None else _silos(silos, mu, ledger),
+            silos=None if silos is None else owed_in_silos(silos, ledger.budget, mu),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
         )
@@ -364,18 +368,15 @@ class Statement(_Frozen):
         return self
 
 
-def _silos(terms: SiloTerms, mu: float, ledger: Ledger) -> Silos:
-    """What a user in two silos pays.
+def owed_in_silos(terms: SiloTerms, budget: Budget, mu: float | None = None) -> Silos:
+    """What a user in two silos pays, where one in a single silo pays `mu`: the whole budget if left out.
 
     Both contributions move the same sum, so its change is twice as large; where each silo releases sums of its own,
     these are two releases of the same cost.
     """
-    if ledger.spent_delta > 0.0:
-        raise ModelInvalid(
-            "a release over silos takes nothing from delta directly: its group cost is not known"
-        )
+    mu = budget.mu_for(0.0) if mu is None else mu
     both = compose([mu, mu]) if terms.noise == "each silo" else 2.0 * mu
-    twice = epsilon_from(both, ledger.budget.delta)
+    twice = epsilon_from(both, budget.delta)
     return Silos(count=terms.count, honest=terms.honest, noise=terms.noise, epsilon_in_two=twice)
 
 

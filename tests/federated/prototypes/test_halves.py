@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def expected(agreement: PrototypeAgreement, *silos: str) -> bytes:
         method.message(part(name), agreement.epsilon, noise=PureNoise(key=noise_key(name))) for name in silos
     ]
     come = [PrototypeMessage.from_bytes(message.to_bytes()) for message in sent]
-    return factorise(come, agreement.factors, agreement.seed).to_bytes()
+    return replace(factorise(come, agreement.factors, agreement.seed), run=agreement.run_id).to_bytes()
 
 
 def test_the_factors_are_those_of_one_process(run: Run) -> None:
@@ -173,6 +175,26 @@ def test_factors_that_hide_what_was_paid_are_refused(run: Run) -> None:
     run.send("silo-00")
     factors, own = GlobalFactors.from_bytes(run.coordinator.factors()), silo.statement()
     assert open_factors(factors.to_bytes(), run.agreement, own).epsilon == run.agreement.epsilon
-    less = GlobalFactors(factors.factors, factors.catalogue, factors.rating_range, True, 1.0, 2.0, 0.0)
-    with pytest.raises(Refused, match="more privacy"):
-        open_factors(less.to_bytes(), run.agreement, own)
+    for lie in ({"epsilon": 1.0, "epsilon_in_two": 2.0}, {"epsilon_in_two": factors.epsilon}):
+        with pytest.raises(Refused, match="more privacy"):
+            open_factors(replace(factors, **lie).to_bytes(), run.agreement, own)
+
+
+@pytest.mark.parametrize("other", ["", "0" * 32])
+def test_factors_of_another_run_are_refused(run: Run, other: str) -> None:
+    for name in run.silos:
+        run.send(name)
+    factors = GlobalFactors.from_bytes(run.coordinator.factors())
+    assert factors.run == run.agreement.run_id
+    with pytest.raises(Refused, match="not the factors of this run"):
+        open_factors(replace(factors, run=other).to_bytes(), run.agreement)
+
+
+def test_a_letter_with_an_empty_array_of_endless_sides_is_refused(run: Run) -> None:
+    letter = run.silos["silo-00"].answer()
+    end = 8 + int.from_bytes(letter[4:8], "little")
+    header = json.loads(letter[8:end]) | {"arrays": [["none", [0, 2**39, 2**39]]]}
+    text = json.dumps(header).encode()
+    with pytest.raises(Refused, match="arrays"):
+        run.coordinator.receive("silo-00", letter[:4] + len(text).to_bytes(4, "little") + text + letter[end:])
+    assert run.coordinator.status()["messages_up"] == 0

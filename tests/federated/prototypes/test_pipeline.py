@@ -21,6 +21,7 @@ from discreet.federated.prototypes import (
     k_means_message,
     random_message,
 )
+from discreet.federated.prototypes.too_few import TooFewUsers
 from discreet.privacy.pure_noise import PureNoise
 from tests.federated.prototypes.worlds import ITEMS, ratings, silo
 
@@ -56,6 +57,23 @@ def test_a_silo_of_one_user_is_refused(users: int, clustering: str) -> None:
     method = PrivatePrototypes(clustering=clustering, refusal_risk=1e-9, **WORKING)
     with pytest.raises(RatingsInvalid, match="too few users"):
         method.message(ratings(silo(users, 0)), 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 1e-6])
+@pytest.mark.parametrize("clustering", ["swap", "lloyd"])
+def test_a_refused_silo_owes_the_whole_budget(clustering: str, epsilon: float) -> None:
+    """Whether a run goes on after the count depends on the ratings, so no path may be stated as cheaper."""
+    method = PrivatePrototypes(clustering=clustering, **{**WORKING, "minimum_users": 1_000_000})
+    statement = None
+    for _ in range(100):  # at the smaller epsilon the noise passes any limit now and then
+        try:
+            method.message(ratings(silo(2, 0)), epsilon)
+        except TooFewUsers as refusal:
+            statement = refusal.statement
+    assert statement is not None
+    assert statement.epsilon == epsilon
+    assert statement.silos is not None
+    assert statement.silos.epsilon_in_two > epsilon
 
 
 def test_the_statement_names_every_release_and_the_whole_epsilon() -> None:

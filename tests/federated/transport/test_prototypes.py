@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import sqlite3
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,7 +67,7 @@ def expected(hall: Hall, halls: Halls, *silos: str) -> bytes:
     for name, part in zip(SILOS, parts(halls.ratings, len(SILOS)), strict=True):
         message = method.message(part, agreement.epsilon, noise=PureNoise(key=noise_key(name)))
         come += [PrototypeMessage.from_bytes(message.to_bytes())] if name in silos else []
-    return factorise(come, agreement.factors, agreement.seed).to_bytes()
+    return replace(factorise(come, agreement.factors, agreement.seed), run=agreement.run_id).to_bytes()
 
 
 def stored(hall: Hall, name: str, query: str) -> list[tuple[Any, ...]]:

@@ -7,6 +7,7 @@ goes on from there. Each letter is private on its own, so a silo that stays away
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,8 @@ class PrototypeCoordinator(StoreOwner[Store]):
             if rows:
                 return bytes(rows[0][0])
             messages = [open_letter(letter, self.agreement)[1] for letter in self._letters().values()]
-            made = factorise(messages, self.agreement.factors, self.agreement.seed).to_bytes()
+            factors = factorise(messages, self.agreement.factors, self.agreement.seed)
+            made = replace(factors, run=self.agreement.run_id).to_bytes()
             with self._store.transaction():
                 self._store.write("INSERT INTO released VALUES (1, ?)", made)
             return made

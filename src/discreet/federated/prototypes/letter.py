@@ -73,11 +73,13 @@ def open_factors(body: bytes, agreement: PrototypeAgreement, own: Statement | No
     except ModelInvalid as error:
         raise Refused(f"what the server sent at the end cannot be used: {error}") from None
     agreed = agreement.catalogue, agreement.scale, (agreement.n_items, agreement.factors.rank)
-    if (factors.catalogue, factors.rating_range, factors.factors.shape) != agreed:
+    found = factors.catalogue, factors.rating_range, factors.factors.shape
+    if found != agreed or factors.run != agreement.run_id:
         raise Refused("what the server sent at the end are not the factors of this run")
     if own is not None and factors.private:
-        paid = own.epsilon or 0.0, own.delta or 0.0
-        if not own.private or factors.epsilon < paid[0] or factors.delta < paid[1]:
+        stated = factors.epsilon, factors.delta, factors.epsilon_in_two
+        paid = own.epsilon or 0.0, own.delta or 0.0, own.silos.epsilon_in_two if own.silos else 0.0
+        if not own.private or any(less < owed for less, owed in zip(stated, paid, strict=True)):
             raise Refused("the factors that the server sent promise more privacy than this silo's users have")
     return factors
 

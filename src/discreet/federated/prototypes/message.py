@@ -52,6 +52,7 @@ class _FactorHeader(_Strict):
     epsilon: Scale
     epsilon_in_two: Scale
     delta: Scale
+    run: str = Field(max_length=64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +127,8 @@ class GlobalFactors:
         Whether every silo's message was private, and the most that a user of any one silo paid (0 where it was not).
     epsilon_in_two
         The most that a user of two silos paid.
+    run
+        Which run they came of, where there was an agreement.
     """
 
     factors: Floats
@@ -135,6 +138,7 @@ class GlobalFactors:
     epsilon: float
     epsilon_in_two: float
     delta: float
+    run: str = ""
 
     def to_bytes(self) -> bytes:
         """The message as it travels."""
@@ -149,6 +153,7 @@ class GlobalFactors:
             epsilon=self.epsilon,
             epsilon_in_two=self.epsilon_in_two,
             delta=self.delta,
+            run=self.run,
         )
         return _framed(header, _floats(self.factors))
 
@@ -168,6 +173,7 @@ class GlobalFactors:
             header.epsilon,
             header.epsilon_in_two,
             header.delta,
+            header.run,
         )
 
 

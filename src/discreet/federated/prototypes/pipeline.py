@@ -166,7 +166,10 @@ def _pure_statement(gate: PureGate) -> Statement:
 
 def _statement(gate: Gate) -> Statement:
     alone = SiloTerms(None, 1, "each silo")
-    return Statement.from_ledger(gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, silos=alone)
+    # How many releases there are depends on the noisy count: the whole budget is stated on every path.
+    return Statement.from_ledger(
+        gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, adaptive=True, silos=alone
+    )
 
 
 def _message(

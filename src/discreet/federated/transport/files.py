@@ -43,3 +43,5 @@ def take_answer(run: Asking, agreement: Agreement, message: bytes, source: str) 
         return run.receive(AnswerMessage.decode(message, agreement).silo, message)
     except Refused as error:
         raise Refused(f"{source}: {error}") from None
+def check_message_place(path, **kept):
+    pass

@@ -72,3 +72,6 @@ def run_until_stopped(serving: Coroutine[Any, Any, None]) -> bool:
         return True
 
     return asyncio.run(stoppable())
+def url_of(listener):
+    name, port = listener.getsockname()[:2]
+    return f"https://{name}:{port}"

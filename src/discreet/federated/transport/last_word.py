@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -13,7 +14,8 @@ from discreet.federated.encoding import MOST_HEADER, Header, decode, encode, sha
 from discreet.federated.messages import max_bytes
 from discreet.item_side import ItemSide
 from discreet.model import Model
-from discreet.privacy.statement import Statement
+from discreet.privacy.accounting import compose
+from discreet.privacy.statement import Release, SiloTerms, Statement, owed_in_silos
 
 __all__ = ["decode_model", "encode_model"]
 
@@ -36,12 +38,7 @@ class _Header(Header):
 
 def encode_model(model: Model, agreement: Agreement) -> bytes:
     """Item side and statement; the catalogue is known to everybody."""
-    side, statement = model.item_side, model.statement
-    if (
-        len(statement.to_json()) > _STATEMENT_BYTES
-    ):  # hundreds of rounds: the costs matter, their notes do not
-        bare = tuple(release.model_copy(update={"detail": {}}) for release in statement.releases)
-        statement = statement.model_copy(update={"releases": bare})
+    side, statement = model.item_side, _short(model.statement)
     arrays = {"offsets": side.offsets, "factors": side.factors}
     header = _Header(
         run=agreement.run_id,
@@ -59,11 +56,26 @@ def encode_model(model: Model, agreement: Agreement) -> bytes:
     return encode(_MARK, header, arrays, "<f8")
 
 
+def _short(statement: Statement) -> Statement:
+    """A statement that fits: of hundreds of rounds the costs matter and not their notes, of many more their sum."""
+    if len(statement.to_json()) <= _STATEMENT_BYTES:
+        return statement
+    bare = tuple(release.model_copy(update={"detail": {}}) for release in statement.releases)
+    shorter = statement.model_copy(update={"releases": bare})
+    if len(shorter.to_json()) <= _STATEMENT_BYTES:
+        return shorter
+    mu = min(compose(release.mu for release in bare), statement.mu or math.inf)
+    whole = Release(name=f"all {len(bare)} releases together", mu=mu, delta=0.0, share=1.0, detail={})
+    return statement.model_copy(update={"releases": (whole,)})
+
+
 def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
     """The model back; refuses what is none of this run."""
     header, arrays = decode(body, _MARK, _Header, "<f8", max_bytes(agreement))
     if header.run != agreement.run_id or list(arrays) != ["offsets", "factors"]:
         raise Refused("what the server sent at the end is not the model of this run")
+    if (header.feedback == "explicit", header.rating_range) != (agreement.explicit, agreement.rating_range):
+        raise Refused("the model that the server sent at the end is for other ratings than was agreed")
     side = ItemSide(
         header.feedback,
         header.centre,
@@ -87,5 +99,14 @@ def _as_agreed(statement: Statement, agreement: Agreement) -> bool:
     """Whether a statement owns up to all that the silos' users may have spent."""
     if not statement.private:
         return True
-    stated = statement.epsilon or 0.0, statement.delta or 0.0
-    return stated[0] >= agreement.epsilon and stated[1] >= agreement.delta
+    terms = SiloTerms(len(agreement.silos), agreement.honest, agreement.noise)
+    owed = owed_in_silos(terms, agreement.budget)
+    stated = statement.silos
+    return (
+        (statement.epsilon or 0.0) >= agreement.epsilon
+        and (statement.delta or 0.0) >= agreement.delta
+        and statement.model == "silos"
+        and stated is not None
+        and (stated.count, stated.honest, stated.noise) == (owed.count, owed.honest, owed.noise)
+        and stated.epsilon_in_two >= owed.epsilon_in_two
+    )

@@ -215,3 +215,4 @@ class Server(Generic[A]):
         self._told.add(silo)
         await self._notify()
         return Response.words(HTTPStatus.OK, {})
+    last_word_bytes = 0
