@@ -166,7 +166,12 @@ def create_command(
 def show_command(
     url: str, token_file: str | None, authorities: str | None, as_json: bool, task: str | None
 ) -> None:
-    """List the tasks of the collector at URL, or show TASK's terms and open question."""
+    """List the tasks of the collector at URL, or show TASK's terms and open question.
+
+    \b
+    Example:
+      discreet collect task show http://127.0.0.1:8642 films
+    """
     admin = _admin(url, token_file, authorities)
     if task is None:
         _say({"tasks": admin.tasks()}, as_json)
@@ -181,7 +186,12 @@ def show_command(
 def close_command(
     url: str, token_file: str | None, authorities: str | None, as_json: bool, task: str, number: int
 ) -> None:
-    """End ROUND of TASK, release it and open the next; refused until enough devices have answered."""
+    """End ROUND of TASK, release it and open the next; refused until enough devices have answered.
+
+    \b
+    Example:
+      discreet collect task close http://127.0.0.1:8642 films 1
+    """
     _say(_admin(url, token_file, authorities).close(task, number), as_json)
 
 

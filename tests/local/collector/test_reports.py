@@ -165,6 +165,26 @@ def test_tokens_are_asked_for(tmp_path: Path) -> None:
         assert server.ask("GET", "/v1/tasks/films", None, {"authorization": f"Bearer {device}"})[0] == 200
         assert server.close()[0] == 401
         assert server.report(b"0" * 16, 1)[0] == 401
+        device_says = {"task": "films", "round": 1, "device": "00" * 16, "bit": 1}
+        assert server.ask("POST", "/v1/reports", device_says, {"authorization": f"Bearer {admin}"})[0] == 401
+        for path, status in (
+            ("/v1/tasks", 200),
+            ("/v1/tasks/films", 200),
+            ("/v1/tasks/films/question", 200),
+            ("/v1/tasks/films/released/1", 404),
+        ):
+            for token in (admin, device):
+                assert server.ask("GET", path, None, {"authorization": f"Bearer {token}"})[0] == status
+            for token in ("", "another-token-0123456789", admin + device):
+                assert server.ask("GET", path, None, {"authorization": f"Bearer {token}"})[0] == 401
+
+
+def test_a_token_for_devices_alone_keeps_reading_to_them(tmp_path: Path) -> None:
+    device = "device-token-0123456789"
+    with Running(tmp_path / "s.sqlite", device_token=device) as server:
+        assert server.ask("GET", "/v1/tasks")[0] == 401
+        assert server.ask("GET", "/v1/tasks", None, {"authorization": "Bearer None"})[0] == 401
+        assert server.ask("GET", "/v1/tasks", None, {"authorization": f"Bearer {device}"})[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -214,6 +234,15 @@ def test_a_page_under_another_name_cannot_command_a_collector_without_a_token(
     assert server.ask("GET", "/v1/tasks", None, {"Host": host})[0] in (400, 421)
     for mine in ("localhost", "LOCALHOST:1", "127.0.0.1:8642", "[::1]:8642"):
         assert server.ask("GET", "/healthz", None, {"Host": mine})[0] == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "LocalHost"])
+def test_localhost_is_this_machine_and_no_other_name_is(tmp_path: Path, host: str) -> None:
+    with Running(tmp_path / "s.sqlite", host=host) as running:
+        assert running.url == f"http://127.0.0.1:{running.port}"
+        assert running.ask("GET", "/v1/tasks", None, {"Host": f"localhost:{running.port}"})[0] == 200
+        for other in ("evil.example", "localhost.evil.example", "evil.example:80"):
+            assert running.ask("GET", "/v1/tasks", None, {"Host": other})[0] == 421
 
 
 def test_with_a_token_any_name_is_answered(tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
-"""Counting in little memory, and a disk that is full."""
+"""Whose file it is, counting in little memory, and a disk that is full."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from discreet.errors import SettingsInvalid
 from discreet.local.collector.store import CHUNK, Store, read_reports
 from tests.local.collector.running import Running, asked_devices
 
@@ -53,3 +57,40 @@ def test_a_full_disk_is_never_answered_with_yes(tmp_path: Path) -> None:
         server._largest_file = None
         server.start()
         assert server.report(answers[-1][0], 1)[0] == 200
+
+
+def test_another_programs_file_is_refused_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE theirs(value)")
+    before = path.read_bytes()
+    with pytest.raises(SettingsInvalid, match="not a collector's store"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    with pytest.raises(SettingsInvalid, match="not a file"):
+        Store(folder)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_every_connection_has_what_it_promised_on_disk(tmp_path: Path) -> None:
+    for _ in ("new", "there already"):
+        store = Store(tmp_path / "s.sqlite")
+        for _ in ("writer", "reader"):
+            with closing(store.connect()) as connection:
+                found = {
+                    name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+                    for name in ("journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint")
+                }
+            assert found == {
+                "journal_mode": "wal",
+                "synchronous": 2,
+                "foreign_keys": 1,
+                "wal_autocheckpoint": 4000,
+            }
+        store.close()

@@ -30,16 +30,19 @@ class Admin:
 
     def tasks(self) -> list[str]:
         """Names of all tasks."""
-        return list(self._ask("/v1/tasks")["tasks"])
+        found = self._ask("/v1/tasks", "tasks")["tasks"]
+        if not isinstance(found, list):
+            raise self._not_a_collector()
+        return found
 
     def terms(self, task: str) -> dict[str, Any]:
         """A task's terms."""
-        return self._ask(f"/v1/tasks/{quote(task, safe='')}")
+        return self._ask(f"/v1/tasks/{quote(task, safe='')}", "task")
 
     def question(self, task: str) -> dict[str, Any] | None:
         """The open question; none when the task has ended."""
         try:
-            return self._ask(f"/v1/tasks/{quote(task, safe='')}/question")
+            return self._ask(f"/v1/tasks/{quote(task, safe='')}/question", "round")
         except Refused as refused:
             if "(410)" in str(refused):
                 return None
@@ -47,13 +50,14 @@ class Admin:
 
     def create(self, order: dict[str, Any]) -> dict[str, Any]:
         """Make a task and open its first round."""
-        return self._ask("/v1/tasks", order)
+        return self._ask("/v1/tasks", "terms", order)
 
     def close(self, task: str, number: int) -> dict[str, Any]:
         """End a round and release it."""
-        return self._ask(f"/v1/tasks/{quote(task, safe='')}/close", {"round": number})
+        return self._ask(f"/v1/tasks/{quote(task, safe='')}/close", "released", {"round": number})
 
-    def _ask(self, path: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _ask(self, path: str, wanted: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The answer, which has the field ``wanted`` if it is a collector's."""
         try:
             with transport.Connection(
                 self._url, token=self._token, authorities=self._authorities, seconds=600.0
@@ -65,4 +69,13 @@ class Admin:
             raise Unreachable(str(error)) from error
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error
-        return dict(json.loads(body))
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError):
+            raise self._not_a_collector() from None
+        if not isinstance(answer, dict) or wanted not in answer:
+            raise self._not_a_collector()
+        return answer
+
+    def _not_a_collector(self) -> Unreachable:
+        return Unreachable(f"{self._url} is not a collector: it answers, but not as one")

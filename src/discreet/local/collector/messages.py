@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.local.collector.store import RECORD
 
-__all__ = ["Close", "Report", "TaskName"]
+__all__ = ["Close", "Report", "TaskName", "explain"]
 
 TaskName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
 MAX_ROUND = (1 << 31) - 1
@@ -37,3 +37,10 @@ class Close(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     round: Annotated[int, Field(ge=1, le=MAX_ROUND)]
+
+
+def explain(errors: Any) -> str:
+    """The first of pydantic's errors in one line."""
+    first = errors[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    return f"{where}: {first['msg']}"[:200] if where else str(first["msg"])[:200]

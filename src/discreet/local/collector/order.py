@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.errors import SettingsInvalid
 from discreet.local.collector.messages import TaskName
 from discreet.local.device.question import MAX_ITEMS
 from discreet.local.device.terms import Terms
@@ -49,6 +50,11 @@ class Order(BaseModel):
 
     def learner(self) -> Learner:
         """The course of questions, at its start."""
+        low, high = self.range
+        if low > high:
+            raise SettingsInvalid(
+                f"the rating range is reversed, {low:g} to {high:g}; give the lowest rating first"
+            )
         return Learner(self.task, self.items, self.range, self.epsilon, self.seed, self.settings)
 
     def terms(self) -> Terms:

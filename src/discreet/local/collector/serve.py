@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any, Literal
 
 import uvicorn
@@ -16,6 +17,7 @@ from discreet.local.collector.door import encrypted_protocol, server_context
 from discreet.local.collector.limits import Bodies, Buckets
 from discreet.local.collector.settings import CollectorSettings
 from discreet.local.collector.store import Store
+from discreet.local.collector.tasks import read_tasks
 
 __all__ = ["serve"]
 
@@ -26,7 +28,8 @@ def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda add
     """Serve until told to stop; ``ready`` is called with the address when it is bound."""
     settings.check()
     config = _configure(settings)
-    Store(settings.store).close()  # a store that cannot be used is a person's mistake, not a failed start
+    with closing(Store(settings.store)) as store:
+        read_tasks(store)  # a store that cannot be used is a person's mistake, not a failed start
     listener = _listen(settings)
     scheme = "http" if settings.certificate is None else "https"
     host, port = listener.getsockname()[:2]

@@ -6,7 +6,7 @@ import ipaddress
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from discreet.errors import SettingsInvalid
 
@@ -23,7 +23,7 @@ class CollectorSettings(BaseModel):
     store
         The file that holds everything.
     host, port
-        Where to listen; port 0 takes a free one.
+        Where to listen; ``localhost`` is 127.0.0.1, whatever a resolver says; port 0 takes a free one.
     certificate, key
         Files for TLS; both or neither.
     token
@@ -54,6 +54,11 @@ class CollectorSettings(BaseModel):
     connections: Annotated[int, Field(ge=1)] = 64
     all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=256)] = 16_384
+
+    @field_validator("host")
+    @classmethod
+    def _name_loopback(cls, host: str) -> str:
+        return "127.0.0.1" if host.lower() == "localhost" else host
 
     def check(self) -> None:
         """Refuse to listen where others could read or command without leave."""

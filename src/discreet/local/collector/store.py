@@ -7,6 +7,7 @@ lie sorted by pseudonym, which is random. Rounds carry the hour in which they we
 from __future__ import annotations
 
 import fcntl
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -89,25 +90,29 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        _refuse_foreign(self.path)
         self._lock = _lock(self.path)
         try:
             with closing(self.connect()) as connection:
-                _prepare(connection, self.path)
+                _prepare(connection)
+        except sqlite3.DatabaseError as error:
+            self._lock.close()
+            raise _unusable(self.path, error) from error
         except BaseException:
             self._lock.close()
             raise
 
     def connect(self) -> sqlite3.Connection:
         """A connection whose commits are on disk when they return."""
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30.0)
+        connection = _open(self.path)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
-        except sqlite3.DatabaseError as error:
+        except BaseException:
             connection.close()
-            raise SettingsInvalid(f"{self.path} cannot be used as the collector's store: {error}") from error
+            raise
         return connection
 
     def close(self) -> None:
@@ -203,13 +208,37 @@ def _lock(path: Path) -> IO[bytes]:
     return lock
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    mark = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if empty:
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse what is there and is not a collector's, before anything is written: settings or the lock's file."""
+    if not os.path.exists(path):
+        return
+    if not os.path.isfile(path):
+        raise SettingsInvalid(f"{path} is not a file; the collector's store is one file")
+    try:
+        with closing(_open(path)) as connection:
+            mark = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            empty = _is_empty(connection)
+    except sqlite3.DatabaseError as error:
+        raise _unusable(path, error) from error
+    if not empty and (mark != APPLICATION or version != VERSION):
+        raise SettingsInvalid(f"{path} is not a collector's store of this version; choose another file")
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    if _is_empty(connection):
         connection.executescript(
             f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
-    elif mark != APPLICATION or version != VERSION:
-        raise SettingsInvalid(f"{path} is not a collector's store of this version; choose another file")
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0)
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> SettingsInvalid:
+    return SettingsInvalid(f"{path} cannot be used as the collector's store: {error}")

@@ -10,23 +10,25 @@ from __future__ import annotations
 import asyncio
 import copy
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from weakref import WeakValueDictionary
 
 import numpy as np
+from pydantic import ValidationError
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.local.collector import store as stored
+from discreet.local.collector.messages import explain
 from discreet.local.collector.order import Order
-from discreet.local.collector.store import Counted, Store
+from discreet.local.collector.store import Counted, RoundRow, Store, StoredTask
 from discreet.local.collector.writer import Writer
 from discreet.local.device.question import Question
 from discreet.local.estimator import Estimator
 from discreet.local.learner import Learner
 
-__all__ = ["Body", "Refused", "Task", "Tasks"]
+__all__ = ["Body", "Refused", "Task", "Tasks", "read_tasks"]
 
 MOST_TASKS = 1000
 
@@ -64,6 +66,36 @@ class Body:
         self.content = content
 
 
+def read_tasks(store: Store) -> list[tuple[Task, bool]]:
+    """All stored tasks as they stand, each with whether its round is sealed and waits to be counted."""
+    found = []
+    try:
+        with closing(store.connect()) as reader:
+            for row in stored.tasks(reader):
+                rounds = stored.rounds(reader, row.id)
+                found.append((_restore(row, rounds, store), bool(rounds) and rounds[-1].state == "counting"))
+    except sqlite3.DatabaseError as error:
+        raise SettingsInvalid(f"{store.path} is damaged: {error}") from error
+    return found
+
+
+def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
+    try:
+        order = Order.model_validate_json(row.order)
+        if order.task != row.task:
+            raise ValueError(f"its order names {order.task}")
+        task = Task(row.id, order, order.learner(), None)
+        for past in rounds:
+            if past.estimate is not None:
+                task.learner.advance(np.frombuffer(past.estimate), past.reports or 0)
+        if rounds and rounds[-1].state != "released":
+            task.question = Question.from_json(rounds[-1].question)
+    except (DiscreetError, ValueError) as error:
+        why = explain(error.errors()) if isinstance(error, ValidationError) else str(error)
+        raise SettingsInvalid(f"task {row.task} in {store.path} is damaged: {why}") from error
+    return task
+
+
 class Tasks:
     """All tasks of a collector."""
 
@@ -75,25 +107,13 @@ class Tasks:
 
     async def resume(self) -> None:
         """Go on from what is stored; a round that was being counted is counted and released."""
-        reader = self._store.connect()
-        try:
-            for row in stored.tasks(reader):
-                order = Order.model_validate_json(row.order)
-                task = Task(row.id, order, order.learner(), None)
-                rows = stored.rounds(reader, row.id)
-                for past in rows:
-                    if past.estimate is not None:
-                        task.learner.advance(np.frombuffer(past.estimate), past.reports or 0)
-                self._tasks[row.task] = task
-                if rows and rows[-1].state != "released":
-                    task.question = Question.from_json(rows[-1].question)
-                if rows and rows[-1].state == "counting":
-                    with suppress(
-                        Exception
-                    ):  # it stays sealed: ending it again tries again, and says what is wrong
-                        await self._release(task)
-        finally:
-            reader.close()
+        for task, is_sealed in read_tasks(self._store):
+            self._tasks[task.order.task] = task
+            if is_sealed:
+                with suppress(
+                    Exception
+                ):  # it stays sealed: ending it again tries again, and says what is wrong
+                    await self._release(task)
 
     def names(self) -> list[str]:
         """Names of all tasks."""

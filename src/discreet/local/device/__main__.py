@@ -30,7 +30,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _rate(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     with open(options.ratings, newline="", encoding="utf-8") as rows:
-        store.rate({int(item): float(rating) for item, rating in csv.reader(rows)})
+        reader = csv.reader(rows)
+        try:
+            ratings = {int(item): float(rating) for item, rating in reader}
+        except (ValueError, csv.Error) as error:
+            raise ValueError(
+                f"{options.ratings}, line {reader.line_num}: not an item's index and a rating ({error})"
+            ) from error
+    store.rate(ratings)
     return {"ratings": len(store.ratings())}
 
 

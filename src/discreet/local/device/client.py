@@ -53,6 +53,8 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     stored bit goes out, never another. How long the work took tells how many ratings there are, so the answer waits
     for the next multiple of ``pace`` seconds; 0 sends at once, for rehearsals.
     """
+    if not (math.isfinite(pace) and pace >= 0.0):
+        raise ValueError(f"the pace must be a finite number of seconds from 0, got {pace}")
     device = store.device(task)
     try:
         question = Question.from_json(connection.get(f"/v1/tasks/{task}/question"))
