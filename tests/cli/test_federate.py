@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 from discreet.cli.federate import COMMANDS
+from discreet.federated.transport.last_word import encode_model
 from discreet.model import Model
 from tests.cli.conftest import Run
 
@@ -67,6 +69,12 @@ def read(result: object) -> dict[str, object]:
     return content
 
 
+def last_word_bytes(model: Path) -> int:
+    """Length of the message with a model, written again from where it was saved."""
+    agreement = SimpleNamespace(run_id="f" * 32)
+    return len(encode_model(Model.load(model), agreement))  # type: ignore[arg-type]
+
+
 def test_help_names_every_command(run: Run) -> None:
     text = run("federate", "--help").stdout
     assert all(f"\n  {name} " in text for name in COMMANDS)
@@ -79,6 +87,15 @@ def test_the_authority_says_that_it_is_for_tests(run: Run, tmp_path: Path) -> No
     content = read(run("federate", "authority", tmp_path / "b", "--silos", "north,south", "--json"))
     assert content["for_tests_only"] is True
     assert sorted(content["public_mask_keys"]) == ["north", "south"]  # type: ignore[call-overload]
+
+
+def test_an_authority_for_a_host_that_cannot_be_leaves_nothing(
+    run: Run, refused: Refused, tmp_path: Path
+) -> None:
+    make = ("federate", "authority", tmp_path / "tls", "--silos", "north")
+    for host in ("é.x", "bad host name!", ""):
+        assert "neither a host name nor an address" in refused(*make, "--host", host)
+    assert run(*make, "--host", "server.example").exit_code == 0
 
 
 def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path: Path) -> None:
@@ -119,6 +136,7 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     assert first["charged_mu"] == pytest.approx(saved["mu"])
     assert sum(row["bytes_up"] for row in saved["traffic"]) == saved["bytes_up"]  # type: ignore[attr-defined]
     assert sum(row["bytes_down"] for row in saved["traffic"]) == saved["bytes_down"]  # type: ignore[attr-defined]
+    assert saved["model_bytes_down"] == 0  # nobody has sent it
 
 
 def test_two_silos_that_have_left_are_dropped_for_one_repeat(
@@ -129,6 +147,8 @@ def test_two_silos_that_have_left_are_dropped_for_one_repeat(
     keys = ("--keys", tmp_path / "tls" / "keys.json", "--catalogue", site / "items.csv")
     out = ("--out", tmp_path / "agreement.json")
     assert run("federate", "agree", "--name", "x", *keys, *TERMS, *out, "--honest", 3).exit_code == 0
+    begin = ("federate", "export", *server(tmp_path), "--out", tmp_path / "question.bin")
+    assert run(*begin).exit_code == 0
     drop = ("federate", "drop", *server(tmp_path), "--silo", "b", "--silo", "d")
     assert "too few" in refused(*drop, "--silo", "a")
     status = read(run(*drop, "--json"))
@@ -145,11 +165,48 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert content["epsilon"] == 5.0
     assert [row["round"] for row in content["traffic"]] == [0, 1, 2, 3]  # type: ignore[attr-defined]
     assert all(row["bytes_up"] > 0 for row in content["traffic"])  # type: ignore[attr-defined]
+    asked = sum(row["bytes_down"] for row in content["traffic"])  # type: ignore[attr-defined]
+    assert content["model_bytes_down"] == 3 * last_word_bytes(tmp_path / "model")
+    assert content["bytes_down"] == asked + content["model_bytes_down"]
     assert content["seconds"] > 0  # type: ignore[operator]
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == content["mu"]
     assert "round 4 of 4" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
+
+
+def simulation(site: Path, out: Path, *split: object) -> tuple[object, ...]:
+    return (*COLUMNS, *TERMS, *split, "--catalogue", site / "items.csv", "--out", out)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_simulate_loses_no_row_without_a_user_or_a_silo(
+    refused: Refused, site: Path, tmp_path: Path, kind: str
+) -> None:
+    frame = pl.read_csv(site / "all.csv")
+    third = pl.int_range(pl.len()) == 2
+    for column in ("user", "silo"):
+        holed = frame.with_columns(pl.when(third).then(None).otherwise(pl.col(column)).alias(column))
+        (holed.write_csv if kind == "csv" else holed.write_parquet)(tmp_path / f"{column}.{kind}")
+    out = tmp_path / "model"
+    for split in (("--silos", 3), ("--silo-column", "silo")):
+        said = refused("federate", "simulate", tmp_path / f"user.{kind}", *simulation(site, out, *split))
+        assert "row 3: the user is missing" in said
+    split = ("--silo-column", "silo")
+    said = refused("federate", "simulate", tmp_path / f"silo.{kind}", *simulation(site, out, *split))
+    assert "names no silo in 1 rows" in said
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("column", ["user", "item", "stars"])
+def test_simulate_wants_the_silo_in_a_column_of_its_own(
+    run: Run, site: Path, tmp_path: Path, column: str
+) -> None:
+    options = simulation(site, tmp_path / "model", "--silo-column", column)
+    result = run("federate", "simulate", site / "all.csv", *options)
+    assert result.exit_code == 2
+    assert "must be different columns" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_simulate_names_a_bad_row_by_its_place_in_the_whole_file(
@@ -166,6 +223,50 @@ def test_simulate_names_a_bad_row_by_its_place_in_the_whole_file(
     assert not (tmp_path / "model").exists()
 
 
+def test_nothing_but_a_message_is_overwritten(run: Run, refused: Refused, site: Path, agreed: Path) -> None:
+    question, store = agreed / "question.bin", agreed / "north.sqlite"
+    export = ("federate", "export", *server(agreed), "--out")
+    assert "another file of this command" in refused(*export, agreed / "run.sqlite")
+    assert not (agreed / "run.sqlite").exists()
+    assert run(*export, question).exit_code == 0
+    begun = (agreed / "run.sqlite").read_bytes()
+    assert "another file of this command" in refused(*export, agreed / "run.sqlite")
+    assert "not a message of this program" in refused(*export, agreed / "agreement.json")
+    assert (agreed / "run.sqlite").read_bytes() == begun
+
+    key = agreed / "tls" / "silos" / "north" / "mask.key"
+    kept = {
+        path: path.read_bytes() for path in (question, key, site / "north.csv", agreed / "agreement.json")
+    }
+    party = (*silo(agreed, site, "north"), *mask_key(agreed, "north"), "--question", question)
+    for place in (store, *kept, agreed / "tls", agreed / "nowhere" / "answer.bin"):
+        refused("federate", "answer", *party, "--out", place)
+    assert not store.exists()
+    assert {path: path.read_bytes() for path in kept} == kept
+    first = read(run("federate", "answer", *party, "--out", agreed / "answer.bin", "--json"))
+    account = store.read_bytes()
+    refused("federate", "answer", *party, "--out", store)
+    assert store.read_bytes() == account
+    assert read(run("federate", "answer", *party, "--out", agreed / "answer.bin", "--json")) == first
+
+
+def test_a_run_by_hand_that_fails_says_why(run: Run, refused: Refused, site: Path, agreed: Path) -> None:
+    keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
+    terms = (*TERMS, "--epsilon", "0.01", "--delta", "1e-6", "--out", agreed / "tiny.json")
+    assert run("federate", "agree", "--name", "tiny", *keys, *terms).exit_code == 0
+    tiny = ("--agreement", agreed / "tiny.json")
+    question, answers = agreed / "question.bin", []
+    assert run("federate", "export", *server(agreed), *tiny, "--out", question).exit_code == 0
+    for name in ("north", "south", "east"):
+        answers.append(agreed / f"{name}.bin")
+        party = (*silo(agreed, site, name), *mask_key(agreed, name), *tiny, "--question", question)
+        assert run("federate", "answer", *party, "--out", answers[-1]).exit_code == 0
+    for json_or_not in ((), ("--json",)):
+        said = refused("federate", "import", *answers, *server(agreed), *tiny, *json_or_not)
+        assert "the run has failed" in said
+        assert "too small to train" in said
+
+
 def test_a_mistyped_store_begins_no_run(refused: Refused, site: Path, agreed: Path) -> None:
     typo = ("--agreement", agreed / "agreement.json", "--store", agreed / "rum.sqlite")
     out = ("--catalogue", site / "items.csv", "--out", agreed / "model")
@@ -173,6 +274,8 @@ def test_a_mistyped_store_begins_no_run(refused: Refused, site: Path, agreed: Pa
     run_file = agreed / "answer.bin"
     run_file.write_bytes(b"x")
     refused("federate", "import", run_file, *typo)
+    assert "there is no store" in refused("federate", "drop", *typo, "--silo", "north")
+    assert "there is no store" in refused("federate", "finish", *typo)
     assert not (agreed / "rum.sqlite").exists()
 
 
@@ -243,6 +346,7 @@ def test_a_server_that_cannot_start(refused: Refused, site: Path, agreed: Path) 
         )
 
     assert "HOST:PORT" in start("--listen", "8443")
+    assert "cannot listen on" in start("--listen", "é" * 70 + ":0")
     assert "authority.pem" in start("--tls", agreed)
     assert "not a directory" in start("--out", agreed / "nowhere" / "model")
     assert "cannot be read" in start("--agreement", agreed / "none.json")
@@ -262,5 +366,7 @@ def test_a_silo_that_cannot_start(refused: Refused, site: Path, agreed: Path) ->
 
     assert "could not be reached" in start()
     assert "https://HOST:PORT" in start("--server", "http://localhost:1")
+    assert "https://HOST:PORT" in start("--server", "https://.example.com:1")
+    assert "https://HOST:PORT" in start("--server", f"https://{'a' * 64}:1")
     assert "certificate.pem" in start("--tls", agreed / "tls")
     assert "mask" in start("--tls", agreed / "tls" / "server")

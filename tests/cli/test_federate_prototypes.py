@@ -10,6 +10,7 @@ import pytest
 
 from discreet.federated.methods import load_agreement
 from discreet.federated.prototypes.agreement import PrototypeAgreement
+from discreet.federated.prototypes.coordinator import PrototypeCoordinator
 from discreet.federated.prototypes.saved import load_factors
 from tests.cli.conftest import Run
 
@@ -89,6 +90,10 @@ def test_going_on_without_several_silos_at_once(
     assert run(*agree(shop, tmp_path)).exit_code == 0
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
     drop = ("federate", "drop", *server, "--silo", "north")
+    assert "there is no store" in refused(*drop)
+    agreed = load_agreement(tmp_path / "agreement.json")
+    assert isinstance(agreed, PrototypeAgreement)
+    PrototypeCoordinator(tmp_path / "run.sqlite", agreed).close()
     assert "nobody would be left" in refused(*drop, "--silo", "south", "--silo", "east")
     content = json.loads(run(*drop, "--silo", "south", "--json").stdout)
     assert (content["roster"], content["waiting_for"]) == (["east"], ["east"])

@@ -43,6 +43,12 @@ class ModelHost:
         self.result = summarise_run(coordinator, self._model)
         return encode_model(self._model, self._agreement)
 
+    def count_last_word(self, sent: int) -> None:
+        """Add the bytes of the model that silos were sent at the end."""
+        if self.result is not None:
+            total = self.result["bytes_down"] + sent
+            self.result |= {"bytes_down": total, "model_bytes_down": sent}
+
     def show(self, result: dict[str, Any]) -> None:
         """Tell people how the run ended."""
         assert self._model is not None

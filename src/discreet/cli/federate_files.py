@@ -10,6 +10,7 @@ import click
 from discreet.cli.federate_options import (
     agreement_option,
     catalogue_option,
+    existing_store,
     mask_key_option,
     open_silo,
     read_catalogue,
@@ -18,10 +19,10 @@ from discreet.cli.federate_options import (
 )
 from discreet.cli.federate_output import show_run, summarise_run
 from discreet.cli.output import json_option, print_json, printer
-from discreet.errors import Refused, SettingsInvalid
+from discreet.errors import Refused
 from discreet.federated.agreement import Agreement
 from discreet.federated.coordinator import Coordinator
-from discreet.federated.transport.files import read_message, take_answer, write_message
+from discreet.federated.transport.files import check_message_place, read_message, take_answer, write_message
 from discreet.model.storage import check_target
 
 __all__ = ["answer_command", "export_command", "import_command", "model_command"]
@@ -39,7 +40,9 @@ def export_command(agreement: str, store: str, out: str, as_json: bool) -> None:
     Example:
       discreet federate export --agreement agreement.json --store run.sqlite --out question-1.bin
     """
-    with Coordinator(Path(store), Agreement.load(agreement)) as coordinator:
+    agreed = Agreement.load(agreement)
+    check_message_place(Path(out), store=Path(store))
+    with Coordinator(Path(store), agreed) as coordinator:
         question = coordinator.question()
         status = coordinator.status()
     if question is None:
@@ -73,6 +76,7 @@ def answer_command(question: str, out: str, as_json: bool, **options: Any) -> No
           --question question-1.bin --out answer-north-1.bin
     """
     agreement = Agreement.load(options["agreement"])
+    check_message_place(Path(out), store=Path(options["store"]), question=Path(question))
     asked = read_message(Path(question), agreement)
     with open_silo(agreement, options) as silo:
         answer = silo.answer(asked)
@@ -99,10 +103,12 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
     """
     agreed = Agreement.load(agreement)
     messages = [read_message(Path(file), agreed) for file in files]
-    with Coordinator(_existing(store), agreed) as coordinator:
+    with Coordinator(existing_store(store), agreed) as coordinator:
         for file, message in zip(files, messages, strict=True):
             take_answer(coordinator, agreed, message, file)
         status = coordinator.status()
+    if status["reason"] is not None:
+        raise Refused(f"the run has failed: {status['reason']}")
     if as_json:
         print_json(status)
         return
@@ -132,7 +138,7 @@ def model_command(agreement: str, catalogue: str, store: str, out: str, force: b
     check_target(out, overwrite=force)
     agreed = Agreement.load(agreement)
     items = read_catalogue(catalogue, agreed)
-    with Coordinator(_existing(store), agreed) as coordinator:
+    with Coordinator(existing_store(store), agreed) as coordinator:
         if coordinator.question() is not None:
             raise Refused("the run has not finished yet; export its question and bring the answers")
         model = coordinator.model(items)
@@ -142,10 +148,3 @@ def model_command(agreement: str, catalogue: str, store: str, out: str, force: b
         print_json(result)
     else:
         show_run("Trained in silos", result, model, out)
-
-
-def _existing(store: str) -> Path:
-    """The store of a run that has begun; a mistyped name must not begin another."""
-    if not Path(store).is_file():
-        raise SettingsInvalid(f"there is no store {store}; 'discreet federate export' begins a run")
-    return Path(store)

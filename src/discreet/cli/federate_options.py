@@ -20,6 +20,7 @@ from discreet.federated.transport.identity import read_mask_key
 __all__ = [
     "agreement_option",
     "catalogue_option",
+    "existing_store",
     "mask_key_option",
     "open_silo",
     "read_catalogue",
@@ -58,6 +59,15 @@ def read_catalogue(path: str, agreement: Agreed) -> Catalogue:
             "get the file the agreement was made with"
         )
     return catalogue
+
+
+def existing_store(store: str) -> Path:
+    """The store of a run that has begun; a mistyped name must not begin another."""
+    if not Path(store).is_file():
+        raise SettingsInvalid(
+            f"there is no store {store}; 'discreet federate server' or 'export' begins a run"
+        )
+    return Path(store)
 
 
 def open_silo(agreement: Agreement, options: dict[str, Any]) -> Silo:

@@ -16,6 +16,18 @@ from discreet.model import Model
 
 __all__ = ["RoundProgress", "show_run", "summarise_run"]
 
+_SHOWN = [
+    "method",
+    "rank",
+    "rounds",
+    "silos",
+    "items",
+    "bytes_up",
+    "bytes_down",
+    "model_bytes_down",
+    "seconds",
+]
+
 
 class RoundProgress:
     """Rounds on stderr: a bar on a terminal, a line for each change elsewhere, so that a log shows them too."""
@@ -76,7 +88,7 @@ def _position(status: dict[str, Any]) -> str:
 
 
 def summarise_run(coordinator: Coordinator, model: Model) -> dict[str, Any]:
-    """What the server knows about a finished run; all of it is public."""
+    """What the server knows about a finished run whose model nobody has been sent yet; all of it is public."""
     status = coordinator.status()
     statement = model.statement
     return {
@@ -92,6 +104,7 @@ def summarise_run(coordinator: Coordinator, model: Model) -> dict[str, Any]:
         "private": statement.private,
         "bytes_up": status["bytes_up"],
         "bytes_down": status["bytes_down"],
+        "model_bytes_down": 0,
         "traffic": coordinator.traffic(),
     }
 
@@ -99,7 +112,7 @@ def summarise_run(coordinator: Coordinator, model: Model) -> dict[str, Any]:
 def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:
     """Print a finished run as a table, the model's statement, and where the model is."""
     table = Table(title=title, title_justify="left", show_header=False)
-    for key in ("method", "rank", "rounds", "silos", "items", "bytes_up", "bytes_down", "seconds"):
+    for key in _SHOWN:
         if key in result:
             table.add_row(key.replace("_", " "), _text(result[key]))
     console = printer()

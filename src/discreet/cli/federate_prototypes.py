@@ -48,6 +48,9 @@ class FactorHost:
         }
         return factors
 
+    def count_last_word(self, sent: int) -> None:
+        """Nothing to add: the coordinator counts the factors."""
+
     def show(self, result: dict[str, Any]) -> None:
         """Tell people how the run ended."""
         show_factors("Prototypes of silos", result, self._out)

@@ -9,7 +9,13 @@ from typing import Any
 import click
 
 from discreet.cli.federate_als import ModelHost
-from discreet.cli.federate_options import agreement_option, catalogue_option, read_catalogue, store_option
+from discreet.cli.federate_options import (
+    agreement_option,
+    catalogue_option,
+    existing_store,
+    read_catalogue,
+    store_option,
+)
 from discreet.cli.federate_output import RoundProgress
 from discreet.cli.federate_prototypes import FactorHost
 from discreet.cli.output import json_option, print_json, printer
@@ -19,7 +25,7 @@ from discreet.federated.coordinator import Coordinator
 from discreet.federated.methods import load_agreement
 from discreet.federated.prototypes.agreement import PrototypeAgreement
 from discreet.federated.prototypes.coordinator import PrototypeCoordinator
-from discreet.federated.transport.hosting import listen, run_until_stopped
+from discreet.federated.transport.hosting import listen, run_until_stopped, url_of
 from discreet.federated.transport.identity import server_context
 from discreet.federated.transport.server import Server, Terms
 
@@ -86,10 +92,10 @@ def server_command(
         agreed.run_id, agreed.roster, host.fewest, host.largest, drop_after=drop_after, linger=linger
     )
     with listen(address) as listener, RoundProgress() as progress:
-        name, port = listener.getsockname()[:2]
-        progress.say(f"Listening on https://{name}:{port}")
+        progress.say(f"Listening on {url_of(listener)}")
         server: Server[Any] = Server(host.begin, host.finish, terms, context, progress.report)
         run_until_stopped(server.run(listener))
+        host.count_last_word(server.last_word_bytes)
     if host.result is None:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")
     result = {**host.result, "seconds": round(time.perf_counter() - started, 3)}
@@ -125,9 +131,9 @@ def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bo
     agreed = load_agreement(agreement)
     opened: Coordinator | PrototypeCoordinator
     if isinstance(agreed, PrototypeAgreement):
-        opened = PrototypeCoordinator(Path(store), agreed)
+        opened = PrototypeCoordinator(existing_store(store), agreed)
     else:
-        opened = Coordinator(Path(store), agreed)
+        opened = Coordinator(existing_store(store), agreed)
     with opened as coordinator:
         coordinator.drop(*silos)
         status = coordinator.status()
@@ -150,7 +156,8 @@ def finish_command(agreement: str, store: str, as_json: bool) -> None:
     Example:
       discreet federate finish --agreement agreement.json --store run.sqlite
     """
-    with Coordinator(Path(store), Agreement.load(agreement)) as coordinator:
+    agreed = Agreement.load(agreement)
+    with Coordinator(existing_store(store), agreed) as coordinator:
         coordinator.finish_early()
         status = coordinator.status()
     if as_json:

@@ -108,6 +108,8 @@ def _read(source: str, columns: Columns, silo_column: str | None) -> pl.DataFram
     try:
         names, typed, table = scan_table(source, None, ",")
         check_columns(names, columns)
+        if silo_column in columns.names():
+            raise RatingsInvalid("user, item, rating and silo must be different columns")
         if not set(extra) <= set(names):
             raise RatingsInvalid(f"there is no column {silo_column!r}; the columns are {', '.join(names)}")
         frame = table.select([*columns.names(), *extra]).collect()

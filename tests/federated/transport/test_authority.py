@@ -65,6 +65,36 @@ def test_names_that_cannot_be(tmp_path: Path, silos: list[str]) -> None:
     assert not (tmp_path / "tls").exists()
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "bad host name!",
+        "é.x",
+        ".example",
+        "a..b",
+        "a" * 64,
+        "-a",
+        "a-",
+        "10.0.0.300",
+        "1.2.3",
+        "a\nb",
+        "[::1]",
+    ],
+)
+def test_hosts_that_cannot_be(tmp_path: Path, host: str) -> None:
+    with pytest.raises(SettingsInvalid, match="neither a host name nor an address"):
+        make_authority(tmp_path / "tls", ["north"], ["server.example", host])
+    assert not (tmp_path / "tls").exists()
+
+
+@pytest.mark.parametrize(
+    "host", ["server", "my_server", "a-1.example", "xn--9ca.x", "a" * 63, "::1", "10.0.0.1"]
+)
+def test_hosts_that_can_be(tmp_path: Path, host: str) -> None:
+    assert list(make_authority(tmp_path / "tls", ["north"], [host])) == ["north"]
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"a": 1}', '{"a": "00"}', "{"])
 def test_public_keys_that_are_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "keys.json").write_text(content)

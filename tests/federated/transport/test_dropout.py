@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from discreet.cli import main
 from discreet.model import Model
 from tests.federated.transport.conftest import SILOS, Hall, Halls
+from tests.federated.transport.test_doors import line_to
 
 PRESENT, ABSENT = SILOS[:2], SILOS[2]
 ACTIVITY = "activity: users and ratings per user"
@@ -41,6 +42,7 @@ def test_dropped_by_a_command_a_silo_is_out(halls: Halls) -> None:
     hall = halls()
     hall.start("server")
     hall.wait_until_it_listens()
+    assert line_to(hall, hall.tls / "silos" / ABSENT).question("") is not None  # so the run has begun
     hall.end()
     agreed, store = hall.folder / "agreement.json", hall.folder / "server.db"
     options = ["--agreement", str(agreed), "--store", str(store), "--silo", ABSENT]

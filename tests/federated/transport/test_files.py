@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import Refused
 from discreet.federated.messages import max_bytes
-from discreet.federated.transport.files import read_message, take_answer, write_message
+from discreet.federated.transport.files import check_message_place, read_message, take_answer, write_message
 from discreet.model import Model
 from tests.federated.transport.conftest import Hall, Halls
 from tests.federated.worlds import Run
@@ -38,6 +38,33 @@ def test_a_file_that_is_too_large_is_not_read(undisturbed: Hall, tmp_path: Path)
         file.truncate(max_bytes(undisturbed.agreement) + 1)
     with pytest.raises(Refused, match="larger than any message"):
         read_message(path, undisturbed.agreement)
+
+
+def test_only_a_message_is_replaced(tmp_path: Path) -> None:
+    for number, content in enumerate([b"", b"dsQ", b"dsR1 a release", b"SQLite format 3\0", b"user,item\n"]):
+        path = tmp_path / str(number)
+        path.write_bytes(content)
+        with pytest.raises(Refused, match="is not a message of this program"):
+            write_message(path, b"dsA1 new")
+        assert path.read_bytes() == content
+    with pytest.raises(Refused, match="is not a message of this program"):
+        write_message(tmp_path, b"dsA1 new")
+    for content in (b"dsQ1 old", b"dsA1 old"):
+        path = tmp_path / "message.bin"
+        path.write_bytes(content)
+        write_message(path, b"dsA1 new")
+        assert path.read_bytes() == b"dsA1 new"
+
+
+def test_no_message_goes_where_another_file_of_the_command_belongs(tmp_path: Path) -> None:
+    store, question = tmp_path / "north.sqlite", tmp_path / "question.bin"
+    question.write_bytes(b"dsQ1 a question")
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    for place in (store, tmp_path / "link" / store.name, tmp_path / "north.sqlite-wal", question):
+        with pytest.raises(Refused, match="another file of this command"):
+            check_message_place(place, store=store, question=question)
+    check_message_place(tmp_path / "answer.bin", store=store, question=question)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "question.bin"]
 
 
 def test_a_damaged_answer_names_its_file(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ whoever holds the folder can pose as the server and as every silo, and can take 
 Use it to try things out. For real data each organisation makes its own keys and certificates.
 """
 _DAYS = 30
+_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 _CLOCKS_DIFFER = datetime.timedelta(minutes=10)
 
 
@@ -58,6 +59,7 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
         check_silo_name(name)
     if not silos or len(set(silos)) != len(silos):
         raise SettingsInvalid("name at least one silo, and each of them once")
+    names = [_host(host) for host in dict.fromkeys(("localhost", "127.0.0.1", *hosts))]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsInvalid(f"{folder} exists already; choose a new folder for the authority")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +67,7 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
     _write(folder / "authority.pem", issuer.certificate_pem())
     _write(folder / "authority.key", _key_pem(issuer.key), private=True)
     _write(folder / NOTICE, NOTICE_TEXT.encode())
-    issuer.hand_out(folder / "server", "server", ("localhost", "127.0.0.1", *hosts))
+    issuer.hand_out(folder / "server", "server", names)
     public = {}
     for name in silos:
         issuer.hand_out(folder / "silos" / name, name)
@@ -112,7 +114,7 @@ class _Issuer:
         """The certificate that everybody trusts."""
         return _certificate_pem(self._certificate)
 
-    def hand_out(self, folder: Path, name: str, hosts: Sequence[str] = ()) -> None:
+    def hand_out(self, folder: Path, name: str, hosts: Sequence[x509.GeneralName] = ()) -> None:
         """Make a folder with what one party needs; a server if it has host names, else a silo."""
         folder.mkdir(mode=0o700, parents=True)
         key = _new_key()
@@ -121,7 +123,7 @@ class _Issuer:
         _write(folder / KEY, _key_pem(key), private=True)
 
     def _sign(
-        self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, hosts: Sequence[str] | None
+        self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, hosts: Sequence[x509.GeneralName] | None
     ) -> x509.Certificate:
         """A certificate; ``hosts`` is ``None`` for the authority's own, and empty for a silo's."""
 
@@ -145,8 +147,7 @@ class _Issuer:
             purpose = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
             builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), False)
         if hosts:
-            names = [_host(host) for host in dict.fromkeys(hosts)]
-            builder = builder.add_extension(x509.SubjectAlternativeName(names), False)
+            builder = builder.add_extension(x509.SubjectAlternativeName(hosts), False)
         return builder.sign(self.key, hashes.SHA256())
 
 
@@ -181,10 +182,10 @@ def _host(host: str) -> x509.GeneralName:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         pass
-    try:
-        return x509.DNSName(host)
-    except ValueError:
-        raise SettingsInvalid(f"{host!r} is neither a host name nor an address") from None
+    *_, last = labels = host.split(".")
+    if len(host) > 253 or last.isdigit() or not all(map(_LABEL.fullmatch, labels)):
+        raise SettingsInvalid(f"{host!r} is neither a host name nor an address (other letters: as xn--...)")
+    return x509.DNSName(host)
 
 
 def _certificate_pem(certificate: x509.Certificate) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import re
+import socket
 import ssl
 import time
 from collections.abc import Callable
@@ -122,10 +124,11 @@ class Client:
         )
         try:
             connection.request(method, self._root + what, body)
-            response = connection.getresponse()
-            if response.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
-                self._refused(response.status, self._read(response, _WORDS_BYTES))
-            return response.status, response.headers, self._read(response, self._largest)
+            line = connection.sock  # the connection lets go of it where the server says that it will close
+            with connection.getresponse() as response:
+                if response.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
+                    self._refused(response.status, _read(response, line, _WORDS_BYTES))
+                return response.status, response.headers, _read(response, line, self._largest)
         finally:
             connection.close()
 
@@ -135,30 +138,43 @@ class Client:
             raise _Busy(f"{status}: {words}")
         raise Refused(f"the server refused ({status}): {words}")
 
-    def _read(self, response: http.client.HTTPResponse, most: int) -> bytes:
-        """A body of at most so many bytes, in bounded time."""
-        size = response.length
-        if size is None or size > most:
-            raise Refused(f"the server sends {size} bytes, more than any message of this run has; not read")
-        until = time.monotonic() + seconds_for(size)
-        pieces = []
-        while piece := response.read(_PIECE):
-            pieces.append(piece)
-            if time.monotonic() > until:
-                raise TimeoutError("the response came too slowly")
-        content = b"".join(pieces)
-        if len(content) != size:
+
+def _read(response: http.client.HTTPResponse, line: socket.socket, most: int) -> bytes:
+    """A body of at most so many bytes, in bounded time however small its pieces are."""
+    size = response.length
+    if size is None or size > most:
+        raise Refused(f"the server sends {size} bytes, more than any message of this run has; not read")
+    until = time.monotonic() + seconds_for(size)
+    content = bytearray()
+    while len(content) < size:
+        left = until - time.monotonic()
+        try:
+            if left <= 0.0:
+                raise TimeoutError
+            line.settimeout(min(left, SOCKET_SECONDS))
+            piece = response.read1(_PIECE)
+        except TimeoutError:
+            raise TimeoutError("the response came too slowly") from None
+        if not piece:
             raise ConnectionError("the response was cut off")
-        return content
+        content += piece
+    return bytes(content)
 
 
 def _address(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
+        (host or "").encode("idna")  # as the socket does, which knows no empty or overlong labels
     except ValueError:
         host, port = None, None
-    if not host or parts.scheme != "https" or parts.path not in ("", "/") or parts.query:
+    if (
+        not host
+        or re.search(r"[\s\x00-\x1f\x7f]", url)
+        or parts.scheme != "https"
+        or parts.path not in ("", "/")
+        or parts.query
+    ):
         raise SettingsInvalid(f"{url!r} is not a server's address; write https://HOST:PORT")
     return host, port or 443
 
@@ -166,7 +182,7 @@ def _address(url: str) -> tuple[str, int]:
 def _words(content: bytes) -> dict[str, Any]:
     try:
         words = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         words = None
     return words if isinstance(words, dict) else {}
 

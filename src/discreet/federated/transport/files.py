@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,47 @@ from discreet.federated.messages import AnswerMessage, max_bytes
 from discreet.federated.transport.halves import Asking
 from discreet.model.directory import replace_file
 
-__all__ = ["read_message", "take_answer", "write_message"]
+__all__ = ["check_message_place", "read_message", "take_answer", "write_message"]
+
+_MARKS = (b"dsQ1", b"dsA1")  # of questions and answers
+_BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a store's name
+
+
+def check_message_place(path: Path, *, store: Path, question: Path | None = None) -> None:
+    """Refuse a place where a message would destroy something; worth asking before an answer is charged.
+
+    Parameters
+    ----------
+    path
+        Where the message is to go.
+    store, question
+        Files that the same command works on; the store may not be there yet.
+    """
+    kept = [f"{store}{ending}" for ending in _BESIDE_A_STORE]
+    kept += [] if question is None else [str(question)]
+    if os.path.realpath(path) in map(os.path.realpath, kept):
+        raise Refused(f"{path} is the place of another file of this command; choose another name")
+    _check_replaceable(path)
 
 
 def write_message(path: Path, message: bytes) -> None:
-    """Put a message into a file, whole or not at all."""
+    """Put a message into a file, whole or not at all; only another message is ever replaced."""
+    _check_replaceable(path)
+    replace_file(path, lambda file: file.write(message))
+
+
+def _check_replaceable(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise Refused(f"{path.absolute().parent} is not a directory; create it first")
-    replace_file(path, lambda file: file.write(message))
+    if path.exists() and not _is_message(path):
+        raise Refused(f"{path} exists and is not a message of this program; choose another name")
+
+
+def _is_message(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) in _MARKS
 
 
 def read_message(path: Path, agreement: Agreement) -> bytes:
@@ -43,5 +77,3 @@ def take_answer(run: Asking, agreement: Agreement, message: bytes, source: str) 
         return run.receive(AnswerMessage.decode(message, agreement).silo, message)
     except Refused as error:
         raise Refused(f"{source}: {error}") from None
-def check_message_place(path, **kept):
-    pass

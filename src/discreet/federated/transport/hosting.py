@@ -15,7 +15,7 @@ from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
 
-__all__ = ["check_out", "listen", "run_until_stopped", "save_once"]
+__all__ = ["check_out", "listen", "run_until_stopped", "save_once", "url_of"]
 
 
 def listen(address: str) -> socket.socket:
@@ -28,9 +28,18 @@ def listen(address: str) -> socket.socket:
     bare = host.removeprefix("[").removesuffix("]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     try:
+        bare.encode("idna")
         return socket.create_server((bare, int(port)), family=family, backlog=64)
+    except UnicodeError:
+        raise SettingsInvalid(f"cannot listen on {address}: this is no host name") from None
     except OSError as error:
         raise SettingsInvalid(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+def url_of(listener: socket.socket) -> str:
+    """The address of a listening socket as silos write it."""
+    host, port = listener.getsockname()[:2]
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
 def check_out(out: str | Path, *, begun: bool, overwrite: bool) -> None:
@@ -72,6 +81,3 @@ def run_until_stopped(serving: Coroutine[Any, Any, None]) -> bool:
         return True
 
     return asyncio.run(stoppable())
-def url_of(listener):
-    name, port = listener.getsockname()[:2]
-    return f"https://{name}:{port}"

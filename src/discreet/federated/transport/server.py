@@ -87,10 +87,15 @@ class Server(Generic[A]):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
         self._doors = Doors(context, terms.silos, terms.largest, self._respond)
         self._told: set[str] = set()
-        self._changes = 0
+        self._handed_to: set[str] = set()
         self._question: bytes | None = None
         self._last_word: bytes | None = None
         self._failure: DiscreetError | None = None
+
+    @property
+    def last_word_bytes(self) -> int:
+        """Bytes of the last word handed out so far; to a silo that asked twice they count once."""
+        return len(self._last_word or b"") * len(self._handed_to)
 
     async def run(self, listener: socket) -> None:
         """Serve until the run has finished and every silo has been told, or the time for that is over.
@@ -127,11 +132,14 @@ class Server(Generic[A]):
                 await self._changed.wait_for(lambda: self._told >= self._roster)
 
     async def _wait_for_answers(self) -> None:
-        """Until something changes; or drop the silos that have let the time pass."""
-        seen = self._changes
+        """Until the run is further; or drop the silos that have let the time pass.
+
+        An answer that comes again does not bring the run further, so nobody can use up time with it.
+        """
+        seen = self._position
         try:
             async with asyncio.timeout(self._terms.drop_after), self._changed:
-                await self._changed.wait_for(lambda: self._changes != seen)
+                await self._changed.wait_for(lambda: self._position != seen)
         except TimeoutError:
             await self._in_thread(self._drop_absent)
             await self._look()
@@ -153,12 +161,12 @@ class Server(Generic[A]):
         self._digest = hashlib.sha256(self._question or b"").hexdigest()
         status = await self._in_thread(self._run.status)
         self._roster = set(status["roster"])
+        self._position = (self._digest, status["waiting_for"], self._failure)
         self._report(status)
         await self._notify()
 
     async def _notify(self) -> None:
         async with self._changed:
-            self._changes += 1
             self._changed.notify_all()
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
@@ -173,14 +181,14 @@ class Server(Generic[A]):
             )
         what = (request.method, request.path.removeprefix(root))
         if what == ("GET", "question"):
-            return await self._offer(request.query.get("after", ""))
+            return await self._offer(silo, request.query.get("after", ""))
         if what == ("POST", "answer"):
             return await self._take(silo, request.body)
         if what == ("POST", "goodbye"):
             return await self._take_leave(silo)
         raise BadRequest(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
-    async def _offer(self, after: str) -> Response:
+    async def _offer(self, silo: str, after: str) -> Response:
         """The question, or word that the run is over; nothing where neither comes in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._terms.wait), self._changed:
@@ -188,6 +196,7 @@ class Server(Generic[A]):
         if self._failure is not None:
             return Response.words(HTTPStatus.GONE, {"error": f"the run has failed: {self._failure}"})
         if self._last_word is not None:
+            self._handed_to.add(silo)
             return Response(HTTPStatus.OK, self._last_word, headers={STATE: "finished"})
         if not self._has_other(after):
             return Response(HTTPStatus.NO_CONTENT)
@@ -215,4 +224,3 @@ class Server(Generic[A]):
         self._told.add(silo)
         await self._notify()
         return Response.words(HTTPStatus.OK, {})
-    last_word_bytes = 0

@@ -45,7 +45,7 @@ def split_users(frame: pl.DataFrame, user: str, silos: int, seed: int | None) ->
     users = frame[user].unique(maintain_order=True)
     drawn = np.random.default_rng(seed).integers(silos, size=len(users))
     places = pl.DataFrame({user: users, "": drawn})
-    placed = frame.join(places, on=user, how="left", maintain_order="left")[""]
+    placed = frame.join(places, on=user, how="left", nulls_equal=True, maintain_order="left")[""]
     width = len(str(silos))
     return {f"silo-{k + 1:0{width}}": frame.filter(placed == k) for k in range(silos)}
 
