@@ -104,4 +104,48 @@ def test_commands_that_budgeted_als_has_alone(run: Run, refused: Refused, shop: 
     assert run(*agree(shop, tmp_path)).exit_code == 0
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
     assert "budgeted" in refused("federate", "finish", *server)
-    assert "budgeted" in refused("federate", "export", *server, "--out", tmp_path / "question.bin")
+    assert "nothing is asked" in refused("federate", "export", *server, "--out", tmp_path / "question.bin")
+
+
+def test_a_run_by_hand(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
+    """Letters and factors carried as files; no network, no mask keys, nothing asked."""
+    assert run(*agree(shop, tmp_path)).exit_code == 0
+    server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
+    model = ("federate", "model", *server, "--catalogue", shop / "items.csv", "--out", tmp_path / "factors")
+    rows = (shop / "train.csv").read_text().splitlines()
+    letters = []
+    for number, name in enumerate(("east", "north", "south")):
+        (tmp_path / f"{name}.csv").write_text("\n".join([rows[0], *rows[1 + number :: 3]]) + "\n")
+        party = (
+            "--agreement",
+            tmp_path / "agreement.json",
+            "--name",
+            name,
+            "--ratings",
+            tmp_path / f"{name}.csv",
+        )
+        party += (*COLUMNS, "--catalogue", shop / "items.csv", "--store", tmp_path / f"{name}.sqlite")
+        letter = tmp_path / f"{name}.bin"
+        assert "need no --question" in refused(
+            "federate", "answer", *party, "--question", letter, "--out", letter
+        )
+        first = json.loads(run("federate", "answer", *party, "--out", letter, "--json").stdout)
+        content = letter.read_bytes()
+        assert json.loads(run("federate", "answer", *party, "--out", letter, "--json").stdout) == first
+        assert letter.read_bytes() == content
+        assert (first["bytes"], first["epsilon_spent"], first["file"]) == (len(content), 30.0, str(letter))
+        letters.append(letter)
+    imported = json.loads(run("federate", "import", *letters[:2], *server, "--json").stdout)
+    assert imported["waiting_for"] == ["south"]
+    assert "awaited from: south" in refused(*model)
+    assert "larger than any" in refused("federate", "import", _huge(tmp_path), *server)
+    assert "finished" in run("federate", "import", letters[2], *server).stdout
+    saved = json.loads(run(*model, "--json").stdout)
+    assert (saved["private"], saved["epsilon"], saved["messages_up"]) == (True, 30.0, 3)
+    assert load_factors(tmp_path / "factors").factors.shape == (40, 2)
+
+
+def _huge(folder: Path) -> Path:
+    with (folder / "huge.bin").open("wb") as file:
+        file.truncate(1 << 28)
+    return folder / "huge.bin"

@@ -7,23 +7,21 @@ from typing import Any
 
 import click
 
+from discreet.cli.federate_halves import make_guest, make_host
 from discreet.cli.federate_options import (
     agreement_option,
     catalogue_option,
     existing_store,
-    mask_key_option,
-    open_silo,
-    read_catalogue,
     silo_options,
     store_option,
 )
-from discreet.cli.federate_output import show_run, summarise_run
 from discreet.cli.output import json_option, print_json, printer
-from discreet.errors import Refused
-from discreet.federated.agreement import Agreement
+from discreet.errors import Refused, SettingsInvalid
 from discreet.federated.coordinator import Coordinator
+from discreet.federated.methods import load_agreement
+from discreet.federated.prototypes.agreement import PrototypeAgreement
+from discreet.federated.prototypes.coordinator import PrototypeCoordinator
 from discreet.federated.transport.files import check_message_place, read_message, take_answer, write_message
-from discreet.model.storage import check_target
 
 __all__ = ["answer_command", "export_command", "import_command", "model_command"]
 
@@ -40,7 +38,9 @@ def export_command(agreement: str, store: str, out: str, as_json: bool) -> None:
     Example:
       discreet federate export --agreement agreement.json --store run.sqlite --out question-1.bin
     """
-    agreed = Agreement.load(agreement)
+    agreed = load_agreement(agreement)
+    if isinstance(agreed, PrototypeAgreement):
+        raise Refused("for prototypes nothing is asked: each silo begins with 'discreet federate answer'")
     check_message_place(Path(out), store=Path(store))
     with Coordinator(Path(store), agreed) as coordinator:
         question = coordinator.question()
@@ -59,11 +59,13 @@ def export_command(agreement: str, store: str, out: str, as_json: bool) -> None:
 
 @click.command("answer")
 @silo_options
-@mask_key_option
-@click.option("--question", required=True, metavar="FILE", help="The question, as exported.")
+@click.option(
+    "--mask-key", metavar="FILE", help="This silo's own, of 'discreet federate key'. Not for prototypes."
+)
+@click.option("--question", metavar="FILE", help="The question, as exported. For prototypes there is none.")
 @click.option("--out", required=True, metavar="FILE", help="Where to put the answer.")
 @json_option
-def answer_command(question: str, out: str, as_json: bool, **options: Any) -> None:
+def answer_command(question: str | None, out: str, as_json: bool, **options: Any) -> None:
     """Answer a question file from this organisation's ratings, which stay here.
 
     The same checks and the same account as over the network: the same question again gives the same answer and no
@@ -75,18 +77,25 @@ def answer_command(question: str, out: str, as_json: bool, **options: Any) -> No
           --item item --rating stars --catalogue items.csv --store north.sqlite --mask-key mask.key \\
           --question question-1.bin --out answer-north-1.bin
     """
-    agreement = Agreement.load(options["agreement"])
-    check_message_place(Path(out), store=Path(options["store"]), question=Path(question))
-    asked = read_message(Path(question), agreement)
-    with open_silo(agreement, options) as silo:
-        answer = silo.answer(asked)
-        status = silo.status()
+    agreement = load_agreement(options["agreement"])
+    asks = not isinstance(agreement, PrototypeAgreement)
+    for name, given in (("--question", question), ("--mask-key", options["mask_key"])):
+        if asks != (given is not None):
+            raise SettingsInvalid(
+                f"{name} FILE is missing" if asks else f"prototypes need no {name}; leave it out"
+            )
+    asked = Path(question) if question is not None else None
+    check_message_place(Path(out), store=Path(options["store"]), question=asked)
+    body = b"" if asked is None else read_message(asked, agreement)
+    guest = make_guest(agreement, options)
+    with guest.open() as silo:
+        answer = silo.answer(body)
+        status, said = silo.status(), guest.answered(silo)
     write_message(Path(out), answer)
     if as_json:
-        print_json({"file": out, "bytes": len(answer), **status})
+        print_json({**status, "file": out, "bytes": len(answer)})
     else:
-        spent = f"mu {status['charged_mu']:.4g} of this silo's budget is spent"
-        printer().print(f"Wrote {out} ({len(answer):,} bytes); {spent}.", markup=False)
+        printer().print(f"Wrote {out} ({len(answer):,} bytes): {said}.")
 
 
 @click.command("import")
@@ -101,13 +110,18 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
     Example:
       discreet federate import answer-*-1.bin --agreement agreement.json --store run.sqlite
     """
-    agreed = Agreement.load(agreement)
+    agreed = load_agreement(agreement)
     messages = [read_message(Path(file), agreed) for file in files]
-    with Coordinator(existing_store(store), agreed) as coordinator:
+    opened: Coordinator | PrototypeCoordinator
+    if isinstance(agreed, PrototypeAgreement):  # nothing was exported: the first answer begins the run
+        opened = PrototypeCoordinator(Path(store), agreed)
+    else:
+        opened = Coordinator(existing_store(store), agreed)
+    with opened as coordinator:
         for file, message in zip(files, messages, strict=True):
             take_answer(coordinator, agreed, message, file)
         status = coordinator.status()
-    if status["reason"] is not None:
+    if status.get("reason") is not None:
         raise Refused(f"the run has failed: {status['reason']}")
     if as_json:
         print_json(status)
@@ -129,22 +143,20 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 def model_command(agreement: str, catalogue: str, store: str, out: str, force: bool, as_json: bool) -> None:
-    """Save the model of a finished run from the server's store.
+    """Save the model (or the factors) of a finished run from the server's store.
 
     \b
     Example:
       discreet federate model --agreement agreement.json --catalogue items.csv --store run.sqlite --out model/
     """
-    check_target(out, overwrite=force)
-    agreed = Agreement.load(agreement)
-    items = read_catalogue(catalogue, agreed)
-    with Coordinator(existing_store(store), agreed) as coordinator:
+    host = make_host(load_agreement(agreement), catalogue, existing_store(store), out, force=force)
+    with host.begin() as coordinator:
         if coordinator.question() is not None:
-            raise Refused("the run has not finished yet; export its question and bring the answers")
-        model = coordinator.model(items)
-        model.save(out, overwrite=force)
-        result = summarise_run(coordinator, model)
+            waiting = ", ".join(coordinator.status()["waiting_for"])
+            raise Refused(f"the run has not finished yet; awaited from: {waiting}")
+        host.finish(coordinator)
+    assert host.result is not None
     if as_json:
-        print_json(result)
+        print_json(host.result)
     else:
-        show_run("Trained in silos", result, model, out)
+        host.show(host.result)

@@ -21,7 +21,6 @@ __all__ = [
     "agreement_option",
     "catalogue_option",
     "existing_store",
-    "mask_key_option",
     "open_silo",
     "read_catalogue",
     "read_silo_ratings",
@@ -37,9 +36,6 @@ store_option = click.option(
 )
 catalogue_option = click.option(
     "--catalogue", required=True, metavar="FILE", help="Public list of items (CSV, Parquet, NDJSON or text)."
-)
-mask_key_option = click.option(
-    "--mask-key", required=True, metavar="FILE", help="This silo's own, of 'discreet federate key'."
 )
 
 

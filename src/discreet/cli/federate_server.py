@@ -8,16 +8,14 @@ from typing import Any
 
 import click
 
-from discreet.cli.federate_als import ModelHost
+from discreet.cli.federate_halves import make_host
 from discreet.cli.federate_options import (
     agreement_option,
     catalogue_option,
     existing_store,
-    read_catalogue,
     store_option,
 )
 from discreet.cli.federate_output import RoundProgress
-from discreet.cli.federate_prototypes import FactorHost
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
 from discreet.federated.agreement import Agreement
@@ -81,13 +79,8 @@ def server_command(
     """
     started = time.perf_counter()
     agreed = load_agreement(agreement)
-    items = read_catalogue(catalogue, agreed)
     context = server_context(Path(tls))
-    host: ModelHost | FactorHost
-    if isinstance(agreed, PrototypeAgreement):
-        host = FactorHost(agreed, Path(store), out, force=force)
-    else:
-        host = ModelHost(agreed, items, Path(store), out, force=force)
+    host = make_host(agreed, catalogue, Path(store), out, force=force)
     terms = Terms(
         agreed.run_id, agreed.roster, host.fewest, host.largest, drop_after=drop_after, linger=linger
     )

@@ -9,13 +9,11 @@ from typing import Any
 
 import click
 
-from discreet.cli.federate_als import ModelGuest
+from discreet.cli.federate_halves import make_guest
 from discreet.cli.federate_options import silo_options
 from discreet.cli.federate_output import RoundProgress
-from discreet.cli.federate_prototypes import FactorGuest
 from discreet.cli.output import json_option, print_json, printer
 from discreet.federated.methods import load_agreement
-from discreet.federated.prototypes.agreement import PrototypeAgreement
 from discreet.federated.transport.client import Client
 from discreet.federated.transport.identity import MASK_KEY, client_context
 from discreet.federated.transport.participate import participate
@@ -64,11 +62,7 @@ def silo_command(
     started = time.perf_counter()
     agreement = load_agreement(options["agreement"])
     options["mask_key"] = Path(tls) / MASK_KEY
-    guest: Any
-    if isinstance(agreement, PrototypeAgreement):
-        guest = FactorGuest(agreement, options, out, force=force)
-    else:
-        guest = ModelGuest(agreement, options, out, force=force)
+    guest = make_guest(agreement, options, out, force=force)
     context = client_context(Path(tls))
     with guest.open() as silo, RoundProgress() as progress:
         client = Client(

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import Refused
-from discreet.federated.agreement import Agreement
 from discreet.federated.messages import AnswerMessage, max_bytes
+from discreet.federated.methods import AnyAgreement
+from discreet.federated.prototypes.agreement import PrototypeAgreement
+from discreet.federated.prototypes.letter import largest, open_letter
 from discreet.federated.transport.halves import Asking
 from discreet.model.directory import replace_file
 
 __all__ = ["check_message_place", "read_message", "take_answer", "write_message"]
 
-_MARKS = (b"dsQ1", b"dsA1")  # of questions and answers
+_MARKS = (b"dsQ1", b"dsA1", b"dsP1")  # of questions, answers and prototypes
 _BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a store's name
 
 
@@ -55,9 +57,9 @@ def _is_message(path: Path) -> bool:
         return file.read(4) in _MARKS
 
 
-def read_message(path: Path, agreement: Agreement) -> bytes:
+def read_message(path: Path, agreement: AnyAgreement) -> bytes:
     """A message from a file, if it is not larger than any message of the run."""
-    most = max_bytes(agreement)
+    most = largest(agreement) if isinstance(agreement, PrototypeAgreement) else max_bytes(agreement)
     try:
         with path.open("rb") as file:
             message = file.read(most + 1)
@@ -68,12 +70,16 @@ def read_message(path: Path, agreement: Agreement) -> bytes:
     return message
 
 
-def take_answer(run: Asking, agreement: Agreement, message: bytes, source: str) -> dict[str, Any]:
+def take_answer(run: Asking, agreement: AnyAgreement, message: bytes, source: str) -> dict[str, Any]:
     """Hand an answer to the server's half of a run, as from the silo that it names.
 
     No certificate vouches for the name here: whoever carries the file does.
     """
     try:
-        return run.receive(AnswerMessage.decode(message, agreement).silo, message)
+        if isinstance(agreement, PrototypeAgreement):
+            silo = open_letter(message, agreement)[0]
+        else:
+            silo = AnswerMessage.decode(message, agreement).silo
+        return run.receive(silo, message)
     except Refused as error:
         raise Refused(f"{source}: {error}") from None
