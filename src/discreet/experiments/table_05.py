@@ -205,6 +205,6 @@ EXPERIMENT = Experiment(
     "over noise draws, beside adaptive weights, budgeted ALS and models without privacy.",
     paper_found="RMSE 0.8855 to 0.8147 on the 400 most rated films of MovieLens 10M, 0.9398 to 0.8373 on all of them, "
     "Recall@20 0.3120 to 0.3444 on MovieLens 20M; over 20 draws the standard deviation is below 0.5 % of the mean.",
-    minutes=(0.6, 25.0),
+    minutes=(0.6, 10.0),
     run=run,
 )
