@@ -186,7 +186,7 @@ def _draw(panels: Sequence[Panel]) -> Figure:
                 number=number,
             )
         plotting.baseline(axes, panel.trivial[1], "user mean; popularity", linestyle=":")
-        plotting.baseline(axes, panel.plain, "ALS, not private", number=3)
+        plotting.baseline(axes, panel.plain, "ALS, not private", number=5)
         published = PUBLISHED[panel.task]
         plotting.published(
             axes, list(published), [mean for mean, _ in published.values()], "DPALS on MovieLens"
