@@ -110,6 +110,6 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = finished.result.tables[0].rows
     assert len(rows) == 3 * (2 + 4 * 2)
     assert {row["task"] for row in rows} == set(PUBLISHED)
-    assert "over 4 noise draws, the other private methods over 3" in finished.result.notes[1]
+    assert "Every private method over 4 noise draws" in finished.result.notes[1]
     assert "not charged" in finished.result.notes[0]
     assert len(finished.result.data) == 3

@@ -41,8 +41,6 @@ USUAL: Mapping[str, dict[str, Any]] = {
     },
 }
 """Settings that are not searched, or not in every trial."""
-OTHER_DRAWS = 3
-"""Noise draws at most of what is not DPALS as published."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +81,15 @@ def compete(
     usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_count": task.usual_count}
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS, TUNED)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
-    others = min(draws, OTHER_DRAWS)
     for epsilon in epsilons:
         for name, fixed in VARIANTS.items():
             make = partial(DPALS, **usual, **fixed)
             found = task.tune(make, space(task), trials, epsilon, first=first(task, epsilon))
-            number = draws if name == TAIL else others
-            scores[name][epsilon] = task.repeat(partial(make, **found.settings), epsilon, number)
+            scores[name][epsilon] = task.repeat(partial(make, **found.settings), epsilon, draws)
             chosen[name, epsilon] = found.settings
-        scores[OURS][epsilon] = task.repeat(BudgetedALS, epsilon, others)
+        scores[OURS][epsilon] = task.repeat(BudgetedALS, epsilon, draws)
         found = task.tune(BudgetedALS, our_space(task), trials, epsilon, first=[{}])
-        scores[TUNED][epsilon] = task.repeat(partial(BudgetedALS, **found.settings), epsilon, others)
+        scores[TUNED][epsilon] = task.repeat(partial(BudgetedALS, **found.settings), epsilon, draws)
         chosen[TUNED, epsilon] = found.settings
         report()
     return Panel(
