@@ -180,7 +180,7 @@ class Moody(ItemMean):
     """Refuses some settings after something was released, as methods do that see how few users there are."""
 
     name = "moody"
-    settings_type = BudgetedSettings  # type: ignore[assignment]
+    settings_type = BudgetedSettings
 
     def _train(self, ratings: Ratings, gate: Gate, rng: Any, progress: Any) -> Any:
         trained = super()._train(ratings, gate, rng, progress)

@@ -181,7 +181,7 @@ def test_train_then_evaluate_then_recommend(run: Run, shop: Path, tmp_path: Path
     assert run("train", shop / "train.csv", *COLUMNS, "--method", "als", *SMALL, "--out", out).exit_code == 0
     arguments = ("evaluate", out, shop / "test.csv", "--history", shop / "train.csv", *columns, "--json")
     scores = read(run(*arguments).stdout)
-    assert scores["rmse"] < scores["baselines"]["global_mean"]["rmse"]  # type: ignore[index, operator]
+    assert scores["rmse"] < scores["baselines"]["global_mean"]["rmse"]  # type: ignore[index]
     history = ("--history", shop / "train.csv", "--rating-column", "stars", "--user", 1)
     assert len(read(run("recommend", out, *history, "-n", 4, "--json").stdout)["recommendations"]) == 4  # type: ignore[arg-type]
 

@@ -184,7 +184,7 @@ def test_at_least_fifty_times_less_variance_than_coordinate_sampling(epsilon: fl
 def test_devices_without_ratings_answer_with_a_fair_coin() -> None:
     ids = pseudonyms(20_000, np.random.default_rng(6))
     for kind in ("popularity", "offsets"):
-        bits = answers(question(kind, epsilon=8.0), rows([{}] * 20_000), ids)  # type: ignore[arg-type]
+        bits = answers(question(kind, epsilon=8.0), rows([{}] * 20_000), ids)
         assert abs(int(bits.sum()) - 10_000) < 5 * 71
 
 

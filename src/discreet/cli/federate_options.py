@@ -10,6 +10,7 @@ import click
 
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import column_options
+from discreet.cli.settings import unknown_items_option
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
 from discreet.federated.agreed import Agreed, catalogue_digest
@@ -61,7 +62,8 @@ def existing_store(store: str) -> Path:
     """The store of a run that has begun; a mistyped name must not begin another."""
     if not Path(store).is_file():
         raise SettingsInvalid(
-            f"there is no store {store}; 'discreet federate server' or 'export' begins a run"
+            f"there is no store {store}; a run begins with 'discreet federate server', by hand with 'export' "
+            "(for prototypes with 'import')"
         )
     return Path(store)
 
@@ -110,13 +112,7 @@ _SILO: tuple[Callable[[Any], Any], ...] = (
     ),
     column_options,
     catalogue_option,
-    click.option(
-        "--unknown-items",
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="Ratings of items that the catalogue lacks.",
-    ),
+    unknown_items_option,
     click.option(
         "--store",
         required=True,

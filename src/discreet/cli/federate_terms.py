@@ -10,7 +10,13 @@ from click.core import ParameterSource
 
 from discreet.catalogue import Catalogue
 from discreet.cli.federate_options import catalogue_option
-from discreet.cli.settings import apply_config, integer_or_auto, merge_settings
+from discreet.cli.settings import (
+    auto_option,
+    config_option,
+    merge_settings,
+    rating_range_option,
+    set_option,
+)
 from discreet.errors import SettingsInvalid
 from discreet.federated.agreement import Agreement
 from discreet.federated.methods import AnyAgreement
@@ -122,9 +128,7 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         help="Privacy parameter delta; well below 1 / users. Prototypes take one with clustering=lloyd only.",
     ),
     catalogue_option,
-    click.option(
-        "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
-    ),
+    rating_range_option,
     click.option(
         "--implicit", is_flag=True, help="There are no ratings: a row means that the user chose the item."
     ),
@@ -140,36 +144,15 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Who adds the noise: every silo a share, or a server trusted with exact totals. Not for prototypes.",
     ),
-    click.option(
-        "--rank",
-        callback=integer_or_auto(0),
-        default="auto",
-        show_default=True,
-        help="Number of factors; 0: offsets alone; auto: by a public rule (10 for prototypes).",
+    auto_option(
+        "--rank", 0, "Number of factors; 0: offsets alone; auto: by a public rule (10 for prototypes)."
     ),
-    click.option(
-        "--rounds",
-        callback=integer_or_auto(1),
-        default="auto",
-        show_default=True,
-        help="Rounds of training; auto: by a public rule. Not for prototypes.",
-    ),
+    auto_option("--rounds", 1, "Rounds of training; auto: by a public rule. Not for prototypes."),
     click.option("--prototypes", type=click.IntRange(1), help="How many of them a silo sends at most."),
-    click.option(
-        "--set",
-        "sets",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Another setting of the method, of the prototypes' factorisation as factors.KEY=VALUE; repeatable.",
+    set_option(
+        "Another setting of the method, of the prototypes' factorisation as factors.KEY=VALUE; repeatable."
     ),
-    click.option(
-        "--config",
-        is_eager=True,
-        expose_value=False,
-        callback=apply_config,
-        metavar="FILE",
-        help="TOML or JSON with any of these options, and a table 'settings' for --set.",
-    ),
+    config_option,
     click.option(
         "--seed", type=click.IntRange(0), help="Of the random start of the factors; never of the noise."
     ),

@@ -6,13 +6,24 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["apply_config", "integer_or_auto", "merge_settings", "read_table"]
+__all__ = [
+    "apply_config",
+    "auto_option",
+    "config_option",
+    "merge_settings",
+    "rating_range_option",
+    "read_table",
+    "set_option",
+    "unknown_items_option",
+]
+
+Option: TypeAlias = Callable[[Any], Any]
 
 _CONFIGURED = "discreet.settings"
 _TABLE = "settings"
@@ -20,7 +31,7 @@ _TABLE = "settings"
 _ONLY_TYPED = {"config", "set", "json", "force"}
 
 
-def integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
+def _integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
     """Read an option as a whole number of at least ``low``, or ``auto``: the method's public rule chooses."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> int | str:
@@ -53,6 +64,36 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
         raise SettingsInvalid(f"{path}: {_TABLE} must be a table of settings, not {settings!r}")
     ctx.meta[_CONFIGURED] = settings
     ctx.default_map = {names[key]: value for key, value in given.items()}
+
+
+rating_range_option = click.option(
+    "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
+)
+unknown_items_option = click.option(
+    "--unknown-items",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="Ratings of items that the catalogue lacks.",
+)
+config_option = click.option(
+    "--config",
+    is_eager=True,
+    expose_value=False,
+    callback=apply_config,
+    metavar="FILE",
+    help="TOML or JSON with any of these options, and a table 'settings' for --set.",
+)
+
+
+def auto_option(name: str, low: int, words: str) -> Option:
+    """An option that takes a whole number of at least ``low`` or, if left out, is for a rule to choose."""
+    return click.option(name, callback=_integer_or_auto(low), default="auto", show_default=True, help=words)
+
+
+def set_option(words: str) -> Option:
+    """``--set KEY=VALUE``, for :func:`merge_settings`."""
+    return click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=words)
 
 
 def merge_settings(ctx: click.Context, pairs: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,13 @@ import click
 from discreet.central.registry import METHODS
 from discreet.cli.columns import column_options
 from discreet.cli.output import json_option
-from discreet.cli.settings import apply_config, integer_or_auto
+from discreet.cli.settings import (
+    auto_option,
+    config_option,
+    rating_range_option,
+    set_option,
+    unknown_items_option,
+)
 
 __all__ = ["training_options"]
 
@@ -27,9 +33,7 @@ def training_options(function: F) -> F:
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("source", metavar="RATINGS"),
     column_options,
-    click.option(
-        "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
-    ),
+    rating_range_option,
     click.option(
         "--implicit",
         is_flag=True,
@@ -45,38 +49,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="als is not private; user-mean releases nothing.",
     ),
-    click.option(
-        "--rank",
-        callback=integer_or_auto(0),
-        default="auto",
-        show_default=True,
-        help="Number of factors; 0: offsets alone; auto: the method's own choice.",
-    ),
-    click.option(
-        "--rounds",
-        callback=integer_or_auto(1),
-        default="auto",
-        show_default=True,
-        help="Rounds of training; auto: the method's own choice.",
-    ),
-    click.option(
-        "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Another setting of the method; repeatable."
-    ),
-    click.option(
-        "--config",
-        is_eager=True,
-        expose_value=False,
-        callback=apply_config,
-        metavar="FILE",
-        help="TOML or JSON with any of these options, and a table 'settings' for --set.",
-    ),
-    click.option(
-        "--unknown-items",
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="Ratings of items that the catalogue lacks.",
-    ),
+    auto_option("--rank", 0, "Number of factors; 0: offsets alone; auto: the method's own choice."),
+    auto_option("--rounds", 1, "Rounds of training; auto: the method's own choice."),
+    set_option("Another setting of the method; repeatable."),
+    config_option,
+    unknown_items_option,
     click.option(
         "--device",
         type=click.Choice(["cpu", "cuda"]),

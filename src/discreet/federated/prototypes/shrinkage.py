@@ -14,8 +14,8 @@ Floats = npt.NDArray[np.float64]
 
 # Differences count as real beyond so many standard errors of what noise alone would show.
 _MARGIN = 2.0
-# Variance of a squared deviation over its squared mean: 5 for Laplace noise, 2 for normal noise.
-_KURTOSIS = 5.0
+# Variance of a squared deviation over the square of its mean: 5 for Laplace noise, 2 for normal noise.
+_OF_SQUARES = 5.0
 
 
 def shrunken_means(sums: Floats, counts: Floats, variance: float) -> Floats:
@@ -42,7 +42,7 @@ def _drawn(means: Floats, centres: Floats, noise: Floats, margin: float) -> Floa
     """Keep the part of each deviation that one spread, common to all, explains beside the noise."""
     trust = (noise.min() / noise) ** 2
     trust = trust / trust.sum()
-    error = np.sqrt(_KURTOSIS * np.square(trust * noise).sum())
+    error = np.sqrt(_OF_SQUARES * np.square(trust * noise).sum())
     spread = max(0.0, float((trust * ((means - centres) ** 2 - noise)).sum() - margin * error))
     drawn: Floats = centres + spread / (spread + noise) * (means - centres)
     return drawn

@@ -107,7 +107,7 @@ def recommend_items(store: DeviceStore, task: str, n: int = 10) -> list[tuple[in
 def _wait(started: float, pace: float) -> None:
     if pace > 0.0:
         passed = time.perf_counter() - started
-        time.sleep(max(1, math.ceil(passed / pace)) * pace - passed)
+        time.sleep(max(0.0, max(1, math.ceil(passed / pace)) * pace - passed))
 
 
 def _send(connection: Connection, task: str, number: int, device: bytes, bit: int) -> Result:
