@@ -52,11 +52,11 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 
 reproduce-quick: $(VENV)/.plots  ## every figure and table of the papers, small: does it all run?
-	$(BIN)/discreet reproduce all --quick $(FOUND) --out build/reproduce-quick
+	$(BIN)/python -m reproduction all --quick $(FOUND) --out build/reproduce-quick
 
 reproduce: $(VENV)/.plots      ## every figure and table of the papers, and the results page docs/results.md
-	$(BIN)/discreet reproduce all $(FOUND) --out benchmarks/results/reproduce
-	$(BIN)/discreet reproduce --report benchmarks/results/reproduce --docs docs
+	$(BIN)/python -m reproduction all $(FOUND) --out benchmarks/results/reproduce
+	$(BIN)/python -m reproduction --report benchmarks/results/reproduce --docs docs
 
 .venv-flower/.flower: pyproject.toml
 	$(PYTHON) -m venv .venv-flower

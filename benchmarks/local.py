@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.synthetic import market
-from discreet.local.device.answer import answer
-from discreet.local.device.question import Question
-from discreet.local.device.recommend import recommend
-from discreet.local.device.released import Released
-from discreet.local.plan import LocalSettings
-from discreet.local.simulation import simulate
+from discreet.devices.device.answer import answer
+from discreet.devices.device.question import Question
+from discreet.devices.device.recommend import recommend
+from discreet.devices.device.released import Released
+from discreet.devices.plan import LocalSettings
+from discreet.devices.simulation import simulate
 
 RESULTS = Path(__file__).parent / "results" / "local.md"
 USERS, ITEMS, RATINGS, ROUNDS = 138_000, 26_000, 20_000_000, 10

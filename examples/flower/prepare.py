@@ -13,8 +13,8 @@ import polars as pl
 
 from discreet import Budget
 from discreet.data.synthetic import market
-from discreet.federated import secure_sum
-from discreet.federated.agreement import Agreement
+from discreet.silos.shared import masks as secure_sum
+from discreet.silos.shared.agreement import Agreement
 
 NAMES = ("east", "north", "south")
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from discreet.cli.federate import COMMANDS
-from discreet.federated.transport.last_word import encode_model
+from discreet.cli.federate.group import COMMANDS
 from discreet.model import Model
+from discreet.silos.transport.last_word import encode_model
 from tests.cli.conftest import Run
 
 Refused = Callable[..., str]

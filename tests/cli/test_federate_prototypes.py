@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.federated.methods import load_agreement
-from discreet.federated.prototypes.agreement import PrototypeAgreement
-from discreet.federated.prototypes.coordinator import PrototypeCoordinator
-from discreet.federated.prototypes.saved import load_factors
+from discreet.methods.prototypes.saved import load_factors
+from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from tests.cli.conftest import Run
 
 Refused = Callable[..., str]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.central.registry import METHODS
+from discreet.methods.registry import METHODS
 from discreet.model import Model
 from tests.cli.conftest import Run
 

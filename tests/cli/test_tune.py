@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.central import tuning
+from discreet.methods.tuning import tuning
 from discreet.model import Model
 from tests.cli.conftest import Run
 from tests.cli.test_train_process import on_a_terminal, read_terminal

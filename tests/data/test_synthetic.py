@@ -13,8 +13,7 @@ from discreet.data import Ratings, splits, synthetic
 from discreet.data.synthetic._popularity import activity
 from discreet.data.synthetic._sampling import draw_uniform, draw_weighted
 from discreet.errors import RatingsInvalid, SettingsInvalid
-
-Floats = npt.NDArray[np.float64]
+from discreet.types import Floats
 
 
 def users_of(ratings: Ratings) -> npt.NDArray[np.int64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.catalogue import Catalogue
-from discreet.item_side import ItemSide
 from discreet.model import Model
+from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 
 STATEMENT = Statement.not_private("made by hand for a test")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.privacy import gate, ledger, noise, pattern
+from discreet.privacy import ledger
+from discreet.privacy.gaussian import gate, noise, pattern
 from tests.privacy.worlds import Floats
 
 

@@ -11,7 +11,7 @@ import pytest
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.kernels import reference
-from discreet.privacy.blocks import (
+from discreet.privacy.gaussian.blocks import (
     Block,
     ItemMatrix,
     ItemVector,
@@ -20,7 +20,7 @@ from discreet.privacy.blocks import (
     UserMatrix,
     UserVector,
 )
-from discreet.privacy.noise import Noise
+from discreet.privacy.gaussian.noise import Noise
 from tests.privacy.checks.gate import check_repeated_pairs_are_refused
 from tests.privacy.checks.samples import mute, one_of_each
 from tests.privacy.worlds import Floats

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy import Budget, Gate, Ledger, clipped
-from discreet.privacy import gate as gate_module
-from discreet.privacy.blocks import Block
-from discreet.privacy.pattern import Pattern
+from discreet.privacy import Budget, Gate, Ledger
+from discreet.privacy.gaussian import clipped
+from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.pattern import Pattern
 from tests.privacy.worlds import Floats, Scales, distance
 
 BUDGET = Budget(50.0, 1e-6)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.privacy import blocks, clipped
+from discreet.privacy.gaussian import blocks, clipped
 from tests.privacy.bugs import Bug, apply, nothing, same_block
 from tests.privacy.test_clipped import RELEASES, moves
 

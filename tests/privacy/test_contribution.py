@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.central.user_side import user_statistics
 from discreet.data.ratings import Ratings
-from discreet.item_side import ItemSide
-from discreet.item_side.update import Frame
-from discreet.privacy.blocks import Pattern, total_energies
+from discreet.methods.budgeted.private.user_side import user_statistics
+from discreet.methods.budgeted.public.update import Frame
+from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
-from discreet.privacy.contribution import RoundContribution, Units, read_round
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian.blocks import Pattern, total_energies
+from discreet.privacy.gaussian.energy_scaled import RoundContribution, Units, read_round
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
 from tests.privacy.checks.neighbours import (
     Maker,
     check_activity,

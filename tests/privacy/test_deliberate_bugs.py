@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.central import activity
 from discreet.errors import DiscreetError
-from discreet.privacy import blocks, contribution, gate, ledger, noise, pattern, tokens
+from discreet.methods.budgeted.private import activity
+from discreet.privacy import charges as tokens
+from discreet.privacy import ledger
+from discreet.privacy.gaussian import blocks, gate, noise, pattern
+from discreet.privacy.gaussian import energy_scaled as contribution
 from tests.privacy.bugs import (
     Bug,
     apply,

@@ -11,14 +11,14 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid
-from discreet.privacy import dense_rows
-from discreet.privacy import gate as gate_module
-from discreet.privacy.clipped import release_co_moment
-from discreet.privacy.dense_rows import DenseRows, release_dense_rows
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian import dense_rows
+from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy.gaussian.clipped import release_co_moment
+from discreet.privacy.gaussian.dense_rows import DenseRows, release_dense_rows
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
-from discreet.privacy.pattern import Pattern
 from tests.privacy.worlds import BUDGET, MU, Floats, Scales, distance, exact_release
 
 M, RANK = 15, 3

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from discreet.privacy import Budget, Gate, Ledger
-from discreet.privacy.blocks import ItemWeight, Pattern
-from discreet.privacy.discovery import MOST_ITEMS, discover, threshold
+from discreet.privacy.gaussian.blocks import ItemWeight, Pattern
+from discreet.privacy.gaussian.discovery import MOST_ITEMS, discover, threshold
 
 PRIORITY = np.random.default_rng(0).integers(0, 2**63, 5_000).astype(np.uint64)
 

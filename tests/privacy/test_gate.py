@@ -9,8 +9,8 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import BudgetInvalid, SettingsInvalid, UnchargedRelease
-from discreet.privacy.blocks import UserMatrix, UserVector
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian.blocks import UserMatrix, UserVector
+from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
 from tests.privacy.checks.gate import (
     check_attackers_are_silenced,
@@ -81,7 +81,7 @@ def test_nothing_is_released_but_sum_and_noise() -> None:
     for user in range(30):
         empty = [mute(block, user) for block in empty]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.privacy.gate._RESOLUTION", 2.0**200)
+        patch.setattr("discreet.privacy.gaussian.gate._RESOLUTION", 2.0**200)
         difference = fixed_release(blocks) - fixed_release(empty)
     assert np.array_equal(difference, np.concatenate([block.total().ravel() for block in blocks]))
 

@@ -11,8 +11,8 @@ from randomgen import AESCounter
 from scipy import stats
 
 from discreet import kernels
-from discreet.privacy import noise as noise_module
-from discreet.privacy.noise import Noise
+from discreet.privacy.gaussian import noise as noise_module
+from discreet.privacy.gaussian.noise import Noise
 from tests.privacy.checks.noise import (
     check_noise_is_fresh,
     check_noise_is_whole,

@@ -10,7 +10,7 @@ from discreet import Budget
 from discreet.errors import BudgetExceeded, BudgetInvalid, ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.pure import PureLedger
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import SiloTerms, Statement
 
 

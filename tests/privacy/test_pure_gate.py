@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from discreet.errors import BudgetExceeded, RatingsInvalid
-from discreet.privacy.pure import PureLedger
-from discreet.privacy.pure_contributions import Contributions
-from discreet.privacy.pure_gate import PureGate
-from discreet.privacy.pure_noise import PureNoise
+from discreet.privacy.pure.contributions import Contributions
+from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.pure.noise import PureNoise
+from discreet.types import Ints
 
-Ints = npt.NDArray[np.int64]
 FAR = 120
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.privacy import pure_noise
-from discreet.privacy.binomial import binomial_above, check_silent
-from discreet.privacy.pure_noise import PureNoise, rate_at_most
+from discreet.privacy.pure import noise as pure_noise
+from discreet.privacy.pure.binomial import binomial_above, check_silent
+from discreet.privacy.pure.noise import PureNoise, rate_at_most
 
 DRAWS = 100_000
 

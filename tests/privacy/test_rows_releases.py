@@ -13,13 +13,13 @@ import pytest
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.kernels import reference
-from discreet.privacy import gate as gate_module
-from discreet.privacy.blocks import CoMoment
-from discreet.privacy.clipped import release_co_moment, release_products
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy.gaussian.blocks import CoMoment
+from discreet.privacy.gaussian.clipped import release_co_moment, release_products
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
-from discreet.privacy.pattern import Pattern
 from tests.privacy.checks.neighbours import Kept
 from tests.privacy.worlds import BUDGET, MU, Floats, Scales, distance
 

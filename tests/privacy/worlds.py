@@ -13,15 +13,14 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy import gate as gate_module
-from discreet.privacy.blocks import Block, Pattern
 from discreet.privacy.budget import Budget
-from discreet.privacy.contribution import RoundContribution, Units
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy.gaussian.blocks import Block, Pattern
+from discreet.privacy.gaussian.energy_scaled import RoundContribution, Units
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
-
-Floats = npt.NDArray[np.float64]
+from discreet.types import Floats
 
 BUDGET = Budget(1.0, 1e-6)
 MU = 0.01

@@ -1,5 +1,5 @@
 """What Flower runs for every silo."""
 
-from discreet.federated.flower.client_app import client_app
+from discreet.silos.flower.client_app import client_app
 
 app = client_app()

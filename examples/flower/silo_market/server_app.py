@@ -1,5 +1,5 @@
 """What Flower runs at the server."""
 
-from discreet.federated.flower.server_app import server_app
+from discreet.silos.flower.server_app import server_app
 
 app = server_app()

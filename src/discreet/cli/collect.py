@@ -64,8 +64,8 @@ def serve_command(
       discreet collect serve --store collector.sqlite
     """
     _check_extra()
-    from discreet.local.collector.serve import serve
-    from discreet.local.collector.settings import CollectorSettings, read_token
+    from discreet.devices.collector.serve import serve
+    from discreet.devices.collector.settings import CollectorSettings, read_token
 
     try:
         settings = CollectorSettings(
@@ -104,8 +104,8 @@ def _admin_options(function: Any) -> Any:
 
 
 def _admin(url: str, token_file: str | None, authorities: str | None) -> Any:
-    from discreet.local.collector.admin import Admin
-    from discreet.local.collector.settings import read_token
+    from discreet.devices.collector.admin import Admin
+    from discreet.devices.collector.settings import read_token
 
     return Admin(url, read_token(token_file), authorities)
 
@@ -233,8 +233,8 @@ def simulate_command(
     _check_extra()
     from discreet.data.splits import by_rating
     from discreet.data.synthetic import market
-    from discreet.local.collector.simulate import run_devices
-    from discreet.local.plan import LocalSettings
+    from discreet.devices.plan import LocalSettings
+    from discreet.devices.rehearsal import run_devices
 
     settings = LocalSettings.checked(**merge_settings(ctx, sets))
     train, test = by_rating(market(devices, items, devices * ratings), (0.9, 0.1))

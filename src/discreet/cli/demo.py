@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from discreet.central.als import ALS
-from discreet.central.budgeted import BudgetedALS
 from discreet.cli.answers import show_recommendations
 from discreet.cli.output import ReportProgress, json_option, print_json, printer, progress_bar
 from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
 from discreet.evaluation import Comparison, RatingScores, evaluate_ratings
+from discreet.methods.als import ALS
+from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.model import Model, Recommendations
 from discreet.privacy.budget import Budget
 

@@ -26,7 +26,6 @@ COMMANDS = (
     "budget",
     "federate",
     "collect",
-    "reproduce",
     "doctor",
 )
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended

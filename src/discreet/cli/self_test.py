@@ -14,11 +14,11 @@ from randomgen import AESCounter
 
 from discreet import kernels
 from discreet.catalogue import Catalogue
-from discreet.item_side import ItemSide
 from discreet.kernels import reference
 from discreet.model import Model
+from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
-from discreet.privacy.noise import Noise
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.statement import Statement
 
 __all__ = ["CHECKS", "Outcome"]

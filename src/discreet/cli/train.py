@@ -9,13 +9,13 @@ from typing import Any
 import click
 from rich.table import Table
 
-from discreet.central.dpals import DPALS
-from discreet.central.presets import Accounting
 from discreet.cli.output import print_json, printer, progress_bar
 from discreet.cli.train_plan import plan_training, read_ratings
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.errors import SettingsInvalid
+from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.dpals.presets import Accounting
 from discreet.model.storage import check_target
 from discreet.privacy.statement_text import round_up
 

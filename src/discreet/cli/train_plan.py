@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from discreet.central.als import ALS
-from discreet.central.method import PrivateMethod
-from discreet.central.registry import METHODS, Method
-from discreet.central.trivial import UserMean
 from discreet.cli.output import ReportProgress
 from discreet.cli.settings import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.methods.als import ALS
+from discreet.methods.method import PrivateMethod
+from discreet.methods.registry import METHODS, Method
+from discreet.methods.trivial.estimators import UserMean
 from discreet.privacy.budget import Budget
 
 __all__ = ["Plan", "plan_training", "read_budget", "read_ratings", "read_settings"]

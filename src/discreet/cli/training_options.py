@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.central.registry import METHODS
 from discreet.cli.columns import column_options
 from discreet.cli.output import json_option
 from discreet.cli.settings import (
@@ -17,6 +16,7 @@ from discreet.cli.settings import (
     set_option,
     unknown_items_option,
 )
+from discreet.methods.registry import METHODS
 
 __all__ = ["training_options"]
 

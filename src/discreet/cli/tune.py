@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from discreet.central.method import PrivateMethod
-from discreet.central.registry import METHODS
-from discreet.central.tuning import tune
 from discreet.cli.output import print_json, spinner
 from discreet.cli.settings import read_table
 from discreet.cli.train_plan import read_budget, read_ratings, read_settings
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.errors import CatalogueMissing, SettingsInvalid
+from discreet.methods.method import PrivateMethod
+from discreet.methods.registry import METHODS
+from discreet.methods.tuning.tuning import tune
 from discreet.model.storage import check_target
 
 __all__ = ["command"]

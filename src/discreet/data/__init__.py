@@ -1,6 +1,6 @@
 """Ratings in: the private side. Nothing in here may be imported by what is released."""
 
-from discreet.data import benchmarks, splits, synthetic
+from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 
-__all__ = ["Ratings", "benchmarks", "splits", "synthetic"]
+__all__ = ["Ratings", "splits", "synthetic"]

@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from discreet import kernels
 from discreet.model import Histories
+from discreet.types import Floats
 
 __all__ = ["global_mean", "popularity_ranking", "user_means"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def global_mean(histories: Histories) -> float:

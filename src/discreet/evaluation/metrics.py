@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.types import Floats
+
 __all__ = ["coverage", "hits", "mae", "ndcg_at_k", "recall_at_k", "rmse"]
 
-Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 
 

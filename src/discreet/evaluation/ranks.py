@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.types import Floats
+
 __all__ = ["mean_percentile_rank", "percentile_ranks"]
 
-Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[Any]
 
 _BLOCK_ENTRIES = 1 << 22

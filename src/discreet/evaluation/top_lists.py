@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.metrics import hits
+from discreet.types import Floats
 
 __all__ = ["error_distribution", "f_scores"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def f_scores(ranking: npt.NDArray[np.integer], reference: npt.NDArray[np.integer]) -> Floats:

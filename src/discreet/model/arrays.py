@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import ModelInvalid
-from discreet.item_side import ItemSide
+from discreet.model.item_side import ItemSide
 
 __all__ = ["check_item_side"]
 

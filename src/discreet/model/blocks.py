@@ -11,15 +11,13 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid
-from discreet.item_side import ItemSide
 from discreet.model.history import Histories
+from discreet.model.item_side import ItemSide
+from discreet.types import Bools, Floats
 
 __all__ = ["Block", "check_histories", "fold_in_blocks", "score_top"]
 
 BLOCK = 8192
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 class Block(NamedTuple):

@@ -15,18 +15,16 @@ import polars as pl
 from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
-from discreet.item_side import ItemSide
 from discreet.model import storage
 from discreet.model.arrays import check_item_side
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
 from discreet.model.history import Histories, History, Unknown, locate, name_some, read_history
+from discreet.model.item_side import ItemSide
 from discreet.model.recommendations import Recommendation, Recommendations
 from discreet.privacy.statement import Statement
+from discreet.types import Bools, Floats
 
 __all__ = ["Model"]
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

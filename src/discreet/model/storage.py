@@ -29,8 +29,8 @@ import safetensors.numpy
 
 from discreet.catalogue import Catalogue
 from discreet.errors import DiscreetError, ModelInvalid
-from discreet.item_side import ItemSide
 from discreet.model.directory import replace_directory
+from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 
 __all__ = ["MANIFEST", "Parts", "check_target", "load", "save"]

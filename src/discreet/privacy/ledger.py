@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from discreet.errors import BudgetExceeded, BudgetInvalid
 from discreet.privacy.accounting import compose, epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.tokens import Detail, Tokens, checked_detail, checked_name
+from discreet.privacy.charges import Detail, Tokens, checked_detail, checked_name
 
 __all__ = ["Charge", "Ledger"]
 

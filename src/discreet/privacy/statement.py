@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.charges import Detail
 from discreet.privacy.ledger import Charge, Ledger
-from discreet.privacy.pure import PureLedger
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
-from discreet.privacy.tokens import Detail
 
 __all__ = ["NOT_PROTECTED", "Release", "SiloTerms", "Silos", "Statement", "owed_in_silos"]
 

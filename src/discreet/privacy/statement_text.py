@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from discreet.privacy.tokens import Detail
+from discreet.privacy.charges import Detail
 
 if TYPE_CHECKING:
     from discreet.privacy.statement import Release, Silos, Statement

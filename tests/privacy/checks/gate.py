@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetExceeded, RatingsInvalid, SettingsInvalid
-from discreet.privacy.blocks import Pattern, UserVector
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian.blocks import Pattern, UserVector
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
 from discreet.privacy.statement import Statement
 from tests.privacy.checks.samples import Loud, fixed_release, louder, mute, one_of_each
 from tests.privacy.worlds import BUDGET, MU, Scales, exact_release

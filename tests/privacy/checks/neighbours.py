@@ -8,10 +8,10 @@ from unittest import mock
 
 import numpy as np
 
-from discreet.central import activity
 from discreet.data.ratings import Ratings
-from discreet.privacy import gate as gate_module
-from discreet.privacy.gate import Gate
+from discreet.methods.budgeted.private import activity
+from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
 from tests.privacy.worlds import (
     BUDGET,

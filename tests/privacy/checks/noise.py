@@ -8,10 +8,10 @@ from unittest import mock
 import numpy as np
 from randomgen import AESCounter
 
-from discreet.privacy.blocks import ItemVector, Pattern, UserVector
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian.blocks import ItemVector, Pattern, UserVector
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
 from tests.privacy.worlds import BUDGET, MU, Floats
 
 # Chance of a false alarm: below one in a million for each comparison.

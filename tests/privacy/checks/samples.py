@@ -9,8 +9,8 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy import gate as gate_module
-from discreet.privacy.blocks import (
+from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy.gaussian.blocks import (
     Block,
     ItemMatrix,
     ItemVector,
@@ -19,9 +19,9 @@ from discreet.privacy.blocks import (
     UserMatrix,
     UserVector,
 )
-from discreet.privacy.gate import Gate
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import Noise
 from tests.privacy.worlds import BUDGET, MU, Floats
 
 

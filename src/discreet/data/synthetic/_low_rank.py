@@ -12,10 +12,10 @@ from discreet.data.ratings import Ratings
 from discreet.data.splits import Rng
 from discreet.data.synthetic._sampling import draw_uniform
 from discreet.errors import SettingsInvalid
+from discreet.types import Floats
 
 __all__ = ["low_rank"]
 
-Floats = npt.NDArray[np.float64]
 
 _OBSERVED = 20.0
 _TEST_SHARE = 0.1

@@ -12,10 +12,10 @@ from discreet.data.splits import Rng
 from discreet.data.synthetic._popularity import activity, popularity
 from discreet.data.synthetic._sampling import draw_weighted
 from discreet.errors import SettingsInvalid
+from discreet.types import Floats
 
 __all__ = ["market"]
 
-Floats = npt.NDArray[np.float64]
 
 # In stars of a five-star scale; together they give the error levels of film ratings: about 1.0 for a user's
 # own mean, 0.9 with item offsets, 0.8 with taste.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.types import Floats
+
 __all__ = ["HEAD", "HEAD_SHARE", "activity", "popularity"]
 
-Floats = npt.NDArray[np.float64]
 
 HEAD = 0.2
 HEAD_SHARE = 0.85

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.compile import kernel
+from discreet.types import Floats
 
 __all__ = ["draw_uniform", "draw_weighted"]
 
-Floats = npt.NDArray[np.float64]
 Pointers = npt.NDArray[np.int64]
 Items = npt.NDArray[np.int32]
 

@@ -1,0 +1,177 @@
+"""``discreet reproduce``: the papers' figures and tables, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from discreet.cli.group import INTERRUPTED
+from discreet.cli.output import json_option, print_json, printer, progress_bar
+from discreet.errors import SettingsInvalid
+from reproduction import Context, Experiment, Finished, perform, registry
+from reproduction.report import build_report
+from reproduction.result import VERDICTS
+from reproduction.writing import write
+
+__all__ = ["command"]
+
+
+@click.command("reproduce")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--list", "show_list", is_flag=True, help="Show what there is, and how long it takes.")
+@click.option("--quick", is_flag=True, help="Seconds instead of minutes: shows that it works.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder with a folder for each data set: ml-1m, jester, ml-10m, ...",
+)
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME=PATH", help="Where one data set lies.")
+@click.option("--draws", type=click.IntRange(min=1), help="Repetitions of each private run.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and starts."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="results",
+    show_default=True,
+    help="Where the files go.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Run nothing; make the results page from the files in FOLDER.",
+)
+@click.option(
+    "--docs",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="docs",
+    show_default=True,
+    help="Where the results page goes.",
+)
+@click.option("--allow-quick", is_flag=True, help="Take quick runs into the results page, marked as such.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    show_list: bool,
+    quick: bool,
+    data: Path | None,
+    datasets: tuple[str, ...],
+    draws: int | None,
+    seed: int,
+    out: Path,
+    report: Path | None,
+    docs: Path,
+    allow_quick: bool,
+    as_json: bool,
+) -> None:
+    """Run figures and tables of the papers again and hold them against what the papers say.
+
+    NAME is figure-2, table-4 and so on, or all. Each writes NAME.csv, .md, .json and mostly a picture (.png,
+    .svg). Data sets that are not at hand are replaced by the nearest that is, which the result says.
+    Pictures need the extra plots.
+
+    \b
+    Example:
+      discreet reproduce --list
+      discreet reproduce figure-2 figure-6 --quick
+      discreet reproduce all --data data --dataset ml-10m=ml-10M100K --out results
+      discreet reproduce --report results --docs docs
+    """
+    if show_list + bool(names) + (report is not None) != 1:
+        raise SettingsInvalid("give names of experiments (or all), or --list, or --report FOLDER")
+    if show_list:
+        _list(as_json)
+    elif report is not None:
+        _report(report, docs, allow_quick, as_json)
+    else:
+        context = Context(
+            "quick" if quick else "full", _folder(data), _paths(datasets), seed=seed, draws=draws
+        )
+        try:
+            _run(registry.find(names), context, out, as_json)
+        except KeyboardInterrupt:
+            click.echo(f"Interrupted; experiments that were finished are in {out}.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bool) -> None:
+    done: dict[str, Any] = {}
+    for number, experiment in enumerate(experiments, 1):
+        click.echo(f"{experiment.name} ({number} of {len(experiments)}): {experiment.title}", err=True)
+        with progress_bar() as report:
+            finished = perform(experiment, context.reporting(report))
+        files = write(finished, out)
+        done[experiment.name] = {
+            "seconds": round(finished.seconds, 2),
+            "findings": [finding.to_dict() for finding in finished.result.findings],
+            "files": [str(file) for file in files],
+        }
+        if not as_json:
+            _show(finished, files)
+    if as_json:
+        print_json(done)
+
+
+def _show(finished: Finished, files: list[Path]) -> None:
+    table = Table(title=finished.experiment.title, title_justify="left", show_lines=True)
+    for heading in ("the paper", "here", "agrees"):
+        table.add_column(heading)
+    for finding in finished.result.findings:
+        table.add_row(finding.claim, finding.observed, VERDICTS[finding.agrees])
+    console = printer()
+    console.print(table)
+    console.print(" ".join(finished.result.data))
+    suffixes = ", ".join(file.name for file in files)
+    console.print(f"{finished.seconds:.1f} s. Written to {files[0].parent}: {suffixes}\n")
+
+
+def _list(as_json: bool) -> None:
+    experiments = registry.find(["all"])
+    if as_json:
+        print_json(
+            {e.name: {"title": e.title, "shows": e.shows, "minutes": list(e.minutes)} for e in experiments}
+        )
+        return
+    table = Table()
+    for heading in ("name", "what it shows", "minutes (quick / full)"):
+        table.add_column(heading, no_wrap=heading == "name")
+    for experiment in experiments:
+        quick, full = experiment.minutes
+        table.add_row(experiment.name, experiment.shows, f"{quick:g} / {full:g}")
+    printer().print(table)
+
+
+def _report(results: Path, docs: Path, allow_quick: bool, as_json: bool) -> None:
+    target = build_report(results, docs, allow_quick=allow_quick)
+    if as_json:
+        print_json({"page": str(target)})
+    else:
+        printer().print(f"Written: {target}")
+
+
+def _folder(data: Path | None) -> Path | None:
+    if data is not None and not data.is_dir():
+        raise SettingsInvalid(
+            f"--data {data} is not a folder; it should hold folders such as ml-1m and jester"
+        )
+    return data
+
+
+def _paths(datasets: tuple[str, ...]) -> dict[str, Path]:
+    paths = {}
+    for text in datasets:
+        name, equals, path = text.partition("=")
+        if not (equals and path):
+            raise SettingsInvalid(f"--dataset {text!r} must be NAME=PATH, such as ml-10m=ml-10M100K")
+        if not Path(path).exists():
+            raise SettingsInvalid(f"--dataset {text!r}: there is no {path}")
+        paths[name] = Path(path)
+    return paths

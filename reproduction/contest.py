@@ -1,0 +1,168 @@
+"""Private methods against each other on one task: the published ones equally tuned, ours not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.data.ratings import Ratings
+from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.method import PrivateMethod
+from discreet.privacy.budget import Budget
+from reproduction.context import Context
+from reproduction.result import Column, Table
+from reproduction.scoring import Draws, score
+from reproduction.tuning import Space, search
+
+__all__ = ["OURS", "Contest", "Entry", "Rival", "ahead", "table"]
+
+OURS = "budgeted ALS (ours)"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A published method with what is tried for it.
+
+    Parameters
+    ----------
+    method
+        Its class.
+    space
+        Where settings are drawn from.
+    fixed
+        Settings that are not searched.
+    first
+        Settings that are tried before the drawn ones.
+    """
+
+    method: type[PrivateMethod[Any]]
+    space: Space
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    first: Sequence[Mapping[str, Any]] = ()
+
+    def make(self, **settings: Any) -> PrivateMethod[Any]:
+        """The method with these settings."""
+        return self.method(**{**self.fixed, **settings})
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method at one epsilon."""
+
+    method: str
+    epsilon: float
+    value: Draws
+    settings: Mapping[str, Any]
+
+
+@dataclass
+class Contest:
+    """One task.
+
+    Parameters
+    ----------
+    context
+        Seed and report.
+    train, valid, test
+        Users are folded in from ``train``.
+    delta
+        Of every budget.
+    trials
+        For each rival and epsilon.
+    draws
+        Noise draws of the chosen settings.
+    """
+
+    context: Context
+    train: Ratings
+    valid: Ratings
+    test: Ratings
+    delta: float
+    trials: int
+    draws: int
+
+    @property
+    def label(self) -> str:
+        """What must be said beside the numbers."""
+        return (
+            f"Settings of every published method are chosen at each epsilon on a validation split by {self.trials} "
+            f"trials; the search is not charged. {OURS[0].upper() + OURS[1:]} runs with its defaults and is not tuned. "
+            f"Mean and standard deviation over {self.draws} noise draws."
+        )
+
+    def enter(self, name: str, rival: Rival, epsilon: float) -> Entry:
+        """Tune a rival at one epsilon and score it on the test."""
+        budget = Budget(epsilon, self.delta)
+        rng = self.context.rng("trials", name)
+        found = search(
+            rival.make,
+            rival.space,
+            self.trials,
+            lambda method: self._score(method, budget, 0, self.valid),
+            rng,
+            first=rival.first,
+            lower_is_better=self.train.explicit,
+        )
+        return Entry(
+            name, epsilon, self._repeat(lambda: rival.make(**found.settings), budget), found.settings
+        )
+
+    def enter_ours(self, epsilon: float) -> Entry:
+        """The default method with its defaults."""
+        return Entry(OURS, epsilon, self._repeat(BudgetedALS, Budget(epsilon, self.delta)), {})
+
+    def _repeat(self, make: Any, budget: Budget) -> Draws:
+        return Draws(tuple(self._score(make(), budget, draw, self.test) for draw in range(self.draws)))
+
+    def _score(self, method: PrivateMethod[Any], budget: Budget, draw: int, on: Ratings) -> float:
+        fitted = method.fit(self.train, budget, rng=self.context.seed_for("start", draw))
+        return score(fitted.model_, self.train, on)
+
+
+def table(title: str, entries: Sequence[tuple[Mapping[str, Any], Entry]], key: str = "") -> Table:
+    """All entries, each with the ratio of our error to its own at the same place; ``extra`` are further columns."""
+    ours = {(tuple(extra.items()), e.epsilon): e.value.mean for extra, e in entries if e.method == OURS}
+    names = list(entries[0][0])
+    rows = [
+        {
+            **extra,
+            "method": entry.method,
+            "epsilon": entry.epsilon,
+            "RMSE": entry.value.mean,
+            "spread": entry.value.spread,
+            "ours / this": ours[tuple(extra.items()), entry.epsilon] / entry.value.mean,
+            "settings": ", ".join(f"{name} {_short(value)}" for name, value in entry.settings.items())
+            or "defaults",
+        }
+        for extra, entry in entries
+    ]
+    columns = (
+        *(Column(name) for name in names),
+        Column("method"),
+        Column("epsilon"),
+        Column("RMSE", digits=4),
+        Column("spread", digits=4),
+        Column("ours / this", "ratio of errors", 3),
+        Column("settings"),
+    )
+    return Table(title, columns, rows, key=key, shown=80)
+
+
+def ahead(entries: Sequence[tuple[Mapping[str, Any], Entry]]) -> tuple[float, float, list[str]]:
+    """Smallest and largest ratio of our error to a rival's, and where a rival is ahead."""
+    ours = {(tuple(extra.items()), e.epsilon): e.value.mean for extra, e in entries if e.method == OURS}
+    ratios, behind = [], []
+    for extra, entry in entries:
+        if entry.method == OURS:
+            continue
+        ratio = ours[tuple(extra.items()), entry.epsilon] / entry.value.mean
+        ratios.append(ratio)
+        if ratio > 1.0:
+            place = " ".join(str(value) for value in extra.values())
+            behind.append(f"{entry.method} {place} epsilon {entry.epsilon:g}".replace("  ", " "))
+    return min(ratios), max(ratios), behind
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,68 @@
+"""An experiment: which figure or table of which paper, what it shows, and how to run it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reproduction import plotting
+from reproduction.context import Context, Size
+from reproduction.result import Result
+
+__all__ = ["Experiment", "Finished", "perform"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure or table.
+
+    Parameters
+    ----------
+    name
+        What the command line calls it: ``figure-2`` in the module ``figure_02``.
+    title
+        Heading on the results page.
+    source
+        Paper, and figure or table number.
+    shows
+        One sentence: what can be read off it.
+    paper_found
+        What the paper reports.
+    minutes
+        How long it takes on two cores, quick and full.
+    run
+        Does it.
+    """
+
+    name: str
+    title: str
+    source: str
+    shows: str
+    paper_found: str
+    minutes: tuple[float, float]
+    run: Callable[[Context], Result]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An experiment that was run, with its result and the circumstances."""
+
+    experiment: Experiment
+    result: Result
+    size: Size
+    seed: int
+    draws: int | None
+    seconds: float
+
+
+def perform(experiment: Experiment, context: Context) -> Finished:
+    """Run an experiment in the common look; the result names every data set that the context handed out."""
+    own = context.fresh()
+    started = time.perf_counter()
+    with plotting.style():
+        result = experiment.run(own)
+    seconds = time.perf_counter() - started
+    unsaid = [data.sentence for data in own.used if not any(s.startswith(data.sentence) for s in result.data)]
+    result.data = [*unsaid, *result.data]
+    return Finished(experiment, result, own.size, own.seed, own.draws, seconds)

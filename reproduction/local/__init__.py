@@ -1,0 +1,1 @@
+"""The local-privacy schemes of the papers, and tools to compare them with ours."""

@@ -1,0 +1,73 @@
+"""``discreet federate``: several organisations train one model without pooling their ratings."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from discreet.errors import SettingsInvalid
+
+__all__ = ["COMMANDS", "command"]
+
+# Each command and the module it is in.
+COMMANDS = {
+    "simulate": "simulate",
+    "authority": "authority",
+    "key": "authority",
+    "agree": "agree",
+    "server": "server",
+    "drop": "server",
+    "finish": "server",
+    "silo": "silo",
+    "export": "files",
+    "answer": "files",
+    "import": "files",
+    "model": "files",
+}
+
+
+class Federate(click.Group):
+    """Loads a command's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order they are worth reading."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or ``None``."""
+        if cmd_name not in COMMANDS:
+            return None
+        try:
+            module = importlib.import_module(f"discreet.cli.federate.{COMMANDS[cmd_name]}")
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "cryptography":
+                raise
+            raise SettingsInvalid(
+                "training in silos needs cryptography; install it with: pip install 'discreet[silos]'"
+            ) from None
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
+
+
+@click.command("federate", cls=Federate)
+def command() -> None:
+    """Train one model in several organisations without pooling their ratings.
+
+    Every organisation (silo) keeps its ratings, adds its own noise and keeps its own account of what it has given
+    away; a server sees sums only, or private prototypes. Silos call the server, never the other way round.
+
+    \b
+    Example, all on one machine:
+      discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --silos 3 --honest 2 --epsilon 1 --delta 1e-6 --out model/
+    \b
+    In earnest:
+      discreet federate key mask.key                   (each silo; hand round the public half)
+      discreet federate agree ... --out agreement.json (once; every silo reads and keeps it)
+      discreet federate server ...                     (one machine)
+      discreet federate silo ...                       (each silo, outbound connections only)
+    \b
+    Without rounds: agree with --method prototypes, and each silo sends one private message and gets one back.
+    Without a network: export, answer and import carry the same messages as files. Every command takes --json.
+    """

@@ -1,0 +1,122 @@
+"""Options that several ``federate`` commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from discreet.catalogue import Catalogue
+from discreet.cli.columns import column_options
+from discreet.cli.settings import unknown_items_option
+from discreet.data.ratings import Ratings
+from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.base_agreement import Agreed, catalogue_digest
+from discreet.silos.silo.silo import Silo
+from discreet.silos.transport.identity import read_mask_key
+
+__all__ = [
+    "agreement_option",
+    "catalogue_option",
+    "existing_store",
+    "open_silo",
+    "read_catalogue",
+    "read_silo_ratings",
+    "silo_options",
+    "store_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+agreement_option = click.option("--agreement", required=True, metavar="FILE", help="What was agreed.")
+store_option = click.option(
+    "--store", required=True, metavar="FILE", help="Where the run is kept; goes on from there after a stop."
+)
+catalogue_option = click.option(
+    "--catalogue", required=True, metavar="FILE", help="Public list of items (CSV, Parquet, NDJSON or text)."
+)
+
+
+def silo_options(function: F) -> F:
+    """Add what a silo needs to answer: its ratings, its name, its store and its keys."""
+    for option in reversed(_SILO):
+        function = option(function)
+    return function
+
+
+def read_catalogue(path: str, agreement: Agreed) -> Catalogue:
+    """The catalogue, which must be the agreed one."""
+    catalogue = Catalogue.from_file(path)
+    if catalogue_digest(catalogue) != agreement.catalogue:
+        raise CatalogueInvalid(
+            f"{path} is not the catalogue that was agreed on: the items or their order differ; "
+            "get the file the agreement was made with"
+        )
+    return catalogue
+
+
+def existing_store(store: str) -> Path:
+    """The store of a run that has begun; a mistyped name must not begin another."""
+    if not Path(store).is_file():
+        raise SettingsInvalid(
+            f"there is no store {store}; a run begins with 'discreet federate server', by hand with 'export' "
+            "(for prototypes with 'import')"
+        )
+    return Path(store)
+
+
+def open_silo(agreement: Agreement, options: dict[str, Any]) -> Silo:
+    """A silo from the options of :func:`silo_options` and the file of its ``mask_key``."""
+    if options["name"] not in agreement.silos:
+        raise SettingsInvalid(
+            f"{options['name']} is not in the agreement; its silos: {', '.join(agreement.roster)}"
+        )
+    key = read_mask_key(Path(options["mask_key"]))
+    catalogue = read_catalogue(options["catalogue"], agreement)
+    return Silo(
+        Path(options["store"]),
+        agreement,
+        options["name"],
+        key,
+        read_silo_ratings(agreement, catalogue, options),
+    )
+
+
+def read_silo_ratings(agreement: Agreed, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
+    """A silo's ratings from the options of :func:`silo_options`."""
+    if agreement.explicit != (options["rating"] is not None):
+        raise RatingsInvalid(
+            "the agreement is about ratings: name their column with --rating"
+            if agreement.explicit
+            else "the agreement is about implicit feedback; leave --rating out"
+        )
+    return Ratings.from_file(
+        options["ratings"],
+        user=options["user"],
+        item=options["item"],
+        rating=options["rating"],
+        rating_range=agreement.rating_range,
+        catalogue=catalogue,
+        unknown_items=options["unknown_items"],
+    )
+
+
+_SILO: tuple[Callable[[Any], Any], ...] = (
+    agreement_option,
+    click.option("--name", required=True, help="This silo's name in the agreement."),
+    click.option(
+        "--ratings", required=True, metavar="RATINGS", help="This silo's ratings: a file or a query."
+    ),
+    column_options,
+    catalogue_option,
+    unknown_items_option,
+    click.option(
+        "--store",
+        required=True,
+        metavar="FILE",
+        help="This silo's account and the answers it gave; keep it, it is what stops a second charge.",
+    ),
+)

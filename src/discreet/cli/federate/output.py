@@ -1,0 +1,127 @@
+"""What the ``federate`` commands say while a run goes on and when it has ended."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from discreet.cli.output import printer
+from discreet.model import Model
+from discreet.silos.server.coordinator import Coordinator
+
+__all__ = ["RoundProgress", "show_run", "summarise_run"]
+
+_SHOWN = [
+    "method",
+    "rank",
+    "rounds",
+    "silos",
+    "items",
+    "bytes_up",
+    "bytes_down",
+    "model_bytes_down",
+    "seconds",
+]
+
+
+class RoundProgress:
+    """Rounds on stderr: a bar on a terminal, a line for each change elsewhere, so that a log shows them too."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._bar = None
+        if console.is_terminal:
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+            )
+            self._bar = Progress(*columns, console=console, transient=True)
+        self._task: TaskID | None = None
+        self._last = ""
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def say(self, words: str) -> None:
+        """One line."""
+        if self._bar is None:
+            click.echo(words, err=True)
+        else:
+            self._bar.console.print(words, markup=False)
+
+    def report(self, status: dict[str, Any]) -> None:
+        """Where the run is, from the server's status."""
+        done, rounds = status["round"], status["rounds"]
+        words = _position(status)
+        if self._bar is None:
+            if words != self._last:
+                click.echo(words, err=True)
+            self._last = words
+            return
+        if self._task is None:
+            self._task = self._bar.add_task(words, total=rounds)
+        self._bar.update(self._task, description=words, completed=done, total=rounds)
+
+
+def _position(status: dict[str, Any]) -> str:
+    if status["state"] != "running":
+        return str(status["state"])
+    of = f" of {status['rounds']}" if status["rounds"] else ""
+    repeat = f", repeat {status['attempt']}" if status["attempt"] else ""
+    waiting = ", ".join(status["waiting_for"]) or "nobody"
+    return f"round {status['round'] + 1}{of}{repeat}: waiting for {waiting}"
+
+
+def summarise_run(coordinator: Coordinator, model: Model) -> dict[str, Any]:
+    """What the server knows about a finished run whose model nobody has been sent yet; all of it is public."""
+    status = coordinator.status()
+    statement = model.statement
+    return {
+        "method": model.method,
+        "rank": model.item_side.rank,
+        "rounds": status["rounds"],
+        "silos": list(status["roster"]),
+        "items": model.item_side.n_items,
+        "epsilon": statement.epsilon,
+        "delta": statement.delta,
+        "mu": statement.mu,
+        "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
+        "private": statement.private,
+        "bytes_up": status["bytes_up"],
+        "bytes_down": status["bytes_down"],
+        "model_bytes_down": 0,
+        "traffic": coordinator.traffic(),
+    }
+
+
+def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:
+    """Print a finished run as a table, the model's statement, and where the model is."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    for key in _SHOWN:
+        if key in result:
+            table.add_row(key.replace("_", " "), _text(result[key]))
+    console = printer()
+    console.print(table)
+    console.print(str(model.statement), markup=False)
+    console.print(f"Saved to {out}", markup=False)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

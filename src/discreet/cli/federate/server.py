@@ -1,0 +1,159 @@
+"""``discreet federate server`` and ``drop``: the machine that adds up what the silos send."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.federate.halves import make_host
+from discreet.cli.federate.options import (
+    agreement_option,
+    catalogue_option,
+    existing_store,
+    store_option,
+)
+from discreet.cli.federate.output import RoundProgress
+from discreet.cli.output import json_option, print_json, printer
+from discreet.errors import Unreachable
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.transport.hosting import listen, run_until_stopped, url_of
+from discreet.silos.transport.identity import server_context
+from discreet.silos.transport.server import Server, Terms
+
+__all__ = ["drop_command", "finish_command", "server_command"]
+
+
+@click.command("server")
+@agreement_option
+@catalogue_option
+@store_option
+@click.option(
+    "--tls", required=True, metavar="DIR", help="Folder with authority.pem, certificate.pem, key.pem."
+)
+@click.option("--listen", "address", required=True, metavar="HOST:PORT", help="Port 0 takes a free one.")
+@click.option(
+    "--drop-after",
+    type=click.FloatRange(0.0, min_open=True),
+    metavar="SECONDS",
+    help="Go on without silos that have not answered for so long; never if left out.",
+)
+@click.option(
+    "--linger",
+    type=click.FloatRange(0.0),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to go on telling absent silos that the run has finished.",
+)
+@click.option("--out", required=True, metavar="DIR", help="Directory to put the model (or the factors) into.")
+@click.option("--force", is_flag=True, help="Replace a model that is already there.")
+@json_option
+def server_command(
+    agreement: str,
+    catalogue: str,
+    store: str,
+    tls: str,
+    address: str,
+    drop_after: float | None,
+    linger: float,
+    out: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Run the server of an agreement until all silos are done; start it again after any stop.
+
+    It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
+    agreed on. A silo shows a certificate with its name in the agreement.
+
+    \b
+    Example:
+      discreet federate server --agreement agreement.json --catalogue items.csv --store run.sqlite \\
+          --tls tls/server --listen 0.0.0.0:8443 --out model/
+    """
+    started = time.perf_counter()
+    agreed = load_agreement(agreement)
+    context = server_context(Path(tls))
+    host = make_host(agreed, catalogue, Path(store), out, force=force)
+    terms = Terms(
+        agreed.run_id, agreed.roster, host.fewest, host.largest, drop_after=drop_after, linger=linger
+    )
+    with listen(address) as listener, RoundProgress() as progress:
+        progress.say(f"Listening on {url_of(listener)}")
+        server: Server[Any] = Server(host.begin, host.finish, terms, context, progress.report)
+        run_until_stopped(server.run(listener))
+        host.count_last_word(server.last_word_bytes)
+    if host.result is None:
+        raise Unreachable("stopped before the run had finished; start the server again and it goes on")
+    result = {**host.result, "seconds": round(time.perf_counter() - started, 3)}
+    if as_json:
+        print_json(result)
+    else:
+        host.show(result)
+
+
+@click.command("drop")
+@agreement_option
+@store_option
+@click.option(
+    "--silo",
+    "silos",
+    required=True,
+    multiple=True,
+    metavar="NAME",
+    help="A silo to go on without; repeatable, and cheaper together.",
+)
+@json_option
+def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bool) -> None:
+    """Go on without silos that have left: the current round is asked again of the others.
+
+    Stop the server first. The others are charged for the round a second time, once however many silos are dropped
+    together, and their statements say so; with prototypes nobody is charged. A silo that was dropped cannot come
+    back into this run.
+
+    \b
+    Example:
+      discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
+    """
+    agreed = load_agreement(agreement)
+    opened: Coordinator | PrototypeCoordinator
+    if isinstance(agreed, PrototypeAgreement):
+        opened = PrototypeCoordinator(existing_store(store), agreed)
+    else:
+        opened = Coordinator(existing_store(store), agreed)
+    with opened as coordinator:
+        coordinator.drop(*silos)
+        status = coordinator.status()
+    if as_json:
+        print_json(status)
+    else:
+        printer().print(f"Going on with {', '.join(status['roster'])}; start the server again.", markup=False)
+
+
+@click.command("finish")
+@agreement_option
+@store_option
+@json_option
+def finish_command(agreement: str, store: str, as_json: bool) -> None:
+    """End a run early with what the rounds so far have taught, where too few silos are left to go on.
+
+    Stop the server first; start it again afterwards to save the model and tell the silos.
+
+    \b
+    Example:
+      discreet federate finish --agreement agreement.json --store run.sqlite
+    """
+    agreed = Agreement.load(agreement)
+    with Coordinator(existing_store(store), agreed) as coordinator:
+        coordinator.finish_early()
+        status = coordinator.status()
+    if as_json:
+        print_json(status)
+    else:
+        printer().print(f"Ended after {status['round']} rounds; start the server again.", markup=False)

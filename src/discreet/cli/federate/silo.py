@@ -1,0 +1,84 @@
+"""``discreet federate silo``: one organisation's side of a run."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.federate.halves import make_guest
+from discreet.cli.federate.options import silo_options
+from discreet.cli.federate.output import RoundProgress
+from discreet.cli.output import json_option, print_json, printer
+from discreet.silos.shared.methods import load_agreement
+from discreet.silos.transport.client import Client
+from discreet.silos.transport.identity import MASK_KEY, client_context
+from discreet.silos.transport.participate import participate
+
+__all__ = ["silo_command"]
+
+
+@click.command("silo")
+@silo_options
+@click.option(
+    "--tls",
+    required=True,
+    metavar="DIR",
+    help="Folder with authority.pem, certificate.pem, key.pem, and mask.key (not for prototypes).",
+)
+@click.option("--server", "url", required=True, metavar="URL", help="https://HOST:PORT of the server.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(0.0),
+    default=3600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to go on trying a server that does not respond.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Directory to put the finished model (or the factors) into, to recommend here.",
+)
+@click.option("--force", is_flag=True, help="Replace a model that is already there.")
+@json_option
+def silo_command(
+    tls: str, url: str, patience: float, out: str | None, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Take part in a run with this organisation's ratings, which stay here.
+
+    Calls the server and is never called. Refuses, with exit code 2 and nothing charged, whatever the agreement does
+    not allow. After any stop, start it again with the same --store: what was answered is answered the same.
+
+    \b
+    Example:
+      discreet federate silo --agreement agreement.json --name north --ratings north.csv --user user \\
+          --item item --rating stars --catalogue items.csv --store north.sqlite --tls tls/silos/north \\
+          --server https://server.example:8443
+    """
+    started = time.perf_counter()
+    agreement = load_agreement(options["agreement"])
+    options["mask_key"] = Path(tls) / MASK_KEY
+    guest = make_guest(agreement, options, out, force=force)
+    context = client_context(Path(tls))
+    with guest.open() as silo, RoundProgress() as progress:
+        client = Client(
+            url, agreement.run_id, guest.largest, context, patience=patience, on_trouble=progress.say
+        )
+        participate(silo, client, partial(guest.finish, silo), lambda: progress.say(guest.answered(silo)))
+        status, statement = silo.status(), guest.statement(silo)
+    if as_json:
+        seconds = round(time.perf_counter() - started, 3)
+        stated = None if statement is None else statement.model_dump(mode="json")
+        print_json({**status, "statement": stated, "seconds": seconds})
+        return
+    console = printer()
+    if statement is None:
+        console.print("The run has finished without this silo; nothing was charged to its users.")
+    else:
+        console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
+        console.print(str(statement), markup=False)
+    guest.show()

@@ -1,0 +1,159 @@
+"""What an agreement is made of, as options, and the agreement that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from discreet.catalogue import Catalogue
+from discreet.cli.federate.options import catalogue_option
+from discreet.cli.settings import (
+    auto_option,
+    config_option,
+    merge_settings,
+    rating_range_option,
+    set_option,
+)
+from discreet.errors import SettingsInvalid
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.methods.settings import BudgetedSettings
+from discreet.privacy.budget import Budget
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+
+__all__ = ["agreement_options", "make_agreement"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FACTORS = "factors."
+
+
+def agreement_options(function: F) -> F:
+    """Add what an agreement is made of, apart from its silos."""
+    for option in reversed(_AGREEMENT):
+        function = option(function)
+    return function
+
+
+def make_agreement(
+    ctx: click.Context, name: str, silos: Mapping[str, str], options: dict[str, Any]
+) -> AnyAgreement:
+    """An agreement from the options of :func:`agreement_options`; only budgeted ALS needs the silos' keys."""
+    if options["implicit"] == bool(options["rating_range"]):
+        raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
+    settings = merge_settings(ctx, options["sets"])
+    if options["method"] == "prototypes":
+        return _prototypes(ctx, name, silos, options, settings)
+    if options["delta"] is None:
+        raise SettingsInvalid("budgeted ALS needs --delta, well below 1 / users")
+    if options["prototypes"] is not None:
+        raise SettingsInvalid("--prototypes goes with --method prototypes")
+    noise: Literal["shares", "server"] = options["noise"]
+    for key in ("rank", "rounds"):
+        _set(settings, key, options[key], f"--{key}")
+    return Agreement.make(
+        name,
+        silos=silos,
+        budget=Budget.parse(options["epsilon"], options["delta"]),
+        catalogue=Catalogue.from_file(options["catalogue"]),
+        rating_range=options["rating_range"] or None,
+        settings=BudgetedSettings.checked(**settings),
+        honest=options["honest"],
+        noise=noise,
+        seed=options["seed"],
+    )
+
+
+def _prototypes(
+    ctx: click.Context,
+    name: str,
+    silos: Mapping[str, str],
+    options: dict[str, Any],
+    settings: dict[str, Any],
+) -> PrototypeAgreement:
+    for key in ("honest", "noise", "rounds"):
+        if ctx.get_parameter_source(key) not in (ParameterSource.DEFAULT, None):
+            raise SettingsInvalid(f"--{key} is for budgeted ALS; prototypes have no use for it")
+    factors = {
+        key.removeprefix(_FACTORS): settings.pop(key) for key in list(settings) if key.startswith(_FACTORS)
+    }
+    if options["prototypes"] is not None:
+        _set(settings, "prototypes", options["prototypes"], "--prototypes")
+    if options["rank"] != "auto":
+        _set(factors, "rank", options["rank"], "--rank")
+    if options["delta"] is not None:
+        if settings.get("clustering") != "lloyd":
+            raise SettingsInvalid("prototypes need no --delta, but for --set clustering=lloyd")
+        _set(settings, "delta", _number("delta", options["delta"]), "--delta")
+    return PrototypeAgreement.make(
+        name,
+        silos=silos,
+        epsilon=_number("epsilon", options["epsilon"]),
+        catalogue=Catalogue.from_file(options["catalogue"]),
+        rating_range=options["rating_range"] or None,
+        settings=PrototypeSettings.checked(**settings),
+        factors=FactorSettings.checked(**factors),
+        seed=options["seed"],
+    )
+
+
+def _set(settings: dict[str, Any], key: str, value: object, option: str) -> None:
+    if key in settings:
+        raise SettingsInvalid(f"{key} has an option of its own: use {option} instead of --set")
+    settings[key] = value
+
+
+def _number(name: str, text: object) -> float:
+    try:
+        return float(str(text))
+    except ValueError:
+        raise SettingsInvalid(f"{name} must be a number, not {text!r}") from None
+
+
+_AGREEMENT: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--method",
+        type=click.Choice(["budgeted", "prototypes"]),
+        default="budgeted",
+        show_default=True,
+        help="budgeted: one model by ALS, round by round. prototypes: one message from each silo and one back.",
+    ),
+    click.option("--epsilon", required=True, help="Privacy parameter epsilon, for every silo's users."),
+    click.option(
+        "--delta",
+        help="Privacy parameter delta; well below 1 / users. Prototypes take one with clustering=lloyd only.",
+    ),
+    catalogue_option,
+    rating_range_option,
+    click.option(
+        "--implicit", is_flag=True, help="There are no ratings: a row means that the user chose the item."
+    ),
+    click.option(
+        "--honest",
+        type=click.IntRange(1),
+        help="How many silos at least add their noise as agreed; more than half if left out. Not for prototypes.",
+    ),
+    click.option(
+        "--noise",
+        type=click.Choice(["shares", "server"]),
+        default="shares",
+        show_default=True,
+        help="Who adds the noise: every silo a share, or a server trusted with exact totals. Not for prototypes.",
+    ),
+    auto_option(
+        "--rank", 0, "Number of factors; 0: offsets alone; auto: by a public rule (10 for prototypes)."
+    ),
+    auto_option("--rounds", 1, "Rounds of training; auto: by a public rule. Not for prototypes."),
+    click.option("--prototypes", type=click.IntRange(1), help="How many of them a silo sends at most."),
+    set_option(
+        "Another setting of the method, of the prototypes' factorisation as factors.KEY=VALUE; repeatable."
+    ),
+    config_option,
+    click.option(
+        "--seed", type=click.IntRange(0), help="Of the random start of the factors; never of the noise."
+    ),
+)

@@ -1,0 +1,77 @@
+"""Run the collector: uvicorn with our limits around the application and under it, and nothing written to a log."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, Literal
+
+import uvicorn
+
+from discreet.devices.collector.app import make_app
+from discreet.devices.collector.connections import Connections, guarded_protocol
+from discreet.devices.collector.door import encrypted_protocol, server_context
+from discreet.devices.collector.limits import Bodies, Buckets
+from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.collector.store import Store
+from discreet.devices.collector.tasks import read_tasks
+from discreet.errors import SettingsInvalid
+
+__all__ = ["serve"]
+
+KEEP_ALIVE_SECONDS = 30
+
+
+def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Serve until told to stop; ``ready`` is called with the address when it is bound."""
+    settings.check()
+    config = _configure(settings)
+    with closing(Store(settings.store)) as store:
+        read_tasks(store)  # a store that cannot be used is a person's mistake, not a failed start
+    listener = _listen(settings)
+    scheme = "http" if settings.certificate is None else "https"
+    host, port = listener.getsockname()[:2]
+    ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _configure(settings: CollectorSettings) -> uvicorn.Config:
+    buckets = Buckets(settings.rate, settings.burst)
+    connections = Connections(buckets, settings.connections, settings.all_connections)
+    loop: Literal["auto", "asyncio"] = "auto"
+    protocol: Any = guarded_protocol(connections)
+    if settings.certificate is not None and settings.key is not None:
+        protocol = encrypted_protocol(connections, server_context(settings.certificate, settings.key))
+        loop = "asyncio"
+    return uvicorn.Config(
+        Bodies(make_app(settings), buckets, settings.largest_body, local=settings.token is None),
+        http=protocol,
+        loop=loop,
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=10,
+    )
+
+
+def _listen(settings: CollectorSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        advice = "; choose another --port" if error.errno == errno.EADDRINUSE else ""
+        raise SettingsInvalid(f"cannot listen on {settings.host}:{settings.port}: {error}{advice}") from error
+    return listener

@@ -1,0 +1,220 @@
+"""Tasks and their rounds: opened, sealed, counted, released once, and taken up again after a crash.
+
+A round is open until somebody ends it and enough devices have answered. Ending seals it, in one commit: from
+there on its reports cannot change. Counting follows, and one more commit stores what is released and opens the
+next round. A collector that stops in between counts the sealed round again, to the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import sqlite3
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from threading import Lock
+from weakref import WeakValueDictionary
+
+import numpy as np
+from pydantic import ValidationError
+
+from discreet.devices.collector import store as stored
+from discreet.devices.collector.messages import explain
+from discreet.devices.collector.order import Order
+from discreet.devices.collector.store import Counted, RoundRow, Store, StoredTask
+from discreet.devices.collector.writer import Writer
+from discreet.devices.device.question import Question
+from discreet.devices.estimator import Estimator
+from discreet.devices.learner import Learner
+from discreet.errors import DiscreetError, SettingsInvalid
+
+__all__ = ["Body", "Refused", "Task", "Tasks", "read_tasks"]
+
+MOST_TASKS = 1000
+
+
+class Refused(Exception):
+    """A request that cannot be met: the status to answer with, and why."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status, self.why = status, why
+
+
+@dataclass
+class Task:
+    """One task as it stands; what it says follows from the store."""
+
+    id: int
+    order: Order
+    learner: Learner
+    question: Question | None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def asked(self) -> bytes:
+        """The open question in its canonical form."""
+        if self.question is None:
+            raise Refused(410, "the task has ended; its last round is released")
+        return self.question.to_json().encode()
+
+
+class Body:
+    """A released round's bytes; all who are reading it share one copy."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+
+def read_tasks(store: Store) -> list[tuple[Task, bool]]:
+    """All stored tasks as they stand, each with whether its round is sealed and waits to be counted."""
+    found = []
+    try:
+        with closing(store.connect()) as reader:
+            for row in stored.tasks(reader):
+                rounds = stored.rounds(reader, row.id)
+                found.append((_restore(row, rounds, store), bool(rounds) and rounds[-1].state == "counting"))
+    except sqlite3.DatabaseError as error:
+        raise SettingsInvalid(f"{store.path} is damaged: {error}") from error
+    return found
+
+
+def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
+    try:
+        order = Order.model_validate_json(row.order)
+        if order.task != row.task:
+            raise ValueError(f"its order names {order.task}")
+        task = Task(row.id, order, order.learner(), None)
+        for past in rounds:
+            if past.estimate is not None:
+                task.learner.advance(np.frombuffer(past.estimate), past.reports or 0)
+        if rounds and rounds[-1].state != "released":
+            task.question = Question.from_json(rounds[-1].question)
+    except (DiscreetError, ValueError) as error:
+        why = explain(error.errors()) if isinstance(error, ValidationError) else str(error)
+        raise SettingsInvalid(f"task {row.task} in {store.path} is damaged: {why}") from error
+    return task
+
+
+class Tasks:
+    """All tasks of a collector."""
+
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self._store, self._writer = store, writer
+        self._tasks: dict[str, Task] = {}
+        self._bodies: WeakValueDictionary[tuple[int, int], Body] = WeakValueDictionary()
+        self._reading = Lock()
+
+    async def resume(self) -> None:
+        """Go on from what is stored; a round that was being counted is counted and released."""
+        for task, is_sealed in read_tasks(self._store):
+            self._tasks[task.order.task] = task
+            if is_sealed:
+                with suppress(
+                    Exception
+                ):  # it stays sealed: ending it again tries again, and says what is wrong
+                    await self._release(task)
+
+    def names(self) -> list[str]:
+        """Names of all tasks."""
+        return list(self._tasks)
+
+    def get(self, name: str) -> Task:
+        """The task of that name."""
+        try:
+            return self._tasks[name]
+        except KeyError:
+            raise Refused(404, "there is no such task") from None
+
+    async def create(self, order: Order) -> Task:
+        """Make a task and open its first round."""
+        if len(self._tasks) >= MOST_TASKS:
+            raise Refused(409, f"a collector has at most {MOST_TASKS} tasks")
+        try:
+            order.terms()
+            learner = order.learner()
+            question = learner.question()
+        except (DiscreetError, ValueError) as error:
+            raise Refused(422, str(error)) from error
+        assert question is not None
+
+        def write(connection: sqlite3.Connection) -> int:
+            try:
+                made = connection.execute(
+                    "INSERT INTO tasks(task, order_json) VALUES (?, ?)", (order.task, order.model_dump_json())
+                )
+            except sqlite3.IntegrityError:
+                raise Refused(409, "there is a task of that name already") from None
+            identity = int(made.lastrowid or 0)
+            stored.open_round(connection, identity, question.round, question.to_json().encode())
+            return identity
+
+        task = Task(await self._writer.run(write), order, learner, question)
+        self._tasks[order.task] = task
+        return task
+
+    async def close(self, name: str, number: int) -> int:
+        """End the open round and release it; gives the number of reports in it."""
+        task = self.get(name)
+        async with task.lock:
+            if task.question is None or task.question.round != number:
+                raise Refused(409, f"round {number} is not open")
+
+            def seal(connection: sqlite3.Connection) -> None:
+                reports = stored.count_reports(connection, task.id, number)
+                if reports < task.order.minimum:
+                    raise Refused(409, f"{reports} reports are there; a release needs {task.order.minimum}")
+                stored.seal_round(connection, task.id, number)
+
+            await self._writer.run(seal)
+            return await self._release(task)
+
+    def released(self, name: str, number: int) -> Body:
+        """What a round released, from the store."""
+        key = (self.get(name).id, number)
+        with self._reading:
+            body = self._bodies.get(key)
+            if body is None:
+                body = self._bodies[key] = Body(self._read(*key))
+        return body
+
+    def _read(self, task: int, number: int) -> bytes:
+        reader = self._store.connect()
+        try:
+            row = reader.execute(
+                "SELECT released FROM rounds WHERE task = ? AND round = ? AND state = 'released'",
+                (task, number),
+            ).fetchone()
+        finally:
+            reader.close()
+        if row is None:
+            raise Refused(404, "this round is not released")
+        return bytes(row[0])
+
+    async def _release(self, task: Task) -> int:
+        question = task.question
+        assert question is not None
+        counted, learner = await asyncio.to_thread(self._count, task, question)
+        following = learner.question()
+
+        def write(connection: sqlite3.Connection) -> None:
+            stored.release_round(connection, task.id, question.round, counted)
+            if following is not None:
+                stored.open_round(connection, task.id, following.round, following.to_json().encode())
+
+        await self._writer.run(write)
+        task.learner, task.question = learner, following
+        return counted.reports
+
+    def _count(self, task: Task, question: Question) -> tuple[Counted, Learner]:
+        estimator = Estimator(question)
+        reader = self._store.connect()
+        try:
+            for devices, bits in stored.read_reports(reader, task.id, question.round):
+                estimator.add(devices, bits)
+        finally:
+            reader.close()
+        estimate = estimator.estimate()
+        learner = copy.deepcopy(task.learner)
+        learner.advance(estimate, estimator.answers)
+        return Counted(estimator.answers, estimate.tobytes(), learner.released().to_bytes()), learner

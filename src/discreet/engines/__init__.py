@@ -1,0 +1,1 @@
+"""Where the users are: in memory."""

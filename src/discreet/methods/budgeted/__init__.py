@@ -1,0 +1,1 @@
+"""Budgeted private ALS, the default method."""

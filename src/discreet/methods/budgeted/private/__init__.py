@@ -1,0 +1,1 @@
+"""What each user contributes to the questions of budgeted ALS. Sees ratings."""

@@ -1,0 +1,55 @@
+"""The private half of a round: what each user computes from their own ratings and the public item side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet import kernels
+from discreet.data.ratings import Ratings
+from discreet.methods.budgeted.public.update import Frame
+from discreet.model.item_side import ItemSide
+from discreet.privacy.gaussian.blocks import Pattern
+from discreet.types import Floats
+
+__all__ = ["UserStatistics", "user_statistics"]
+
+
+@dataclass(frozen=True)
+class UserStatistics:
+    """Private, one row per user: features, residuals per rating, and the root mean square of a user's residuals."""
+
+    features: Floats
+    residuals: Floats
+    spread: Floats
+
+
+def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: Frame) -> UserStatistics:
+    """Features and residuals of every user, each from that user's own ratings alone.
+
+    While the factors are a random start their scale means nothing, so a user's vector is brought to a standard
+    length, and the residuals leave the factors out: what they explain is noise.
+    """
+    coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values, kind=np.float32)
+    explained = coefficients.copy()
+    if frame.start:
+        explained[:, 1:] = 0.0
+        coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
+    goal = ratings.values if side.feedback == "explicit" else np.ones_like(ratings.values)
+    targets = goal - side.centre - side.offsets[ratings.items]
+    residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
+    square = pattern.user_sums(residuals**2) / np.maximum(pattern.counts, 1.0)
+    return UserStatistics(_features(coefficients, frame), residuals, np.sqrt(square))
+
+
+def _features(coefficients: Floats, frame: Frame) -> Floats:
+    constant = coefficients.copy()
+    constant[:, 0] = 1.0
+    return kernels.transform_rows(constant, frame.whiten)
+
+
+def _standard_length(vectors: Floats) -> Floats:
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    goal = vectors * np.sqrt(vectors.shape[1])
+    return np.where(length > 0, goal / np.where(length > 0, length, 1.0), 0.0)

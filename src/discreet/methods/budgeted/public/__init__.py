@@ -1,0 +1,1 @@
+"""What budgeted ALS asks and what it makes of the releases. Sees no ratings."""

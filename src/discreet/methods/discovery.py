@@ -1,0 +1,50 @@
+"""A catalogue for ratings that came without one, paid for."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.catalogue import Catalogue, infer_ids
+from discreet.data.ratings import Ratings
+from discreet.errors import CatalogueMissing
+from discreet.privacy.gaussian.blocks import Pattern
+from discreet.privacy.gaussian.discovery import discover
+from discreet.privacy.gaussian.gate import Gate
+
+__all__ = ["discover_catalogue"]
+
+
+def discover_catalogue(gate: Gate, ratings: Ratings, share: float) -> Ratings:
+    """The same ratings over the items that many users share; the others are dropped.
+
+    Parameters
+    ----------
+    gate
+        Charged with ``share`` of mu^2 and of delta.
+    ratings
+        Over provisional items: exactly those seen, which nobody else may learn.
+    share
+        Of the budget.
+    """
+    assert ratings.provisional_ids is not None
+    delta = share * gate.ledger.budget.delta
+    mu = gate.ledger.budget.mu_for(delta) * float(np.sqrt(share))
+    names = pl.Series(values=[str(item) for item in ratings.provisional_ids], dtype=pl.String)
+    pattern = Pattern(ratings.indptr, ratings.items, ratings.n_items)
+    chosen = discover(gate, pattern, _hashes(names), mu=mu, delta=delta)
+    if len(chosen) == 0:
+        raise CatalogueMissing(
+            "no item was shared by enough users to be published within this part of the budget; "
+            "give a public catalogue, raise the share for --discover-items, or raise epsilon"
+        )
+    # Numbers or text is decided by the chosen ids alone: an id that was not chosen must not show in the type.
+    return ratings.with_catalogue(Catalogue(infer_ids(names[chosen]).sort()), unknown_items="drop")
+
+
+def _hashes(names: pl.Series) -> npt.NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
+    return np.frombuffer(digests, dtype=np.uint64)

@@ -1,0 +1,1 @@
+"""DPALS, the published private ALS."""

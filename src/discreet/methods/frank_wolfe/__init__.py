@@ -1,0 +1,1 @@
+"""Joint-DP Frank-Wolfe."""

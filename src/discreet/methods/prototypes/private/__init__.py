@@ -1,0 +1,1 @@
+"""What a silo makes its prototypes from. Sees ratings."""

@@ -1,0 +1,205 @@
+"""Private prototypes, the silo's side: ratings in, one message out.
+
+Proof note: ``proofs/prototypes.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.methods.prototypes.private.lloyd import lloyd_prototypes
+from discreet.methods.prototypes.private.recovery import Prototypes
+from discreet.methods.prototypes.private.rows import Bounds, Rows
+from discreet.methods.prototypes.private.trials import Trial, choose_trial, run_trial
+from discreet.methods.prototypes.public.message import PrototypeMessage, catalogue_digest
+from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.methods.prototypes.shares import ShareTable
+from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.contributions import Contributions
+from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.pure.noise import PureNoise
+from discreet.privacy.statement import SiloTerms, Statement
+
+__all__ = ["PUBLIC", "PrivatePrototypes", "least_users", "prototypes_through"]
+
+PUBLIC = (
+    "the item catalogue",
+    "the rating range",
+    "the order of magnitude of the number of users",
+    "all settings, the seed of the projection among them",
+)
+"""What a silo's message takes as public."""
+
+Progress = Callable[[str], None]
+
+
+class PrivatePrototypes:
+    """The silo's half of the protocol.
+
+    Parameters
+    ----------
+    **settings
+        Of :class:`PrototypeSettings`; all public.
+
+    Notes
+    -----
+    **Privacy.** Unit: one user with all ratings in this silo. Relation: add or remove one user. The message is
+    epsilon-DP with ``clustering="swap"`` and (epsilon, delta)-DP with ``"lloyd"``; a user in two silos pays in both.
+    """
+
+    def __init__(self, settings: PrototypeSettings | None = None, **values: Any) -> None:
+        self.settings = PrototypeSettings.checked(**values) if settings is None else settings
+
+    def shares(self, n_items: int, epsilon: float) -> ShareTable:
+        """Where each share of epsilon goes (``clustering="swap"``)."""
+        return ShareTable.of(self.settings, n_items, epsilon)
+
+    def message(
+        self,
+        ratings: Ratings,
+        epsilon: float,
+        *,
+        noise: PureNoise | None = None,
+        progress: Progress | None = None,
+    ) -> PrototypeMessage:
+        """What this silo sends: one message, after which nothing else about its users leaves.
+
+        Parameters
+        ----------
+        ratings
+            Of this silo's users, with the public catalogue.
+        epsilon
+            Budget for each of its users.
+        noise
+            Leave it out. A fixed key makes a message that is marked as not private.
+        progress
+            Called with a line of text now and then.
+
+        Raises
+        ------
+        TooFewUsers
+            When the noisy number of users does not stand out: a silo of one user is refused. It is charged all the
+            same, and the error has the statement.
+        """
+        if self.settings.clustering == "lloyd":
+            return self._lloyd(ratings, epsilon, noise, progress)
+        ledger = PureLedger(epsilon)
+        gate = PureGate(ledger, noise)
+        try:
+            trial = prototypes_through(gate, ratings, epsilon, self.settings, progress)
+        except TooFewUsers as refusal:
+            refusal.statement = _pure_statement(gate)
+            raise
+        notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)
+        return _message(trial.prototypes, ratings, _pure_statement(gate), notes)
+
+    def _lloyd(
+        self, ratings: Ratings, epsilon: float, noise: PureNoise | None, progress: Progress | None
+    ) -> PrototypeMessage:
+        budget = Budget(epsilon, self.settings.delta)
+        budget.check_users(self.settings.users)
+        gate = Gate(Ledger(budget), noise)
+        try:
+            found = lloyd_prototypes(
+                gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
+            )
+        except TooFewUsers as refusal:
+            refusal.statement = _statement(gate)
+            raise
+        return _message(found, ratings, _statement(gate), _notes(found))
+
+
+def prototypes_through(
+    gate: PureGate,
+    ratings: Ratings,
+    epsilon: float,
+    settings: PrototypeSettings,
+    progress: Progress | None = None,
+) -> Trial:
+    """The whole pipeline, every release through this gate."""
+    bounds = Bounds.of(settings, ratings)
+    shares = ShareTable.of(settings, ratings.n_items, epsilon)
+    rows = Rows.of(ratings, bounds, settings.seed)
+    _refuse_small(rows.n_users, settings, shares, gate)
+    trials = []
+    for number in range(shares.trials):
+        if progress is not None:
+            progress(f"trial {number + 1} of {shares.trials}")
+        trials.append(run_trial(number, rows, settings, bounds, shares, gate))
+    return choose_trial(trials, rows, settings, bounds, shares, gate)
+
+
+def least_users(settings: PrototypeSettings, rate: float) -> int:
+    """Noisy number of users from which a silo takes part, where the noise has this rate."""
+    if settings.minimum_users != "auto":
+        return settings.minimum_users
+    return 2 + math.ceil(max(0.0, math.log(0.5 / settings.refusal_risk)) / rate)
+
+
+def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable, gate: PureGate) -> None:
+    users = np.arange(n_users)
+    ones = np.ones_like(users)
+    given = Contributions(users, np.zeros_like(users), ones, n_users, 1)
+    noisy = int(gate.sums("silo count", given, bound=1, epsilon=shares.count)[0])
+    least = least_users(settings, shares.count)
+    if noisy < least:
+        raise TooFewUsers(
+            f"this silo has too few users: a noisy count of {noisy}, where {least} are needed at this epsilon; "
+            "join with another silo, or raise epsilon"
+        )
+
+
+def _pure_statement(gate: PureGate) -> Statement:
+    return Statement.from_pure_ledger(
+        gate.ledger, model="silos", public=PUBLIC, fixed_noise_key=gate.fixed_noise
+    )
+
+
+def _statement(gate: Gate) -> Statement:
+    alone = SiloTerms(None, 1, "each silo")
+    # How many releases there are depends on the noisy count: the whole budget is stated on every path.
+    return Statement.from_ledger(
+        gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, adaptive=True, silos=alone
+    )
+
+
+def _message(
+    found: Prototypes, ratings: Ratings, statement: Statement, notes: tuple[str, ...]
+) -> PrototypeMessage:
+    assert ratings.catalogue is not None
+    return PrototypeMessage(
+        values=found.values,
+        mask=found.mask,
+        weights=found.weights,
+        catalogue=catalogue_digest(ratings.catalogue),
+        rating_range=(0.0, 1.0) if ratings.rating_range is None else ratings.rating_range,
+        statement=statement,
+        notes=notes,
+    )
+
+
+def _notes(found: Prototypes, *, only_root: bool = False, cells: tuple[int, ...] = ()) -> tuple[str, ...]:
+    """What is wrong with a run's outcome, in words, and how many cells each level had."""
+    notes = []
+    if only_root:
+        notes.append("degenerate: only the root cell survived the partition, so there is one prototype")
+    elif len(found.values) == 1 or bool((found.values == found.values[0]).all()):
+        notes.append("degenerate: all prototypes coincide")
+    if not found.mask.any():
+        notes.append("degenerate: no item's count stood out from its noise")
+    elif all(
+        np.ptp(row[mask]) == 0.0 for row, mask in zip(found.values, found.mask, strict=True) if mask.any()
+    ):
+        notes.append("degenerate: no difference between items stood out from noise, every prototype is flat")
+    if cells:
+        notes.append("cells by level: " + ", ".join(str(count) for count in cells))
+    return tuple(notes)

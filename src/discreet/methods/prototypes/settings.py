@@ -1,0 +1,196 @@
+"""Checked settings of the prototypes pipeline. All of them are public and agreed between silos beforehand."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from discreet.methods.settings import Settings
+
+__all__ = ["FactorSettings", "PrototypeSettings", "Shares", "as_printed"]
+
+Auto = Literal["auto"]
+Positive = Annotated[float, Field(gt=0.0)]
+Share = Annotated[float, Field(gt=0.0, lt=1.0)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Shares(Settings):
+    """How epsilon is split. Parts that a run does not need go to the others in proportion.
+
+    Attributes
+    ----------
+    count
+        The silo's noisy number of users, which decides whether it takes part at all.
+    partition, centres, support, values
+        Of all trials together: cells (an even part each level), swaps (an even part each step and the choice among
+        steps), the items of each prototype, and their sums.
+    sizes
+        How many users stand behind a sum: of a cluster, or of each item in it.
+    choice
+        The choice among trials, where there are several.
+    """
+
+    count: Share = 0.05
+    partition: Share = 0.15
+    centres: Share = 0.15
+    support: Share = 0.2
+    values: Share = 0.3
+    sizes: Share = 0.1
+    choice: Share = 0.05
+
+
+class FactorSettings(Settings):
+    """The server's factorisation and the users' vectors.
+
+    Attributes
+    ----------
+    rank, rounds
+        Latent dimension, and passes over both sides.
+    penalty
+        Ridge on the server's factors, lambda of the paper's equation 1.
+    user_penalty
+        Ridge on a user's vector.
+    count_exponent
+        Both ridges are multiplied by (number of entries of the row) ** count_exponent.
+    unseen
+        An item that no row has gets so many times the mean vector of those that some row has.
+    """
+
+    rank: Annotated[int, Field(ge=1, le=512)] = 10
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 30
+    penalty: Positive = 0.1
+    user_penalty: Positive = 0.1
+    count_exponent: Annotated[float, Field(ge=0.0, le=2.0)] = 0.0
+    unseen: Annotated[float, Field(ge=0.0, le=1.0)] = 0.9
+
+
+class PrototypeSettings(Settings):
+    """What one silo does before its one message leaves.
+
+    Attributes
+    ----------
+    prototypes
+        How many of them a silo sends at most.
+    clustering
+        ``"swap"``: the paper's, without delta. ``"lloyd"``: noisy Lloyd steps with Gaussian noise.
+    users
+        Public order of magnitude of a silo's number of users.
+    items_per_user
+        At most so many ratings of a user count, drawn by a hash of the user's own ratings.
+    value_cap, row_norm, row_sum
+        Ratings are clipped to `value_cap` (the rating range where left out), a user's row to L2 norm `row_norm` and
+        to L1 norm `row_sum` (what the other bounds imply where left out).
+    unrated
+        ``"zero"``: an unrated item counts as zero, as in the paper, and a prototype is the mean over all users of its
+        cluster. ``"missing"``: the mean over those who rated the item, centred at the middle of the range.
+    dimension
+        Of the random projection; ``"auto"`` is min(8 ln users, items).
+    radius
+        What projected rows are clipped to again; `row_norm` where left out.
+    depth
+        Levels of the partition; ``"auto"`` is ln(users).
+    threshold
+        Noisy number of users from which a cell is split further; ``"auto"`` lets `false_cells` empty ones pass a
+        split on average, ``"printed"`` is 20 / eps' ln(users / failure).
+    candidates
+        Cell centres beyond this many are left out.
+    loss_cap
+        A user's squared distance counts up to so many squared radii.
+    swaps
+        Steps of the local search; ``"auto"`` is k ln(users).
+    support
+        Items of a prototype; ``"all"`` chooses none and pays for no choice, and neither does ``"lloyd"``.
+    shrink
+        Draw the values of a prototype to their mean as far as noise alone would explain how they differ.
+    trials
+        Independent repetitions to choose from; ``"auto"`` is 2 ln(1 / failure).
+    failure
+        The paper's delta: a chance of a bad clustering, nothing about privacy.
+    minimum_users
+        Noisy number of users below which a silo is refused; ``"auto"`` refuses one user but for `refusal_risk`.
+    rounds, delta, growth
+        Of Lloyd's steps: their number, the privacy delta, and how many times the mu^2 of the step before each gets.
+    seed
+        Public, for projection and starts.
+    """
+
+    prototypes: Annotated[int, Field(ge=1, le=10_000)] = 10
+    clustering: Literal["swap", "lloyd"] = "swap"
+    users: Annotated[int, Field(ge=2, le=10**12)] = 10_000
+    items_per_user: Count = 100
+    value_cap: Positive | None = None
+    row_norm: Positive | None = None
+    row_sum: Positive | None = None
+    unrated: Literal["zero", "missing"] = "zero"
+    dimension: Annotated[int, Field(ge=1, le=512)] | Auto = 6
+    radius: Positive | None = None
+    depth: Annotated[int, Field(ge=1, le=15)] | Auto = 3
+    threshold: Count | Auto | Literal["printed"] = "auto"
+    false_cells: Positive = 0.1
+    candidates: Annotated[int, Field(ge=1, le=65_536)] = 512
+    loss_cap: Positive = 1.0
+    swaps: Count | Auto = 10
+    support: Count | Literal["all"] = 100
+    shrink: bool = True
+    trials: Annotated[int, Field(ge=1, le=1_000)] | Auto = 1
+    failure: Share = 0.05
+    minimum_users: Count | Auto = "auto"
+    refusal_risk: Share = 1e-3
+    rounds: Annotated[int, Field(ge=1, le=100)] = 5
+    delta: Share = 1e-6
+    growth: Positive = 1.0
+    shares: Shares = Shares()
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.loss_cap > 1024.0:
+            raise ValueError("loss_cap above 1024 squared radii: no two points are that far apart")
+        return self
+
+    def n_dimensions(self, n_items: int) -> int:
+        """Of the projection."""
+        if self.dimension == "auto":
+            return min(math.ceil(8.0 * math.log(self.users)), n_items, 512)
+        return min(self.dimension, n_items)
+
+    def n_levels(self) -> int:
+        """Of the partition."""
+        return min(max(math.ceil(math.log(self.users)), 1), 15) if self.depth == "auto" else self.depth
+
+    def n_swaps(self) -> int:
+        """Steps of the local search."""
+        return (
+            max(1, math.ceil(self.prototypes * math.log(self.users))) if self.swaps == "auto" else self.swaps
+        )
+
+    def n_trials(self) -> int:
+        """Independent repetitions."""
+        return max(1, math.ceil(2.0 * math.log(1.0 / self.failure))) if self.trials == "auto" else self.trials
+
+    def n_support(self, n_items: int) -> int:
+        """Items of a prototype."""
+        return n_items if self.support == "all" else min(self.support, n_items)
+
+
+def as_printed(**changes: object) -> PrototypeSettings:
+    """The paper's constants, with what makes them epsilon-DP: shares for everything, re-clipping, a depth limit.
+
+    Expect degenerate runs: the threshold is above any silo of ordinary size, so that only the root cell is left.
+    """
+    printed: dict[str, object] = {
+        "dimension": "auto",
+        "depth": "auto",
+        "threshold": "printed",
+        "loss_cap": 4.0,
+        "swaps": "auto",
+        "trials": "auto",
+        "shrink": False,
+        "shares": Shares(
+            count=0.01, partition=1 / 6, centres=1 / 6, support=0.25, values=0.25, sizes=0.05, choice=0.1
+        ),
+    }
+    return PrototypeSettings.checked(**{**printed, **changes})

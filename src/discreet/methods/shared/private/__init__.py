@@ -1,0 +1,1 @@
+"""What several methods do with ratings before the gate."""

@@ -1,0 +1,1 @@
+"""What several methods do with releases. Sees no ratings."""

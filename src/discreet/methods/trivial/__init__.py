@@ -1,0 +1,1 @@
+"""The trivial methods: what any result has to stand beside."""

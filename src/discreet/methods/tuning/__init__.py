@@ -1,0 +1,1 @@
+"""Choosing settings by private trials, paid for."""

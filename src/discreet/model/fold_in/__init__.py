@@ -1,0 +1,1 @@
+"""The ways to fold a person in."""

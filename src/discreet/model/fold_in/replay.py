@@ -1,0 +1,62 @@
+"""A user's row of a Frank-Wolfe run, from that user's own ratings and the public steps.
+
+Step t of T moves a row Y (over all items) toward the released direction v_t and keeps it inside two bounds:
+
+    A = clip(P_Omega(Y) - x, L)        Y <- (1 - 1/T) Y - (c / T) (A . v_t / lambda_t) v_t        |P_Omega(Y)| <= L
+
+with c the bound on the nuclear norm, L the one on a row and lambda_t the released singular value. A row is kept as its
+weights on the directions, so nothing has the length of the catalogue; training needs the entries on Omega alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet import kernels
+from discreet.types import Floats, Indices
+
+__all__ = ["replay", "take_step"]
+
+
+def take_step(
+    indptr: Indices,
+    items: Indices,
+    targets: Floats,
+    fit: Floats,
+    direction: Floats,
+    eigenvalue: float,
+    steps: int,
+    nuclear_bound: float,
+    row_bound: float,
+) -> tuple[Floats, Floats, Floats]:
+    """One step of every user: the new fit on Omega, the weight on the new direction, the factor on all weights.
+
+    ``eigenvalue`` is lambda_t squared, as released; a direction without one (zero or below) is passed over.
+    """
+    gain = nuclear_bound / (steps * np.sqrt(eigenvalue)) if eigenvalue > 0.0 else 0.0
+    decay = 1.0 - 1.0 / steps if eigenvalue > 0.0 else 1.0
+    return kernels.frank_wolfe_step(indptr, items, targets, fit, direction, gain, decay, row_bound)
+
+
+def replay(
+    indptr: Indices,
+    items: Indices,
+    targets: Floats,
+    directions: Floats,
+    eigenvalues: Floats,
+    nuclear_bound: float,
+    row_bound: float,
+) -> Floats:
+    """Users x steps: the weights of each user's row on the directions, after all steps."""
+    steps = len(eigenvalues)
+    weights = np.zeros((len(indptr) - 1, steps))
+    fit = np.zeros(len(items))
+    for t in range(steps):
+        fit, gain, shrink = take_step(
+            indptr, items, targets, fit, directions[:, t], eigenvalues[t], steps, nuclear_bound, row_bound
+        )
+        weights[:, t] = gain
+        weights[:, : t + 1] *= shrink[:, None]
+        if t:
+            weights[:, :t] *= 1.0 - 1.0 / steps if eigenvalues[t] > 0.0 else 1.0
+    return weights

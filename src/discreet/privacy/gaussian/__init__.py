@@ -1,0 +1,1 @@
+"""Gaussian releases: integer contributions, exact sums, noise, one charge."""

@@ -1,0 +1,213 @@
+"""From a user's real-valued statistics to integers whose total norm is at most 1: user energy scaling.
+
+Instead of clipping each rating, each vector and the number of items at worst-case bounds, a user's whole
+contribution to a round is measured in units of the noise and scaled by one factor omega_i so that it has norm 1.
+Scaling all of a user's contribution is a weight in a least-squares problem: it distorts nothing, and every user
+spends the whole budget of the round. The proof note is ``proofs/contribution.md``.
+
+A user i with items j in Omega_i, feature vector phi_i, residuals e_ij, companion number s_i and count weight k_i
+contributes to four sums (weights c_j and the scales rho are public):
+
+    gradient_j  += omega_i e_ij phi_i                    counts c_j               unit 1
+    weight_j    += omega_i                               counts c_j               unit rho_weight
+    moment      += omega_i k_i (phi_i, s_i)(phi_i, s_i)^T   once                  unit rho_moment
+    curvature_j += omega_i phi_i phi_i^T (optional)      counts c_j               unit rho_curvature
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.privacy.gaussian.blocks import Block, ItemMatrix, ItemVector, ItemWeight, Pattern, UserMatrix
+from discreet.types import Floats
+
+__all__ = ["RoundContribution", "RoundStatistics", "Units", "read_round"]
+
+
+# Bits of the grid, sign excluded. A feature row is stretched to this norm, so it keeps 14 bits however small
+# its owner's weight is; the weight goes into the targets, of which a user with one item can fill 15 bits.
+_FEATURE = float(2**14)
+_TARGET = float(2**15 - 1)
+_WEIGHT = float(2**28)
+# Scaled down by this much before truncation so that float rounding cannot push an energy above 1.
+_MARGIN = 1.0 - 1e-10
+
+
+@dataclass(frozen=True)
+class Units:
+    """Public sizes that count as 1, relative to the gradient's: larger means less noise energy spent there.
+
+    Parameters
+    ----------
+    weight, moment
+        For the item weights and the moment over all users.
+    curvature
+        For the per-item curvature; ``None`` leaves that block out.
+    """
+
+    weight: float
+    moment: float
+    curvature: float | None = None
+
+
+@dataclass(frozen=True)
+class RoundStatistics:
+    """What came out of the gate for one round, in real units, with the noise scale of each part.
+
+    Parameters
+    ----------
+    gradient, gradient_sigma
+        items x order, and the noise scale of each item's entries.
+    weight, weight_sigma
+        items, and their noise scale.
+    moment, moment_sigma
+        (order + 1) square: second moments of ``(phi, companion)``, and the noise scale of its diagonal.
+    curvature
+        items x order x order, or ``None``.
+    """
+
+    gradient: Floats
+    gradient_sigma: Floats
+    weight: Floats
+    weight_sigma: Floats
+    moment: Floats
+    moment_sigma: float
+    curvature: Floats | None
+
+
+@dataclass(frozen=True)
+class RoundContribution:
+    """All users' integer contributions to one round."""
+
+    blocks: list[Block]
+
+    @classmethod
+    def build(
+        cls,
+        pattern: Pattern,
+        features: Floats,
+        residuals: Floats,
+        companions: Floats,
+        moment_counts: Floats,
+        item_weights: Floats,
+        units: Units,
+    ) -> RoundContribution:
+        """Scale and truncate.
+
+        Parameters
+        ----------
+        pattern
+            Who touched what.
+        features
+            phi, users x order.
+        residuals
+            e, one per pair in the pattern's user-major order.
+        companions
+            s, one per user.
+        moment_counts
+            k, one per user.
+        item_weights
+            c, one per item, public and above zero.
+        units
+            Public scales.
+        """
+        features, companions, residuals = _tamed(pattern, features, companions, residuals)
+        norms = np.sqrt(np.einsum("ij,ij->i", features, features))
+        square_weights = pattern.user_sums(item_weights[pattern.items] ** 2)
+        moment_norms = moment_counts * (norms**2 + companions**2)
+        energy = norms**2 * pattern.user_sums((item_weights[pattern.items] * residuals) ** 2)
+        energy += square_weights / units.weight**2
+        energy += (moment_norms / units.moment) ** 2
+        if units.curvature is not None:
+            energy += norms**4 * square_weights / units.curvature**2
+        omega = _weights(pattern, energy)
+        floor = float(item_weights.min())
+        blocks: list[Block] = [
+            _gradient(pattern, features, norms, residuals, omega, item_weights, floor),
+            _weight(pattern, omega / units.weight, item_weights, floor),
+            _moment(np.column_stack([features, companions]), omega * moment_counts / units.moment),
+        ]
+        if units.curvature is not None:
+            root = np.sqrt(omega / units.curvature * floor)
+            blocks.append(
+                ItemMatrix(
+                    "curvature", _FEATURE**2 * floor, pattern, item_weights, _grid(features, root * _FEATURE)
+                )
+            )
+        return cls(blocks)
+
+
+def read_round(
+    units: Units, item_weights: Floats, released: Mapping[str, Floats], mu: float
+) -> RoundStatistics:
+    """Noisy integer sums back in real units; needs nothing but what is public."""
+    floor = float(item_weights.min())
+    curvature = released.get("curvature")
+    if curvature is not None and units.curvature is not None:
+        curvature = curvature * (units.curvature / (_FEATURE**2 * floor))
+    return RoundStatistics(
+        gradient=released["gradient"] / (_FEATURE * _TARGET * floor),
+        gradient_sigma=1.0 / (mu * item_weights),
+        weight=released["weight"] * (units.weight / (_WEIGHT * floor)),
+        weight_sigma=units.weight / (mu * item_weights),
+        moment=released["moment"] * (units.moment / _FEATURE**2),
+        moment_sigma=units.moment / mu,
+        curvature=curvature,
+    )
+
+
+def _tamed(
+    pattern: Pattern, features: Floats, companions: Floats, residuals: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Zero for users with anything that is not a usable number: they still count, and harm nobody."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.einsum("ij,ij->i", features, features) + companions**2 + pattern.user_sums(residuals**2)
+    wild = ~(size < 1e60)
+    if not wild.any():
+        return features, companions, residuals
+    return (
+        np.where(wild[:, None], 0.0, features),
+        np.where(wild, 0.0, companions),
+        np.where(np.repeat(wild, np.diff(pattern.indptr)), 0.0, residuals),
+    )
+
+
+def _weights(pattern: Pattern, energy: Floats) -> Floats:
+    omega = np.zeros_like(energy)
+    active = (pattern.counts > 0) & (energy > 0)
+    omega[active] = _MARGIN / np.sqrt(energy[active])
+    return omega
+
+
+def _grid(values: Floats, scale: Floats) -> npt.NDArray[np.int16]:
+    """Truncate toward zero, which never raises a norm; one scale per row."""
+    return np.trunc(values * scale[:, None]).astype(np.int16)
+
+
+def _gradient(
+    pattern: Pattern,
+    features: Floats,
+    norms: Floats,
+    residuals: Floats,
+    omega: Floats,
+    item_weights: Floats,
+    floor: float,
+) -> ItemVector:
+    unit = _FEATURE * _TARGET * floor
+    stretch = np.divide(_FEATURE, norms, out=np.zeros_like(norms), where=norms > 0)
+    per_user = omega * norms * (_TARGET * floor)
+    targets = np.trunc(residuals * np.repeat(per_user, np.diff(pattern.indptr))).astype(np.int16)
+    return ItemVector("gradient", unit, pattern, item_weights, _grid(features, stretch), targets)
+
+
+def _weight(pattern: Pattern, omega: Floats, item_weights: Floats, floor: float) -> ItemWeight:
+    unit = _WEIGHT * floor
+    return ItemWeight("weight", unit, pattern, item_weights, np.trunc(omega * unit).astype(np.int32))
+
+
+def _moment(rows: Floats, omega: Floats) -> UserMatrix:
+    return UserMatrix("moment", _FEATURE**2, _grid(rows, np.sqrt(omega) * _FEATURE))

@@ -1,0 +1,117 @@
+"""Where privacy noise comes from: AES in counter mode, keyed by the operating system's entropy.
+
+Nothing else in the package makes noise for privacy. Ordinary randomness (splits, starts, simulations) is a
+separate stream and may be seeded; this one may not. :meth:`Noise.fixed_key_not_private` exists for tests that
+must see the same noise twice, and everything it touches is marked as not private.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from randomgen import AESCounter
+
+from discreet.kernels import get_threads
+from discreet.kernels.compile import kernel
+from discreet.kernels.threads import claim, share
+from discreet.types import Floats
+
+__all__ = ["Noise"]
+
+
+# Each block has a key of its own, so blocks can be filled by any number of threads with the same outcome.
+_BLOCK = 1 << 20
+
+
+class Noise:
+    """Standard normal numbers nobody can predict.
+
+    Parameters
+    ----------
+    key
+        Leave it out. With a key the stream repeats, and :attr:`fixed` says so to the gate and the statement.
+    """
+
+    excess = 1.0
+    """How many times larger the noise comes out than it is asked for."""
+
+    def __init__(self, *, key: bytes | None = None) -> None:
+        self._key = key
+        self._blocks = 0
+
+    @classmethod
+    def fixed_key_not_private(cls, key: bytes | str) -> Noise:
+        """A repeatable stream for tests. Whoever knows the key can subtract the noise: nothing is private."""
+        return cls(key=key.encode() if isinstance(key, str) else key)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the stream repeats, which voids every privacy statement."""
+        return self._key is not None
+
+    def normals(self, size: int) -> Floats:
+        """``size`` independent standard normal numbers."""
+        out = np.empty(size)
+        pieces = [(out[start : start + _BLOCK], self._next_key()) for start in range(0, size, _BLOCK)]
+        if len(pieces) == 1:
+            _fill(*pieces[0])
+        elif pieces:
+            with ThreadPoolExecutor(get_threads()) as pool:
+                list(pool.map(lambda piece: _fill(*piece), pieces))
+        return out
+
+    def integers(self, sigma: Floats) -> Floats:
+        """Gaussian noise of scale ``sigma`` (one per entry, in grid steps), rounded to the grid.
+
+        The exact sum it is added to is an integer, so rounding the noise equals rounding the noisy sum: it is
+        post-processing and costs nothing.
+        """
+        noise = self.normals(sigma.size).reshape(sigma.shape)
+        noise *= sigma
+        return np.rint(noise, out=noise)
+
+    def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
+        """One symmetric ``order x order`` matrix for each sigma: (E + E^T)/2 with E of scale sigma, rounded.
+
+        The diagonal has scale sigma and the rest sigma/sqrt(2): the noise of a full matrix with independent
+        entries, symmetrised, which is post-processing.
+        """
+        matrices = np.empty((sigma.size, order, order))
+        triangle = order * (order + 1) // 2
+        values = self.normals(sigma.size * triangle).reshape(sigma.size, triangle)
+        share(_fill_symmetric, len(matrices), float(values.size), matrices, values, sigma)
+        return matrices
+
+    def _next_key(self) -> int:
+        self._blocks += 1
+        if self._key is None:
+            return secrets.randbits(128)
+        digest = hashlib.sha256(self._key + self._blocks.to_bytes(8, "little")).digest()
+        return int.from_bytes(digest[:16], "little")
+
+
+def _fill(out: Floats, key: int) -> None:
+    np.random.Generator(AESCounter(key=key)).standard_normal(out=out)
+
+
+@kernel
+def _fill_symmetric(counter: Any, grain: int, out: Any, values: Any, sigma: Any) -> None:
+    count, order, _ = out.shape
+    half = np.sqrt(0.5)
+    first = claim(counter, grain)
+    while first < count:
+        for j in range(first, min(first + grain, count)):
+            k = 0
+            for a in range(order):
+                out[j, a, a] = np.rint(values[j, k] * sigma[j])
+                k += 1
+                for b in range(a + 1, order):
+                    value = np.rint(values[j, k] * sigma[j] * half)
+                    out[j, a, b] = value
+                    out[j, b, a] = value
+                    k += 1
+        first = claim(counter, grain)

@@ -1,0 +1,77 @@
+"""Who touched what: the sparse pattern that all of a release's item blocks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.errors import RatingsInvalid
+from discreet.types import Floats
+
+__all__ = ["Pattern"]
+
+Ints = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which user touches which item, user-major and item-major. Private.
+
+    Parameters
+    ----------
+    indptr, items
+        CSR by user, a user's items strictly ascending.
+    n_items
+        Size of the public catalogue.
+
+    Notes
+    -----
+    **Privacy**. The kernels read memory where these arrays point, and energies count each pair once. So what would
+    let a user count twice, or make the sums read something else than the energies did, is refused here.
+    """
+
+    indptr: Ints
+    items: Ints
+    n_items: int
+
+    def __post_init__(self) -> None:
+        ends = np.asarray(self.indptr)
+        if len(ends) == 0 or ends[0] != 0 or ends[-1] != len(self.items) or (ends[1:] < ends[:-1]).any():
+            raise RatingsInvalid("the row pointers must rise from 0 to the number of pairs")
+        if len(self.items) == 0:
+            return
+        if self.items.min() < 0 or self.items.max() >= self.n_items:
+            raise RatingsInvalid("an item index lies outside the catalogue")
+        # Compared, not subtracted: a difference of unsigned numbers is never negative.
+        rising = self.items[1:] > self.items[:-1]
+        starts = ends[1:-1]
+        rising[starts[(starts > 0) & (starts < len(self.items))] - 1] = True
+        if not rising.all():
+            raise RatingsInvalid("a user's items must be strictly ascending; repeated pairs are not allowed")
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Items per user."""
+        return np.diff(self.indptr).astype(np.float64)
+
+    @cached_property
+    def by_item(self) -> tuple[Ints, Ints, Ints]:
+        """The same pairs item by item: (indptr, users, position in the user-major order)."""
+        return kernels.transpose(self.indptr, self.items, self.n_items)
+
+    def user_sums(self, values: Floats) -> Floats:
+        """Sum of a value per pair over each user's pairs."""
+        sums = np.zeros(self.n_users)
+        filled = self.counts > 0
+        if filled.any():
+            sums[filled] = np.add.reduceat(values, self.indptr[:-1][filled])
+        return sums

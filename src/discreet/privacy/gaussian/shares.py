@@ -1,0 +1,62 @@
+"""Noise in shares: each silo adds a part, and any ``honest`` parts together are all the noise there must be.
+
+Proof note: ``proofs/shares.md``. The server sees the sum of the shares to the last integer, before any coarse
+rounding, so a share is finer than a single normal number of 52 bits could make it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from discreet.errors import SettingsInvalid
+from discreet.privacy.gaussian.noise import Noise
+from discreet.types import Floats
+
+__all__ = ["ShareNoise"]
+
+
+# Scale of a second, independent normal number relative to the first: it fills the gaps between the values that
+# the first can take.
+_FINE = 2.0**-11
+# Above this the sum of a total and its noise might leave the integers that float64 holds.
+_LARGEST = 2.0**46
+
+
+class ShareNoise(Noise):
+    """One silo's part of the noise.
+
+    Parameters
+    ----------
+    honest
+        How many parts must suffice.
+    key
+        Leave it out: see :class:`discreet.privacy.gaussian.noise.Noise`.
+
+    Notes
+    -----
+    **Privacy**. A share has scale sigma / sqrt(honest), so the shares of any ``honest`` silos sum to scale sigma;
+    whatever the others add or leave out is independent of them.
+    """
+
+    def __init__(self, honest: int, *, key: bytes | None = None) -> None:
+        super().__init__(key=key)
+        if honest < 1:
+            raise SettingsInvalid(f"at least one silo must be honest, got {honest}")
+        self._honest = honest
+
+    def integers(self, sigma: Floats) -> Floats:
+        scale = self._scale(sigma)
+        noise = super().integers(scale)
+        noise += super().integers(scale * _FINE)
+        return noise
+
+    def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
+        scale = self._scale(sigma)
+        noise = super().symmetric_integers(scale, order)
+        noise += super().symmetric_integers(scale * _FINE, order)
+        return noise
+
+    def _scale(self, sigma: Floats) -> Floats:
+        if not sigma.max(initial=0.0) < _LARGEST:
+            raise SettingsInvalid("the noise is too large for whole numbers of 53 bits; use a larger epsilon")
+        return sigma / math.sqrt(self._honest)

@@ -1,0 +1,1 @@
+"""Releases without delta: exact integer noise, epsilons that add up."""

@@ -1,0 +1,167 @@
+"""The gate of runs without delta: exact integer sums and choices, geometric noise, one charge each.
+
+Proof note: ``proofs/pure.md``. Every method is epsilon-DP for adding or removing one user. Sums and counts hold that
+themselves: they check each user's share of what they are handed and silence whoever exceeds the bound. Losses and
+cells come as they are, and whoever hands them in must keep to what the method asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.privacy.pure.binomial import binomial_above, check_silent
+from discreet.privacy.pure.contributions import Contributions
+from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.pure.noise import PureNoise, rate_at_most
+from discreet.types import Ints
+
+__all__ = ["PureGate"]
+
+Keys = npt.NDArray[np.uint8]
+
+_EXACT = 2**53
+
+
+class PureGate:
+    """Charges, computes exactly, adds noise, lets out.
+
+    Parameters
+    ----------
+    ledger
+        Pays for every release.
+    noise
+        Where the noise comes from; a fresh unpredictable source by default.
+    """
+
+    def __init__(self, ledger: PureLedger, noise: PureNoise | None = None) -> None:
+        self.ledger = ledger
+        self._noise = PureNoise() if noise is None else noise
+
+    @property
+    def fixed_noise(self) -> bool:
+        """Whether the noise repeats (tests), which makes every release not private."""
+        return self._noise.fixed
+
+    def sums(self, name: str, given: Contributions, *, bound: int, epsilon: float) -> Ints:
+        """The sum of every cell, with two-sided geometric noise.
+
+        **Privacy**: a user's amounts are at most `bound` together, over all cells.
+        """
+        _check_exact(given.n_users, bound)
+        rate = rate_at_most(epsilon / bound)
+
+        def noisy(exact: Ints) -> Ints:
+            return exact + self._noise.two_sided(rate, exact.size).reshape(exact.shape)
+
+        released: Ints = self._release(name, epsilon, bound, lambda: given.bounded(bound).total(), noisy)
+        return released
+
+    def top(
+        self, name: str, given: Contributions, *, groups: int, most: int, user_cells: int, epsilon: float
+    ) -> Ints:
+        """For each group of cells, the `most` cells with the highest noisy counts (groups x most, rising).
+
+        Cells are numbered group by group. A user counts 1 in at most `user_cells` cells of ONE group.
+
+        **Privacy**: one-shot selection with one-sided noise pays for `most` selections, noisy counts of all cells
+        for `user_cells` of them; the cheaper is taken, which settings decide and not the data.
+        """
+        one_shot = most <= user_cells
+        rate = rate_at_most(epsilon / min(most, user_cells))
+
+        def exact() -> Ints:
+            kept = given.at_most_once().bounded(user_cells)
+            if not kept.one_group(groups):
+                raise RatingsInvalid(f"{name}: a user takes part in more than one group")
+            return kept.total().reshape(groups, -1)
+
+        def chosen(counts: Ints) -> Ints:
+            draw = self._noise.geometric if one_shot else self._noise.two_sided
+            noisy = counts + draw(rate, counts.size).reshape(counts.shape)
+            return np.sort(np.argsort(-noisy, axis=1, kind="stable")[:, :most], axis=1)
+
+        released: Ints = self._release(name, epsilon, 1, exact, chosen)
+        return released
+
+    def lowest(self, name: str, losses: Callable[[], Ints], *, bound: int, epsilon: float) -> int:
+        """The number of the lowest loss, by noisy minimum with one-sided noise (permute-and-flip).
+
+        **Privacy**: every loss must be a sum over users of integers between 0 and `bound`, so that a further user
+        raises all of them, each by at most that.
+        """
+        rate = rate_at_most(epsilon / bound)
+
+        def chosen(exact: Ints) -> Ints:
+            noisy = exact - self._noise.geometric(rate, exact.size)
+            return np.array([np.argmin(noisy)], dtype=np.int64)
+
+        return int(self._release(name, epsilon, bound, losses, chosen)[0])
+
+    def crowded(
+        self,
+        name: str,
+        keys: Keys,
+        *,
+        universe: int,
+        draw: Callable[[PureNoise], Keys],
+        threshold: int,
+        epsilon: float,
+    ) -> Keys:
+        """Which of a universe of cells hold at least `threshold` users, with two-sided geometric noise.
+
+        Parameters
+        ----------
+        keys
+            Private: the cell of each user who is in one, a row of bytes.
+        universe, draw
+            How many cells there are, and a function that gives one of them at random, all alike.
+
+        Notes
+        -----
+        **Privacy**: a user is in at most one cell. Cells without users get noise as well: not one by one, but by
+        drawing how many of them would have passed, and which.
+        """
+        rate = rate_at_most(epsilon)
+        check_silent(universe, rate, threshold)
+
+        def passing(found: tuple[Keys, Ints]) -> Keys:
+            occupied, counts = found
+            noisy = counts + self._noise.two_sided(rate, len(counts))
+            known = {row.tobytes() for row in occupied}
+            silent = binomial_above(universe - len(known), rate, threshold, self._noise.bits)
+            extra: dict[bytes, Keys] = {}
+            while len(extra) < silent:
+                cell = draw(self._noise)
+                if cell.tobytes() not in known:
+                    extra.setdefault(cell.tobytes(), cell)
+            passed = np.concatenate([occupied[noisy >= threshold], *(cell[None] for cell in extra.values())])
+            return np.unique(passed, axis=0) if len(passed) else passed
+
+        released: Keys = self._release(
+            name, epsilon, 1, lambda: np.unique(keys, axis=0, return_counts=True), passing
+        )
+        return released
+
+    def _release(
+        self,
+        name: str,
+        epsilon: float,
+        bound: int,
+        exact: Callable[[], Any],
+        noisy: Callable[[Any], Any],
+    ) -> Any:
+        """Charge, compute what is private, and let out what was made of it."""
+        charge = self.ledger.charge(name, epsilon=epsilon, detail={"bound": bound})
+        released = noisy(exact())
+        self.ledger.redeem(charge)
+        return released
+
+
+def _check_exact(n_users: int, bound: int) -> None:
+    if not (bound >= 1 and n_users * bound < _EXACT):
+        raise SettingsInvalid(f"a bound of {bound} for each of {n_users} users cannot be summed exactly")

@@ -1,0 +1,1 @@
+"""The coordinator: asks, adds up, releases. Holds nobody's ratings."""

@@ -1,0 +1,251 @@
+"""The coordinator: asks, adds up what comes back, releases, and asks again. It holds nobody's ratings.
+
+Everything it has received and released is in its store before anybody is told, so it can be killed at any point and
+goes on from there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.catalogue import Catalogue
+from discreet.errors import Refused
+from discreet.model import Model
+from discreet.privacy.gaussian.noise import Noise
+from discreet.silos.server.coordinator_store import CoordinatorStore
+from discreet.silos.server.progress import Progress
+from discreet.silos.server.releasing import answer_size, release_sum
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.course import Course
+from discreet.silos.shared.messages import AnswerMessage, digest
+from discreet.silos.shared.store import StoreOwner
+from discreet.silos.shared.terms import build_model
+
+__all__ = ["Coordinator"]
+
+
+class Coordinator(StoreOwner[CoordinatorStore]):
+    """Runs the schedule of an agreement. Safe to use from several threads.
+
+    Parameters
+    ----------
+    store
+        File of the coordinator's own.
+    agreement
+        The same file that every silo has.
+    fixed_noise_key_not_private
+        Leave it out. For tests that must see the same noise twice (noise of the server).
+    """
+
+    def __init__(
+        self, store: Path, agreement: Agreement, *, fixed_noise_key_not_private: bytes | None = None
+    ) -> None:
+        self.agreement = agreement
+        self._noise_key = fixed_noise_key_not_private
+        self._store = CoordinatorStore(Path(store), agreement)
+        self._progress = Progress(agreement)
+        self._bytes_down = 0
+        self._asked: tuple[int, int] | None = None
+        self._reload()
+
+    def question(self) -> bytes | None:
+        """The question to answer now, the same bytes for every silo; ``None`` when the run is over.
+
+        Raises
+        ------
+        BudgetInvalid, Refused
+            When the run has failed: the budget does not carry it, or some silo does not keep to the agreement.
+        """
+        with self._store.lock:
+            self._proceed()
+            if self._progress.failure is not None:
+                raise self._progress.failure
+            if self.finished:
+                return None
+            course = self._progress.course
+            return self._store.question(course.round, course.attempt)
+
+    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+        """Take a silo's answer; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        silo_name
+            Who sent it, as far as the transport has made sure.
+        body
+            The message.
+
+        Returns
+        -------
+        dict
+            ``accepted``, ``repeated`` (it had come before) and the status.
+
+        Raises
+        ------
+        Refused
+            For anything but the answer that is awaited from this silo, or the same answer again. Nothing has changed.
+        """
+        with self._store.lock:
+            self._proceed()
+            message = AnswerMessage.decode(body, self.agreement)
+            if message.silo != silo_name:
+                raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
+            known = self._store.digest_of(message.round, message.attempt, silo_name)
+            if known is None:
+                self._check(message)
+                self._store.receive(message, digest(body), body)
+                self._proceed()
+            elif known != digest(body):
+                raise Refused(f"{silo_name} has answered round {message.round} already, with other bytes")
+            return {"accepted": True, "repeated": known is not None, **self.status()}
+
+    def drop(self, *silo_names: str) -> None:
+        """Give up waiting for some silos: the round is asked again without them, and they are out of the run.
+
+        However many are dropped together, the others pay for the round once more.
+
+        Raises
+        ------
+        Refused
+            When one of them is not awaited, or too few silos or too little of the budget would be left.
+        """
+        with self._store.lock:
+            self._proceed()
+            waiting = self._waiting_for()
+            if not silo_names:
+                raise Refused("name the silos to go on without")
+            for name in silo_names:
+                if name not in waiting:
+                    raise Refused(f"{name} is not awaited, so there is nothing to give up")
+            roster = [name for name in self._progress.course.roster if name not in silo_names]
+            course = self._progress.repeated(roster)
+            self._ask(course)
+            self._progress.repeat(course)
+
+    def finish_early(self) -> None:
+        """End the run with what the completed rounds have taught, where the current one cannot be completed."""
+        with self._store.lock:
+            self._proceed()
+            if not self._progress.running or not self._progress.course.schedule.learnt:
+                raise Refused("a run can be ended early after its second release and before its last")
+            self._store.end(self._progress.course.round)
+            self._progress.end()
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a model."""
+        return self._progress.state == "finished"
+
+    def status(self) -> dict[str, Any]:
+        """Where the run stands, for people and for JSON."""
+        with self._store.lock:
+            progress = self._progress
+            course, failure = progress.course, progress.failure
+            return {
+                "run": self.agreement.run_id,
+                "state": progress.state,
+                "reason": None if failure is None else str(failure),
+                "round": course.round,
+                "rounds": course.round if progress.ended else course.rounds,
+                "attempt": course.attempt,
+                "roster": list(course.roster),
+                "waiting_for": self._waiting_for(),
+                "bytes_up": self._store.bytes_up,
+                "bytes_down": self._bytes_down,
+                "charged_mu": progress.charged_mu,
+            }
+
+    def traffic(self) -> list[dict[str, int]]:
+        """Bytes down and up, question by question."""
+        with self._store.lock:
+            return self._store.traffic()
+
+    def model(self, catalogue: Catalogue) -> Model:
+        """The model, once the run is over."""
+        with self._store.lock:
+            self._proceed()
+            progress = self._progress
+            if progress.failure is not None:
+                raise progress.failure
+            if progress.running:
+                raise Refused("the run is not over yet; there is no model")
+            fixed = self._store.fixed_noise or self._server_noise().fixed
+            return build_model(
+                self.agreement, progress.course.schedule, catalogue, progress.ledger, fixed_noise_key=fixed
+            )
+
+    def _waiting_for(self) -> list[str]:
+        if not self._progress.running:
+            return []
+        course = self._progress.course
+        answered = self._store.answered(course.round, course.attempt)
+        return [name for name in course.roster if name not in answered]
+
+    def _check(self, message: AnswerMessage) -> None:
+        course = self._progress.course
+        if message.silo not in self.agreement.silos:
+            raise Refused(f"{message.silo} is not in the agreement")
+        if not self._progress.running:
+            raise Refused("the run is over")
+        if message.silo not in course.roster:
+            raise Refused(f"{message.silo} is out of this run: a round was repeated without it")
+        if (message.round, message.attempt) != (course.round, course.attempt):
+            raise Refused(
+                f"an answer to round {message.round} (attempt {message.attempt}) came where round {course.round} "
+                f"(attempt {course.attempt}) is under way"
+            )
+        if message.question != digest(self._store.question(course.round, course.attempt)):
+            raise Refused(
+                f"{message.silo} has answered another question than was asked in round {course.round}"
+            )
+        if len(message.masked) != answer_size(course):
+            raise Refused(f"the answer of {message.silo} has the wrong length")
+
+    def _proceed(self) -> None:
+        """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
+        if not self._progress.running:
+            return
+        course = self._progress.course
+        if self._asked != (course.round, course.attempt):  # the store was full when the last round ended
+            self._ask(course)
+        if self._waiting_for():
+            return
+        round_, attempt = course.round, course.attempt
+        answers = self._store.answers(round_, attempt)
+        noise = self._server_noise(round_, attempt)
+        try:
+            release = release_sum(self.agreement, course, answers, noise)
+        except Refused as error:
+            self._progress.failure = error
+            return
+        self._store.release(round_, attempt, release, fixed_noise=noise.fixed)
+        self._progress.take(release)
+        if self._progress.running:
+            self._ask(self._progress.course)
+
+    def _server_noise(self, round_: int = 0, attempt: int = 0) -> Noise:
+        if self._noise_key is None:
+            return Noise()
+        return Noise.fixed_key_not_private(self._noise_key + f"|{round_}|{attempt}".encode())
+
+    def _ask(self, course: Course) -> None:
+        body = self._progress.question(course)
+        self._store.ask(course.round, course.attempt, course.roster, body)
+        self._bytes_down += len(body) * len(course.roster)
+        self._asked = course.round, course.attempt
+
+    def _reload(self) -> None:
+        """Replay what the store remembers."""
+        progress, asked = self._progress, self._store.asked()
+        for entry in asked:
+            if entry.attempt > progress.course.attempt:
+                progress.repeat(progress.repeated(entry.roster))
+            self._bytes_down += entry.size * len(entry.roster)
+            self._asked = entry.round, entry.attempt
+            if entry.release is not None:
+                progress.take(entry.release)
+        if progress.running and self._store.ended:
+            progress.end()
+        if progress.running and (not asked or asked[-1].release is not None):
+            self._ask(progress.course)

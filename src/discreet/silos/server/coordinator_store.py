@@ -1,0 +1,182 @@
+"""What the coordinator must never forget: what it asked, whose answers it has, and what was released."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.messages import AnswerMessage
+from discreet.silos.shared.store import Store, pack, unpack
+
+__all__ = ["Asked", "CoordinatorStore"]
+
+Release = dict[str, npt.NDArray[np.float64]]
+
+_APPLICATION = 0x64736331
+_SCHEMA = """
+CREATE TABLE questions(
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    roster TEXT NOT NULL,
+    question BLOB NOT NULL,
+    release BLOB,
+    PRIMARY KEY (round, attempt)
+) STRICT;
+CREATE TABLE answers(
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    silo TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    fixed_noise INTEGER NOT NULL,
+    answer BLOB,
+    PRIMARY KEY (round, attempt, silo)
+) STRICT;
+CREATE TABLE ended(round INTEGER NOT NULL) STRICT
+"""
+
+
+class Asked(NamedTuple):
+    """A question as it was asked; ``release`` once all have answered."""
+
+    round: int
+    attempt: int
+    roster: tuple[str, ...]
+    size: int
+    release: Release | None
+
+
+class CoordinatorStore:
+    """The coordinator's file."""
+
+    def __init__(self, path: Path, agreement: Agreement) -> None:
+        self._store = Store(path, _APPLICATION, _SCHEMA, f"{agreement.digest} coordinator")
+        self.lock = self._store.lock
+        self.close = self._store.close
+
+    def asked(self) -> list[Asked]:
+        """All questions in order."""
+        rows = self._store.rows(
+            "SELECT round, attempt, roster, length(question), release FROM questions ORDER BY round, attempt"
+        )
+        return [
+            Asked(
+                round_,
+                attempt,
+                tuple(json.loads(roster)),
+                size,
+                None if release is None else unpack(release),
+            )
+            for round_, attempt, roster, size, release in rows
+        ]
+
+    def question(self, round_: int, attempt: int) -> bytes:
+        """A question's bytes, as they were first sent."""
+        rows = self._store.rows(
+            "SELECT question FROM questions WHERE round = ? AND attempt = ?", round_, attempt
+        )
+        return bytes(rows[0][0])
+
+    def ask(self, round_: int, attempt: int, roster: tuple[str, ...], question: bytes) -> None:
+        """Keep a question before anybody sees it."""
+        with self._store.transaction():
+            self._store.write(
+                "INSERT INTO questions VALUES (?, ?, ?, ?, NULL)",
+                round_,
+                attempt,
+                json.dumps(roster),
+                question,
+            )
+
+    def digest_of(self, round_: int, attempt: int, silo: str) -> str | None:
+        """Of the answer that a silo has given, if it has."""
+        rows = self._store.rows(
+            "SELECT digest FROM answers WHERE round = ? AND attempt = ? AND silo = ?", round_, attempt, silo
+        )
+        return str(rows[0][0]) if rows else None
+
+    def receive(self, message: AnswerMessage, digest: str, answer: bytes) -> None:
+        """Keep an answer."""
+        with self._store.transaction():
+            self._store.write(
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+                message.round,
+                message.attempt,
+                message.silo,
+                digest,
+                len(answer),
+                int(message.fixed_noise),
+                answer,
+            )
+
+    def answers(self, round_: int, attempt: int) -> list[bytes]:
+        """All answers to a question that has not been released yet."""
+        rows = self._store.rows(
+            "SELECT answer FROM answers WHERE round = ? AND attempt = ? ORDER BY silo", round_, attempt
+        )
+        return [bytes(answer) for (answer,) in rows]
+
+    def answered(self, round_: int, attempt: int) -> set[str]:
+        """Who has answered."""
+        rows = self._store.rows("SELECT silo FROM answers WHERE round = ? AND attempt = ?", round_, attempt)
+        return {str(silo) for (silo,) in rows}
+
+    def release(self, round_: int, attempt: int, release: Release, *, fixed_noise: bool) -> None:
+        """Keep a release, and nothing longer than needed of what it was made from.
+
+        Where the server's noise could be drawn again, that is kept with the answers it was added to.
+        """
+        with self._store.transaction():
+            self._store.write(
+                "UPDATE questions SET release = ? WHERE round = ? AND attempt = ?",
+                pack(release),
+                round_,
+                attempt,
+            )
+            self._store.write("UPDATE answers SET answer = NULL")
+            if fixed_noise:
+                self._store.write(
+                    "UPDATE answers SET fixed_noise = 1 WHERE round = ? AND attempt = ?", round_, attempt
+                )
+        self._store.forget_deleted()
+
+    def end(self, round_: int) -> None:
+        """The run stops before this round."""
+        with self._store.transaction():
+            self._store.write("INSERT INTO ended VALUES (?)", round_)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run was stopped early."""
+        return bool(self._store.rows("SELECT 1 FROM ended"))
+
+    @property
+    def bytes_up(self) -> int:
+        """Length of all answers taken."""
+        return int(self._store.rows("SELECT coalesce(sum(size), 0) FROM answers")[0][0])
+
+    def traffic(self) -> list[dict[str, int]]:
+        """Of every question: bytes to all silos of its roster, and of the answers taken."""
+        rows = self._store.rows(
+            "SELECT round, attempt, roster, length(question), coalesce(sum(size), 0) FROM questions "
+            "LEFT JOIN answers USING (round, attempt) GROUP BY round, attempt ORDER BY round, attempt"
+        )
+        return [
+            {
+                "round": round_,
+                "attempt": attempt,
+                "bytes_down": size * len(json.loads(roster)),
+                "bytes_up": received,
+            }
+            for round_, attempt, roster, size, received in rows
+        ]
+
+    @property
+    def fixed_noise(self) -> bool:
+        """Whether any noise, a silo's or the server's, could be drawn again."""
+        return bool(self._store.rows("SELECT 1 FROM answers WHERE fixed_noise LIMIT 1"))

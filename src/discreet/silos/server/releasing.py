@@ -1,0 +1,53 @@
+"""From the silos' masked vectors to one release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError, Refused
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.silo_gate import Summed
+from discreet.privacy.ledger import Ledger
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.course import Course
+from discreet.silos.shared.masks import to_totals
+from discreet.silos.shared.messages import AnswerMessage
+
+__all__ = ["answer_size", "release_sum"]
+
+
+def answer_size(course: Course) -> int:
+    """Numbers in an answer to the current question."""
+    return sum(prod(shape) for shape in course.shapes().values())
+
+
+def release_sum(
+    agreement: Agreement, course: Course, answers: Iterable[bytes], noise: Noise
+) -> dict[str, npt.NDArray[np.float64]]:
+    """The release of the current question from all answers to it.
+
+    Notes
+    -----
+    **Privacy**. The sum is all that the masks leave visible. Noise is in it already, or is added here by the gate.
+    """
+    assert course.question is not None
+    total = np.zeros(answer_size(course), dtype=np.uint64)
+    for body in answers:
+        total += AnswerMessage.decode(body, agreement).masked
+    values = to_totals(total, list(course.shapes().values()))
+    noised = agreement.noise == "shares"
+    blocks = [Summed(block, value, noised) for block, value in zip(course.blocks(), values, strict=True)]
+    # A ledger of its own: the run's is charged once the release is on the disk.
+    gate = Gate(Ledger(agreement.budget), noise)
+    try:
+        return gate.release(course.question.name, blocks, mu=course.question.mu)
+    except DiscreetError as error:
+        raise Refused(
+            f"the answers to round {course.round} do not add up to a sum over users: some silo has masked or summed "
+            f"otherwise than agreed. This run cannot go on ({error})"
+        ) from None

@@ -1,0 +1,133 @@
+"""Sums modulo 2^64 under pairwise masks: a server that adds all vectors of a round sees their sum and nothing else.
+
+Every pair of silos shares a secret (X25519 with the public keys of the agreement, so no server can sit between
+them). From it and the round's context both derive the same stream (HKDF-SHA256, ChaCha20); the one whose name comes
+first adds it, the other subtracts it. Proof note: ``proofs/federated.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import Refused, SettingsInvalid
+from discreet.types import Floats, Words
+
+__all__ = ["from_totals", "generate_key", "mask", "public_key", "to_totals"]
+
+
+_EXACT = 2.0**53
+KEY_BYTES = 32
+
+
+def generate_key() -> bytes:
+    """A silo's private key, 32 bytes. It never leaves the silo."""
+    private: bytes = _crypto().X25519PrivateKey.generate().private_bytes_raw()
+    return private
+
+
+def public_key(private: bytes) -> str:
+    """The public half, in hex, as the agreement lists it."""
+    return str(_private(private).public_key().public_bytes_raw().hex())
+
+
+def mask(
+    private: bytes, name: str, peers: Mapping[str, str], *, salt: bytes, context: bytes, size: int
+) -> Words:
+    """What silo ``name`` adds to its vector.
+
+    Parameters
+    ----------
+    private, name
+        The silo's own.
+    peers
+        Public key (hex) of each silo whose vector goes into the same sum; the silo's own is passed over.
+    salt, context
+        The run, and everything that must agree between the silos of the sum. One pair of them masks one vector only.
+    size
+        Length of the vector.
+    """
+    own, total = _private(private), np.zeros(size, dtype=np.uint64)
+    for peer, key in sorted(peers.items()):
+        if peer == name:
+            continue
+        first, second = sorted((name, peer))
+        stream = _stream(_shared(own, peer, key), salt, _pair(context, first, second), size)
+        if name == first:
+            total += stream
+        else:
+            total -= stream
+    return total
+
+
+def from_totals(totals: Sequence[Floats]) -> Words:
+    """Blocks of integers (held in float64) as one vector modulo 2^64."""
+    flat = np.concatenate([total.ravel() for total in totals])
+    if not (np.abs(flat) < _EXACT).all():
+        raise SettingsInvalid("a total and its noise pass 2^53; split the silo or use a larger epsilon")
+    return flat.astype(np.int64).view(np.uint64)
+
+
+def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+    """The blocks back from the sum of all vectors."""
+    signed, start, totals = vector.view(np.int64), 0, []
+    for shape in shapes:
+        size = int(np.prod(shape))
+        totals.append(signed[start : start + size].astype(np.float64).reshape(shape))
+        start += size
+    return totals
+
+
+def _pair(context: bytes, first: str, second: str) -> bytes:
+    """Every part with its length, so that no two contexts run together to the same bytes."""
+    parts = (b"discreet mask 1", context, first.encode(), second.encode())
+    return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
+
+
+def _stream(shared: bytes, salt: bytes, info: bytes, size: int) -> Words:
+    crypto = _crypto()
+    key = crypto.HKDF(crypto.SHA256(), 32, salt, info).derive(shared)
+    # The key serves this one stream, so the nonce may be zero.
+    encryptor = crypto.Cipher(crypto.ChaCha20(key, bytes(16)), mode=None).encryptor()
+    return np.frombuffer(encryptor.update(bytes(8 * size)), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def _shared(own: Any, peer: str, key: str) -> bytes:
+    crypto = _crypto()
+    try:
+        shared: bytes = own.exchange(crypto.X25519PublicKey.from_public_bytes(bytes.fromhex(key)))
+    except ValueError:
+        raise Refused(f"the public key of {peer} in the agreement is not a usable X25519 key") from None
+    return shared
+
+
+def _private(private: bytes) -> Any:
+    if len(private) != KEY_BYTES:
+        raise SettingsInvalid(f"a private key has {KEY_BYTES} bytes, this one has {len(private)}")
+    return _crypto().X25519PrivateKey.from_private_bytes(private)
+
+
+class _Crypto:
+    """The few names of `cryptography` that are used here."""
+
+    def __init__(self) -> None:
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        self.X25519PrivateKey, self.X25519PublicKey = X25519PrivateKey, X25519PublicKey
+        self.Cipher, self.ChaCha20, self.SHA256, self.HKDF = Cipher, ChaCha20, SHA256, HKDF
+
+
+def _crypto() -> _Crypto:
+    try:
+        return _Crypto()
+    except ImportError:
+        raise SettingsInvalid(
+            "training over silos masks its sums with the package `cryptography`, which is not installed; "
+            'install it with: pip install "discreet[silos]"'
+        ) from None

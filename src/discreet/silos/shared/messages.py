@@ -1,0 +1,189 @@
+"""Questions that go down to the silos and answers that come up, as bytes and back.
+
+A question carries the release of the round before it, so that every silo can follow the public schedule on its own
+and compare what it is asked with what it expects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from discreet.errors import Refused
+from discreet.methods.budgeted.public.schedule import Question
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
+from discreet.silos.shared.question_form import Scales, build_question, question_arrays, question_scales
+from discreet.types import Floats, Words
+
+__all__ = ["MAX_BYTES", "AnswerMessage", "QuestionMessage", "digest", "max_bytes"]
+
+
+_QUESTION, _ANSWER = b"dsQ1", b"dsA1"
+_RELEASE = "release:"
+# The rule for the rank never chooses more (discreet.methods.budgeted.public.plan).
+_MOST_RANK = 24
+
+Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, le=10_000)]
+Name = Annotated[str, Field(min_length=1, max_length=63)]
+
+
+class _QuestionHeader(Header):
+    run: Hex16
+    round: Count
+    attempt: Count
+    roster: Annotated[list[Name], Field(min_length=1, max_length=1000)]
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    mu: Annotated[float, Field(gt=0)]
+    scales: Scales | None
+
+
+class _AnswerHeader(Header):
+    run: Hex16
+    round: Count
+    attempt: Count
+    silo: Name
+    question: Hex32
+    fixed_noise: bool
+
+
+@dataclass(frozen=True)
+class QuestionMessage:
+    """What the coordinator asks.
+
+    Parameters
+    ----------
+    run, round, attempt
+        Which run, which question of it (0 is the activity), and how often it was asked before without some silo.
+    roster
+        Silos whose answers go into the sum.
+    question
+        What is asked, in the schedule's own form.
+    release
+        What the round before released; empty in round 0.
+    """
+
+    run: str
+    round: int
+    attempt: int
+    roster: tuple[str, ...]
+    question: Question
+    release: Mapping[str, Floats]
+
+    def encode(self) -> bytes:
+        """As bytes."""
+        arrays = question_arrays(self.question) | {
+            _RELEASE + name: value for name, value in self.release.items()
+        }
+        header = _QuestionHeader(
+            run=self.run,
+            round=self.round,
+            attempt=self.attempt,
+            roster=list(self.roster),
+            name=self.question.name,
+            mu=self.question.mu,
+            scales=question_scales(self.question),
+            arrays=shapes(arrays),
+        )
+        return encode(_QUESTION, header, arrays, "<f8")
+
+    @classmethod
+    def decode(cls, body: bytes, agreement: Agreement) -> QuestionMessage:
+        """From bytes; refuses whatever is not a question of this run."""
+        header, arrays = decode(body, _QUESTION, _QuestionHeader, "<f8", max_bytes(agreement))
+        _same_run(header.run, agreement)
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise Refused("the question holds numbers that are none")
+        release = {
+            name.removeprefix(_RELEASE): array for name, array in arrays.items() if name.startswith(_RELEASE)
+        }
+        rest = {name: array for name, array in arrays.items() if not name.startswith(_RELEASE)}
+        question = build_question(header.name, header.mu, header.scales, rest)
+        return cls(header.run, header.round, header.attempt, tuple(header.roster), question, release)
+
+
+@dataclass(frozen=True)
+class AnswerMessage:
+    """What a silo answers.
+
+    Parameters
+    ----------
+    run, round, attempt, silo
+        To which question, and who.
+    question
+        SHA-256 of the question's bytes.
+    fixed_noise
+        Whether the silo's noise can be drawn again (tests), which voids the statement.
+    masked
+        The silo's totals, noised where the silos do that, under its mask, modulo 2^64.
+    """
+
+    run: str
+    round: int
+    attempt: int
+    silo: str
+    question: str
+    fixed_noise: bool
+    masked: Words
+
+    def encode(self) -> bytes:
+        """As bytes."""
+        arrays = {"masked": self.masked}
+        header = _AnswerHeader(
+            run=self.run,
+            round=self.round,
+            attempt=self.attempt,
+            silo=self.silo,
+            question=self.question,
+            fixed_noise=self.fixed_noise,
+            arrays=shapes(arrays),
+        )
+        return encode(_ANSWER, header, arrays, "<u8")
+
+    @classmethod
+    def decode(cls, body: bytes, agreement: Agreement) -> AnswerMessage:
+        """From bytes; refuses whatever is not an answer of this run."""
+        header, arrays = decode(body, _ANSWER, _AnswerHeader, "<u8", max_bytes(agreement))
+        _same_run(header.run, agreement)
+        if list(arrays) != ["masked"] or arrays["masked"].ndim != 1:
+            raise Refused("an answer holds one masked vector")
+        return cls(
+            header.run,
+            header.round,
+            header.attempt,
+            header.silo,
+            header.question,
+            header.fixed_noise,
+            arrays["masked"].astype(np.uint64, copy=False),
+        )
+
+
+def digest(body: bytes) -> str:
+    """SHA-256 of a message, in hex."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def max_bytes(agreement: Agreement) -> int:
+    """Length that no message of the run exceeds."""
+    rank = agreement.settings.rank
+    order = 1 + (_MOST_RANK if rank == "auto" else rank)
+    items = agreement.n_items
+    entries = items * (2 * order + 4) + 2 * (order + 1) ** 2 + 128
+    if agreement.settings.curvature == "full":
+        entries += items * order**2
+    return 8 + MOST_HEADER + 8 * entries
+
+
+MAX_BYTES = max_bytes
+
+
+def _same_run(run: str, agreement: Agreement) -> None:
+    if run != agreement.run_id:
+        raise Refused(f"the message belongs to another run or agreement ({run}, not {agreement.run_id})")

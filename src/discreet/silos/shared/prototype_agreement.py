@@ -1,0 +1,90 @@
+"""What all organisations have signed up to, out of band, before each of them sends its prototypes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from discreet.catalogue import Catalogue
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.privacy.budget import Budget
+from discreet.privacy.pure.ledger import PureLedger
+from discreet.silos.shared.base_agreement import Agreed, Name
+
+__all__ = ["PrototypeAgreement"]
+
+
+class PrototypeAgreement(Agreed):
+    """All there is to know but the ratings: no question is asked; see :class:`Agreed`.
+
+    Attributes
+    ----------
+    silos
+        Names of the organisations, sorted.
+    settings, factors
+        Of what each silo does, and of what the server makes of it.
+    """
+
+    method: Literal["prototypes"] = "prototypes"
+    silos: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
+    settings: PrototypeSettings
+    factors: FactorSettings
+
+    @classmethod
+    def make(
+        cls,
+        name: str,
+        *,
+        silos: Iterable[str],
+        epsilon: float,
+        catalogue: Catalogue,
+        rating_range: tuple[float, float] | None,
+        settings: PrototypeSettings | None = None,
+        factors: FactorSettings | None = None,
+        seed: int | None = None,
+    ) -> PrototypeAgreement:
+        """A new run."""
+        return cls._make(
+            name,
+            catalogue=catalogue,
+            rating_range=rating_range,
+            seed=seed,
+            silos=tuple(sorted(silos)),
+            epsilon=epsilon,
+            settings=PrototypeSettings() if settings is None else settings,
+            factors=FactorSettings() if factors is None else factors,
+        )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.silos != tuple(sorted(self.silos)):
+            raise ValueError("the silos must be in the order of their names")
+        if self.scale[0] < 0.0:
+            raise ValueError(
+                "prototypes are non-negative: shift the rating range so that it starts at 0 or above"
+            )
+        return self
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Names of all silos, sorted."""
+        return self.silos
+
+    @property
+    def delta(self) -> float:
+        """What each silo's users may spend beside epsilon; nothing with the paper's clustering."""
+        return self.settings.delta if self.settings.clustering == "lloyd" else 0.0
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The rating range; a click counts as 1."""
+        return (0.0, 1.0) if self.rating_range is None else self.rating_range
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is none."""
+        if self.settings.clustering == "lloyd":
+            Budget(self.epsilon, self.delta).check_users(self.settings.users)
+        else:
+            PureLedger(self.epsilon)

@@ -1,0 +1,130 @@
+"""A silo's half of a run of prototypes: one letter, made once, charged once, the same bytes ever after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.data.ratings import Ratings
+from discreet.errors import Refused
+from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
+from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.privacy.pure.noise import PureNoise
+from discreet.privacy.statement import Statement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.prototype_messages import seal
+from discreet.silos.shared.store import Store, StoreOwner
+from discreet.silos.silo.comparison import check_public
+
+__all__ = ["PrototypeSilo"]
+
+_APPLICATION = 0x64737073
+# A silo that found itself too small has no letter, and the words of its refusal in the place of it.
+_SCHEMA = """
+CREATE TABLE outcome(
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    letter BLOB,
+    refusal TEXT,
+    statement TEXT NOT NULL,
+    CHECK ((letter IS NULL) <> (refusal IS NULL))
+) STRICT
+"""
+
+
+class PrototypeSilo(StoreOwner[Store]):
+    """Makes and keeps the letter of one silo.
+
+    Parameters
+    ----------
+    store
+        File of the silo's own; it holds the letter and what it cost, so losing it means losing track of that.
+    agreement, name
+        What was signed, and as whom.
+    ratings
+        Private, over the agreed catalogue and range.
+    fixed_noise_key_not_private
+        Leave it out. For tests that must see the same noise twice.
+
+    Notes
+    -----
+    **Privacy.** All that leaves is the letter, which is (epsilon, delta)-DP by itself (``proofs/prototypes.md``),
+    or the word that the noisy number of users was too small, which is part of it. Either is stored with its
+    statement in one transaction before it leaves, and is never drawn again: killed before that, the silo has let
+    nothing out; killed after it, it sends the same bytes.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        agreement: PrototypeAgreement,
+        name: str,
+        ratings: Ratings,
+        *,
+        fixed_noise_key_not_private: bytes | None = None,
+    ) -> None:
+        check_public(agreement, ratings)
+        if name not in agreement.roster:
+            raise Refused(f"{name} is not in the agreement")
+        self.agreement, self.name = agreement, name
+        self._ratings = ratings
+        self._noise_key = fixed_noise_key_not_private
+        self._store = Store(Path(store), _APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+
+    def answer(self, question: bytes = b"") -> bytes:
+        """The letter, ready to be sent: it is stored and paid for.
+
+        Raises
+        ------
+        Refused
+            When the server asks for anything: the agreement says it all. Nothing was charged.
+        TooFewUsers
+            When the noisy number of users is too small. That was charged, and comes again whenever asked.
+        """
+        if question:
+            raise Refused("the server asks for something, where the agreement leaves nothing to ask")
+        with self._store.lock:
+            if not self._outcome():
+                self._make()
+            [(letter, refusal, _)] = self._outcome()
+            if letter is None:
+                raise TooFewUsers(str(refusal))
+            return bytes(letter)
+
+    def status(self) -> dict[str, Any]:
+        """Where the silo stands, for people and for JSON."""
+        with self._store.lock:
+            rows = self._outcome()
+            sent = bool(rows) and rows[0][0] is not None
+            return {
+                "silo": self.name,
+                "run": self.agreement.run_id,
+                "messages": int(sent),
+                "bytes": len(rows[0][0]) if sent else 0,
+                "epsilon_spent": self.agreement.epsilon if rows else 0.0,
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
+            }
+
+    def statement(self) -> Statement | None:
+        """What this silo's users were promised and have paid; ``None`` while nothing was made."""
+        with self._store.lock:
+            rows = self._outcome()
+            return Statement.from_json(rows[0][2]) if rows else None
+
+    def _outcome(self) -> list[tuple[Any, ...]]:
+        return self._store.rows("SELECT letter, refusal, statement FROM outcome")
+
+    def _make(self) -> None:
+        """Charge, draw and keep, in this order of consequence: nothing is known to anybody before it is kept."""
+        method = PrivatePrototypes(self.agreement.settings)
+        noise = None if self._noise_key is None else PureNoise(key=self._noise_key)
+        letter, refusal = None, None
+        paid: Statement | None
+        try:
+            message = method.message(self._ratings, self.agreement.epsilon, noise=noise)
+            letter, paid = seal(self.agreement, self.name, message), message.statement
+        except TooFewUsers as small:
+            refusal, paid = str(small), small.statement
+        assert paid is not None
+        with self._store.transaction():
+            self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", letter, refusal, paid.to_json())

@@ -1,0 +1,212 @@
+"""One organisation: holds ratings, follows the agreement, and answers what follows from it, once and for one charge.
+
+Nothing that the server says is taken on trust. The silo keeps its own copy of the public schedule, fed with the
+releases that come with the questions, and its own ledger; both survive a crash with the answers given. Proof note:
+``proofs/federated.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.data.ratings import Ratings
+from discreet.errors import BudgetExceeded, BudgetInvalid, Refused, SettingsInvalid
+from discreet.methods.budgeted.private.answers import Answers
+from discreet.privacy.gaussian.shares import ShareNoise
+from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.statement import Statement
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.course import Course, charge_name
+from discreet.silos.shared.masks import from_totals, mask, public_key
+from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
+from discreet.silos.shared.store import StoreOwner
+from discreet.silos.shared.terms import state
+from discreet.silos.silo.comparison import check_question, check_ratings, same_release
+from discreet.silos.silo.silo_store import Given, SiloStore
+from discreet.types import Floats
+
+__all__ = ["Silo"]
+
+
+class Silo(StoreOwner[SiloStore]):
+    """Answers questions about its ratings.
+
+    Parameters
+    ----------
+    store
+        File of the silo's own; it holds the ledger, so losing it means losing track of what was spent.
+    agreement, name, private_key
+        What was signed, as whom, and the key whose public half is in it.
+    ratings
+        Private, over the agreed catalogue and range.
+    fixed_noise_key_not_private
+        Leave it out. For tests that must see the same noise twice.
+
+    Notes
+    -----
+    **Privacy**. Each answer costs what the schedule of the agreement says and is charged before it leaves, in the
+    same transaction that stores it. Asked the same again, the silo sends the same bytes.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        agreement: Agreement,
+        name: str,
+        private_key: bytes,
+        ratings: Ratings,
+        *,
+        fixed_noise_key_not_private: bytes | None = None,
+    ) -> None:
+        check_ratings(agreement, ratings)
+        if agreement.silos.get(name) != public_key(private_key):
+            raise Refused(f"the private key is not that of {name} in the agreement")
+        self.agreement, self.name = agreement, name
+        self._private_key = private_key
+        self._answers = Answers(ratings)
+        self._noise_key = fixed_noise_key_not_private
+        self._store = SiloStore(Path(store), agreement, name)
+        self._course, self._begun = Course(agreement), False
+        self._release: Mapping[str, Floats] = {}
+        self._reload()
+
+    def answer(self, question: bytes) -> bytes:
+        """The answer to a question, ready to be sent: it is stored and paid for.
+
+        Raises
+        ------
+        Refused
+            When this is not the question that is due. Nothing was charged; the reason is kept.
+        """
+        with self._store.lock:
+            try:
+                return self._answer(question)
+            except Refused as refusal:
+                self._store.log(str(refusal))
+                raise
+
+    def status(self) -> dict[str, Any]:
+        """Where the silo stands, for people and for JSON."""
+        with self._store.lock:
+            ledger = self._ledger
+            return {
+                "silo": self.name,
+                "run": self.agreement.run_id,
+                "round": self._course.round if self._begun else None,
+                "rounds": self._course.rounds,
+                "attempt": self._course.attempt,
+                "roster": list(self._course.roster),
+                "charged_mu": ledger.spent_mu,
+                "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
+                "epsilon": self.agreement.epsilon,
+                "refusals": self._store.refusals(),
+            }
+
+    def statement(self) -> Statement:
+        """What this silo's users were promised and have paid, from the silo's own ledger."""
+        with self._store.lock:
+            return state(
+                self.agreement, self._store.ledger(self.agreement), fixed_noise_key=self._store.fixed_noise
+            )
+
+    def _answer(self, body: bytes) -> bytes:
+        message = QuestionMessage.decode(body, self.agreement)
+        known = self._store.answered(message.round, message.attempt)
+        if known is not None:
+            if known[0] != digest(body):
+                raise Refused(
+                    f"round {message.round} was answered already; a second, different question for it is refused"
+                )
+            return known[1]
+        course = self._next(message)
+        expected = course.question
+        if expected is None:
+            raise Refused("the server asks for a round more than was agreed; the run is over")
+        check_question(message.question, expected)
+        try:
+            given = self._compute(message, digest(body))
+            self._store.give(given)
+        except BaseException:
+            # What was charged in memory has not left: the store says what was spent.
+            self._ledger = self._store.ledger(self.agreement)
+            raise
+        self._course, self._begun, self._release = course, True, message.release
+        return given.answer
+
+    def _next(self, message: QuestionMessage) -> Course:
+        """Where the run stands if this question is right; refuses any other order than the agreed one."""
+        if self.name not in message.roster:
+            raise Refused(f"{self.name} is out of this run: a round was asked without it")
+        course = self._course.copy()
+        due = course.round + 1 if self._begun else 0
+        again = self._begun and message.round == course.round and message.attempt > course.attempt
+        if not again and message.round != due:
+            raise Refused(f"the server asks about round {message.round} where round {due} is due")
+        if again:
+            if not same_release(message.release, self._release):
+                raise Refused("the server gives two accounts of what the round before released")
+        elif self._begun:
+            try:
+                course.take(message.release)
+            except BudgetInvalid as error:
+                raise Refused(f"the run ends here: {error}") from None
+        elif message.release:
+            raise Refused("nothing was released before the first round")
+        repeats = message.attempt - course.attempt
+        if repeats:
+            course.repeat(message.roster, repeats)
+        elif message.roster != course.roster:
+            raise Refused("the silos of this round are not those of the agreement or of the round before")
+        return course
+
+    def _compute(self, message: QuestionMessage, question: str) -> Given:
+        shares = self._shares(message)
+        gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
+        detail = {"silos": len(message.roster), "attempt": message.attempt}
+        name = charge_name(message.question.name, message.attempt)
+        blocks = self._answers.blocks(message.question)
+        try:
+            totals = gate.totals(name, blocks, mu=message.question.mu, detail=detail)
+            vector = from_totals(totals)
+        except (BudgetExceeded, SettingsInvalid) as error:
+            raise Refused(str(error)) from None
+        vector += mask(
+            self._private_key,
+            self.name,
+            {name: self.agreement.silos[name] for name in message.roster},
+            salt=bytes.fromhex(self.agreement.digest),
+            context=bytes.fromhex(question),
+            size=len(vector),
+        )
+        answer = AnswerMessage(
+            message.run, message.round, message.attempt, self.name, question, shares.fixed, vector
+        )
+        return Given(
+            message.round,
+            message.attempt,
+            message.roster,
+            question,
+            message.release,
+            answer.encode(),
+            self._ledger.charges[-1],
+            shares.fixed,
+        )
+
+    def _shares(self, message: QuestionMessage) -> ShareNoise:
+        key = self._noise_key
+        if key is not None:
+            key += f"|{message.round}|{message.attempt}".encode()
+        return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)
+
+    def _reload(self) -> None:
+        """Replay what the store remembers."""
+        self._ledger = self._store.ledger(self.agreement)
+        for round_, attempt, roster, release in self._store.path_taken():
+            course = self._course
+            if self._begun and round_ > course.round:
+                course.take(release)
+            if attempt > course.attempt:
+                course.repeat(roster, attempt - course.attempt)
+            self._begun, self._release = True, release

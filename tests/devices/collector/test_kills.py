@@ -1,0 +1,136 @@
+"""A collector killed at random moments under load loses no answered report and counts none twice.
+
+``DISCREET_KILLS`` sets how often it is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from discreet.devices.collector.order import Order
+from discreet.devices.device.question import Question
+from discreet.devices.estimator import Estimator
+from tests.devices.collector.load import Load
+from tests.devices.collector.running import ORDER, Running, asked_devices, body_of, wait_until
+
+KILLS = int(os.environ.get("DISCREET_KILLS", "10"))
+
+
+class _Devices:
+    """Load without end: devices sending, repeating what was not answered, until told to stop."""
+
+    def __init__(self, question: Question, port: int) -> None:
+        self.sent: dict[bytes, int] = {}
+        self.acknowledged: dict[bytes, int] = {}
+        self.refused: list[tuple[bytes, int]] = []
+        self.victim, self.victim_after = 0, 0  # process to kill as soon as that many reports are answered
+        self._question, self._stop = question, threading.Event()
+        self._thread = threading.Thread(
+            target=Load(port, connections=24).run, args=(self._bodies(), self._answered)
+        )
+
+    def __enter__(self) -> _Devices:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(120)
+        assert not self._thread.is_alive()
+
+    def _bodies(self) -> Iterator[bytes]:
+        for device in asked_devices(self._question):
+            if self._stop.is_set():
+                return
+            bit = device[0] & 1
+            self.sent[device] = bit
+            yield body_of(self._question, device, bit)
+
+    def _answered(self, body: bytes, status: int) -> None:
+        report = json.loads(body)
+        if status == 200:
+            self.acknowledged[bytes.fromhex(report["device"])] = report["bit"]
+            if self.victim and len(self.acknowledged) >= self.victim_after:
+                victim, self.victim = self.victim, 0
+                os.kill(victim, signal.SIGKILL)
+        else:
+            self.refused.append((body, status))
+
+
+@pytest.mark.timeout(60 + 15 * KILLS)
+def test_no_answered_report_is_lost_and_none_is_counted_twice(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite") as server:
+        question = server.create(minimum=1)
+        with _Devices(question, server.port) as devices:
+            for kill in range(KILLS):
+                before = len(devices.acknowledged)
+                if kill % 2:
+                    wait_until(lambda before=before: len(devices.acknowledged) > before)
+                    time.sleep(random.uniform(0.0, 0.25))
+                    server.kill()
+                else:  # at the very moment an answer arrives: had it been sent before the commit, it would be lost
+                    devices.victim_after = before + random.randrange(1, 100)
+                    devices.victim = server.process.pid or 0
+                    server.process.join(60)
+                answered = dict(devices.acknowledged)
+                kept = server.kept()
+                assert answered.items() <= kept.items()
+                server.start()
+        kept = server.kept()
+        assert not devices.refused
+        assert devices.acknowledged.items() <= kept.items() <= devices.sent.items()
+        assert len(devices.acknowledged) > 10 * KILLS
+        assert json.loads(server.close()[1])["reports"] == len(kept)
+        offline = Estimator(question)
+        offline.add(list(kept), list(kept.values()))
+        learner = Order.model_validate_json(json.dumps({**ORDER, "minimum": 1})).learner()
+        learner.advance(offline.estimate(), len(kept))
+        assert server.ask("GET", "/v1/tasks/films/released/1")[1] == learner.released().to_bytes()
+
+
+def test_a_release_broken_off_by_a_kill_is_finished_with_the_same_bytes(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite") as server:
+        states = set()
+        for attempt in range(max(4, KILLS // 2)):
+            question = server.create(task=f"films-{attempt}")
+            bits = {device: device[0] & 1 for device in itertools.islice(asked_devices(question), 20)}
+            for device, bit in bits.items():
+                assert server.report(device, bit, task=question.task)[0] == 200
+            ending = threading.Thread(target=_close, args=(server, question.task))
+            ending.start()
+            time.sleep(random.uniform(0.0, 0.06))
+            server.kill()
+            ending.join()
+            ((state,),) = server.rows(
+                f"SELECT state FROM rounds JOIN tasks ON id = rounds.task WHERE tasks.task = '{question.task}'"
+                " AND round = 1"
+            )
+            states.add(state)
+            server.start()
+            if state == "open":
+                assert server.close(task=question.task)[0] == 200
+            wait_until(lambda name=question.task: server.question(name).round == 2)
+            offline = Estimator(question)
+            offline.add(list(bits), list(bits.values()))
+            learner = Order.model_validate_json(json.dumps({**ORDER, "task": question.task})).learner()
+            learner.advance(offline.estimate(), len(bits))
+            released = server.ask("GET", f"/v1/tasks/{question.task}/released/1")[1]
+            assert released == learner.released().to_bytes()
+        assert states <= {"open", "counting", "released"}
+
+
+def _close(server: Running, task: str) -> None:
+    with contextlib.suppress(OSError, HTTPException):  # the connection may be cut anywhere
+        server.close(task=task)

@@ -1,0 +1,96 @@
+"""Whose file it is, counting in little memory, and a disk that is full."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+import tracemalloc
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from discreet.devices.collector.store import CHUNK, Store, read_reports
+from discreet.errors import SettingsInvalid
+from tests.devices.collector.running import Running, asked_devices
+
+
+def test_reports_are_read_once_each_in_memory_that_does_not_grow(tmp_path: Path) -> None:
+    peaks = []
+    for number, chunks in enumerate((2, 12)):
+        store = Store(tmp_path / f"{number}.sqlite")
+        with closing(store.connect()) as connection:
+            sent = {os.urandom(16): place % 2 for place in range(chunks * CHUNK + 17)}
+            connection.execute("BEGIN")
+            connection.executemany("INSERT INTO reports VALUES (1, 3, ?, ?)", sent.items())
+            connection.executemany("INSERT INTO reports VALUES (1, 4, ?, 1)", [(b"x" * 16,)])
+            connection.executemany("INSERT INTO reports VALUES (2, 3, ?, 1)", [(b"y" * 16,)])
+            connection.execute("COMMIT")
+            left = dict(sent)
+            for devices, bits in read_reports(connection, 1, 3):
+                assert len(devices) <= CHUNK
+                assert all(left.pop(device) == bit for device, bit in zip(devices, bits, strict=True))
+            assert not left
+            tracemalloc.start()
+            assert sum(len(devices) for devices, _ in read_reports(connection, 1, 3)) == len(sent)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        store.close()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_a_full_disk_is_never_answered_with_yes(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite", largest_file=150_000) as server:
+        question = server.create()
+        answers = []
+        for device in itertools.islice(asked_devices(question), 400):
+            status, _ = server.report(device, 1)
+            answers.append((device, status))
+            if status != 200:
+                break
+        assert answers[-1][1] == 503
+        assert server.ask("GET", "/v1/tasks/films")[0] == 200
+        assert server.report(answers[-1][0], 1)[0] == 503
+        server.kill()
+        assert set(server.kept()) == {device for device, status in answers if status == 200}
+        server._largest_file = None
+        server.start()
+        assert server.report(answers[-1][0], 1)[0] == 200
+
+
+def test_another_programs_file_is_refused_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE theirs(value)")
+    before = path.read_bytes()
+    with pytest.raises(SettingsInvalid, match="not a collector's store"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    with pytest.raises(SettingsInvalid, match="not a file"):
+        Store(folder)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_every_connection_has_what_it_promised_on_disk(tmp_path: Path) -> None:
+    for _ in ("new", "there already"):
+        store = Store(tmp_path / "s.sqlite")
+        for _ in ("writer", "reader"):
+            with closing(store.connect()) as connection:
+                found = {
+                    name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+                    for name in ("journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint")
+                }
+            assert found == {
+                "journal_mode": "wal",
+                "synchronous": 2,
+                "foreign_keys": 1,
+                "wal_autocheckpoint": 4000,
+            }
+        store.close()

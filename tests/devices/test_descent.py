@@ -1,0 +1,228 @@
+"""Gradient descent on devices: exactly k rounds, estimates right on average, statements that say what is promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from discreet.data.ratings import Ratings
+from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.privacy.local.coin import Coin
+from reproduction.local import naive
+from reproduction.local.channel import Channel, Exact, OneCoordinate, Round
+from reproduction.local.crowd import Crowd
+from reproduction.local.descent import Descent, descend
+from reproduction.local.hua import Hua
+from reproduction.local.naive import Naive, laplace_sums, stream_of
+from reproduction.local.projection import Projected, Projection
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    """Some ratings of some items by 600 users, none of the last item."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(1, 6, (600, 12)) * (rng.random((600, 12)) < 0.25)
+    values[:, -1] = 0
+    return Ratings.from_sparse(
+        sparse.csr_array(values.astype(float)), catalogue=range(12), rating_range=(1, 5)
+    )
+
+
+class Watched:
+    """A channel that counts its rounds and who was there."""
+
+    name = "watched"
+    protects = "user"
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.epsilons: list[float] = []
+
+    def gradient(self, asked: Round) -> np.ndarray:
+        self.sizes.append(asked.crowd.size)
+        self.epsilons.append(asked.epsilon)
+        return np.zeros_like(asked.items)
+
+
+@pytest.mark.parametrize(("rounds", "batches"), [(1, 1), (10, 1), (10, 10), (7, 3), (3, 5)])
+def test_exactly_k_rounds_and_no_device_spends_more_than_epsilon(
+    ratings: Ratings, rounds: int, batches: int
+) -> None:
+    watched = Watched()
+    found = descend(ratings, watched, 0.8, Descent(2, rounds, batches=batches))  # type: ignore[arg-type]
+    assert len(watched.sizes) == rounds
+    answers = -(-rounds // batches)
+    assert watched.epsilons == [0.8 / answers] * rounds
+    assert found.statement.epsilon == pytest.approx(0.8)
+    assert len(found.statement.releases) == answers
+    assert sum(watched.sizes[:batches]) == (ratings.n_users if rounds >= batches else sum(watched.sizes))
+    assert found.statement.relation == "replace all of one user's ratings"
+    assert found.statement.model == "local"
+
+
+def test_devices_may_come_and_go(ratings: Ratings) -> None:
+    watched = Watched()
+    descend(ratings, watched, 0.8, Descent(2, 20, presence=0.5))  # type: ignore[arg-type]
+    assert 250 < np.mean(watched.sizes) < 350
+    assert len(set(watched.sizes)) > 3
+
+
+def asked(ratings: Ratings, epsilon: float, seed: int = 0) -> Round:
+    rng = np.random.default_rng(seed)
+    crowd = Crowd.of(ratings)
+    # Small enough that no gradient is clipped.
+    profiles, items = rng.uniform(-0.08, 0.08, (crowd.size, 2)), rng.normal(size=(crowd.n_items, 2))
+    return Round(crowd, profiles, items, epsilon, rng, Coin())
+
+
+@pytest.mark.parametrize(
+    ("channel", "epsilon"), [(OneCoordinate(), 2.0), (Hua(), 4.0), (Naive(), 400.0)], ids=lambda c: str(c)[:8]
+)
+def test_estimates_are_right_on_average(ratings: Ratings, channel: Channel, epsilon: float) -> None:
+    one = asked(ratings, epsilon)
+    exact = Exact().gradient(one)
+    runs = np.stack([channel.gradient(one) for _ in range(600)])
+    spread, off = runs.std(axis=0), runs.mean(axis=0) - exact
+    assert not off[spread == 0.0].any()  # nobody rated it, and the scheme shows that
+    error = off[spread > 0.0] / spread[spread > 0.0] * np.sqrt(len(runs))
+    assert len(error) >= 22
+    assert np.abs(error).max() < 5.2
+
+
+def test_projected_estimates_are_right_in_the_reduced_space(ratings: Ratings) -> None:
+    one, channel = asked(ratings, 2.0), Projected(Projection(4, 12, np.random.default_rng(1), "signs"))
+    exact = channel.projection.matrix @ Exact().gradient(one)
+    runs = np.stack([channel.reduced(one) for _ in range(600)])
+    error = (runs.mean(axis=0) - exact) / (runs.std(axis=0) / np.sqrt(len(runs)))
+    assert np.abs(error).max() < 5.2
+
+
+def test_recovery_is_a_projection_onto_q_dimensions() -> None:
+    rng = np.random.default_rng(0)
+    projection = Projection(30, 300, rng)
+    truth = rng.normal(size=(300, 400))
+    back = projection.recover(projection.matrix @ truth)
+    np.testing.assert_allclose(projection.recover(projection.matrix @ back), back, atol=1e-3)
+    assert np.sum(back * truth) / np.sum(truth**2) == pytest.approx(0.1, abs=0.01)  # q / m of it is left
+    with pytest.raises(SettingsInvalid, match="q must be"):
+        Projection(301, 300, rng)
+
+
+def test_variance_of_one_coordinate_is_the_formula(ratings: Ratings) -> None:
+    one = asked(ratings, 1.0)
+    runs = np.stack([OneCoordinate().gradient(one) for _ in range(1500)])
+    expected = 12 * 2 * (1.0 / np.tanh(0.5)) ** 2 / ratings.n_users
+    assert runs.var(axis=0).mean() == pytest.approx(expected, rel=0.05)
+
+
+def test_noise_of_hua_is_that_of_one_rating(ratings: Ratings) -> None:
+    runs = np.stack([Hua().gradient(asked(ratings, 3.0)) for _ in range(600)])
+    raters = np.bincount(ratings.items, minlength=12)[:, np.newaxis]
+    expected = raters * 2.0 * (2 * 2 / 3.0) ** 2 / ratings.n_users**2
+    assert (runs.var(axis=0)[:-1] / expected[:-1]).mean() == pytest.approx(1.0, abs=0.06)
+
+
+def test_noise_of_the_naive_scheme_counts_false_yes_answers(ratings: Ratings) -> None:
+    """On the item that nobody rated: y* is 1 with probability p/2, and each answer brings its own Laplace noise."""
+    epsilon = 48.0
+    one = asked(ratings, epsilon)
+    runs = np.stack([Naive().gradient(one)[-1] for _ in range(2_500)])
+    p = 2.0 / (1.0 + np.exp(epsilon / 2 / 12))
+    weights = p / 2 * ((1 - p / 2) / (1 - p)) ** 2 + (1 - p / 2) * (p / 2 / (1 - p)) ** 2
+    expected = weights * 2.0 * (2 * 12 * 2 / (epsilon / 2)) ** 2 / ratings.n_users
+    assert runs.var() == pytest.approx(expected, rel=0.06)
+
+
+def test_sums_of_laplace_numbers_are_simulated_exactly() -> None:
+    stream = stream_of(Coin())
+    sums = laplace_sums(np.array([0, 1, 3]), 2.0, 40_000, stream)
+    assert not sums[0].any()
+    one = stream.laplace(scale=2.0, size=40_000)
+    three = stream.laplace(scale=2.0, size=(40_000, 3)).sum(axis=1)
+    for mine, theirs in ((sums[1], one), (sums[2], three)):
+        edges = np.quantile(theirs, np.linspace(0.05, 0.95, 19))
+        shares = np.searchsorted(np.sort(mine), edges) / len(mine)
+        np.testing.assert_allclose(shares, np.linspace(0.05, 0.95, 19), atol=0.015)
+
+
+def test_the_naive_scheme_splits_its_epsilon_over_all_items(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bits at epsilon / 2 / m, Laplace noise of scale 2 m d / (epsilon / 2)."""
+    asked_for: list[float] = []
+    scales: list[float] = []
+    respond, sums = naive.respond, naive.laplace_sums
+    monkeypatch.setattr(naive, "respond", lambda v, e, c: asked_for.append(e) or respond(v, e, c))
+    monkeypatch.setattr(naive, "laplace_sums", lambda c, s, d, g: scales.append(s) or sums(c, s, d, g))
+    Naive().gradient(asked(ratings, 1.0))
+    assert asked_for == [pytest.approx(0.5 / 12)]
+    assert scales == [pytest.approx(2 * 12 * 2 / 0.5)] * 2
+
+
+def test_statements_say_what_each_scheme_promises(ratings: Ratings) -> None:
+    settings = Descent(2, 3)
+    private = descend(ratings, OneCoordinate(), 1.0, settings)
+    assert private.statement.private
+    hua = descend(ratings, Hua(), 1.0, settings).statement
+    assert not hua.private
+    assert "items a user rated is sent in the clear" in str(hua).replace("\n", " ").replace("  ", " ")
+    assert not descend(ratings, Exact(), None, settings).statement.private
+    fixed = [
+        descend(ratings, OneCoordinate(), 1.0, settings, coin=Coin.fixed_key_not_private(1)) for _ in range(2)
+    ]
+    assert not fixed[0].statement.private
+    np.testing.assert_array_equal(fixed[0].items, fixed[1].items)
+    assert np.abs(private.items - descend(ratings, OneCoordinate(), 1.0, settings).items).max() > 0
+
+
+@pytest.mark.parametrize("channel", [Hua, Exact])
+def test_nobody_can_make_a_weak_scheme_claim_to_protect_users(channel: type[Channel]) -> None:
+    with pytest.raises(TypeError):
+        channel(protects="user")  # type: ignore[call-arg]
+
+
+def test_the_model_recommends(ratings: Ratings) -> None:
+    assert ratings.catalogue is not None
+    model = descend(ratings, Exact(), None, Descent(2, 10, correction=0.0)).model(ratings.catalogue)
+    history = ratings.history(ratings.user_ids[0])
+    assert len(model.recommend(history, 3)) == 3
+    assert all(1.0 <= value <= 5.0 for value in model.predict(history, ratings.catalogue.ids))
+
+
+def test_without_noise_more_rounds_fit_better(ratings: Ratings) -> None:
+    users = np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
+
+    def error(rounds: int) -> float:
+        found = descend(ratings, Exact(), None, Descent(4, rounds, correction=0.0))
+        return float(np.sqrt(np.mean((found.predict(users, ratings.items) - ratings.values) ** 2)))
+
+    assert error(40) < error(5) < error(1)
+
+
+def test_one_user_moves_nobody_else(ratings: Ratings) -> None:
+    """A device's step depends on its own row alone, to the last bit."""
+    crowd, rng = Crowd.of(ratings), np.random.default_rng(0)
+    profiles, items = rng.normal(size=(crowd.size, 2)), rng.normal(size=(12, 2))
+    without = np.arange(1, crowd.size)
+    for rate in (None, 0.1):
+        whole = crowd.step(profiles, items, 0.01, rate)
+        part = crowd.part(without).step(profiles[without], items, 0.01, rate)
+        np.testing.assert_array_equal(whole[without], part)
+
+
+def test_what_makes_no_sense_is_refused(ratings: Ratings) -> None:
+    with pytest.raises(BudgetInvalid, match="needs an epsilon"):
+        descend(ratings, OneCoordinate(), None)
+    with pytest.raises(BudgetInvalid):
+        descend(ratings, Hua(), -1.0)
+    with pytest.raises(SettingsInvalid, match="at least 1"):
+        Descent(rounds=0)
+    with pytest.raises(SettingsInvalid, match="chance"):
+        Descent(presence=0.0)
+    clicks = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=[1], rating_range=None)
+    with pytest.raises(RatingsInvalid, match="values"):
+        descend(clicks, Exact(), None)
+    unlisted = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=None, rating_range=(1, 5))
+    with pytest.raises(CatalogueMissing):
+        descend(unlisted, Exact(), None)

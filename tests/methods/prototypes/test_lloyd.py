@@ -1,0 +1,105 @@
+"""Noisy Lloyd steps: contributions stay within one unit, also between neighbours, and the budget is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from discreet.methods.prototypes import PrivatePrototypes
+from discreet.methods.prototypes.private.lloyd import Plan, lloyd_prototypes
+from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.privacy.accounting import compose
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import Block, total_energies
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.noise import PureNoise
+from tests.methods.prototypes.worlds import hostile, ratings, silo
+
+BUDGET = Budget(5.0, 1e-6)
+Released = dict[str, npt.NDArray[np.float64]]
+
+
+class WatchedGate(Gate):
+    """The real gate; remembers exact sums in units, and plays another run's outcomes back."""
+
+    def __init__(self, replay: list[Released] | None = None) -> None:
+        super().__init__(Ledger(BUDGET), PureNoise.fixed_key_not_private("lloyd"))
+        self.sums: list[list[npt.NDArray[np.float64]]] = []
+        self.released: list[Released] = []
+        self.largest: list[float] = []
+        self._replay = replay
+
+    def release(self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0) -> Released:
+        self.largest.append(float(total_energies(blocks).max(initial=0.0)))
+        self.sums.append([block.total() / block.unit for block in blocks])
+        own = super().release(name, blocks, mu=mu, delta=delta)
+        self.released.append(own if self._replay is None else self._replay[len(self.released)])
+        return {key: value.copy() for key, value in self.released[-1].items()}
+
+
+def settings(**changes: Any) -> PrototypeSettings:
+    return PrototypeSettings.checked(
+        clustering="lloyd", prototypes=3, users=60, dimension=2, rounds=3, items_per_user=6, **changes
+    )
+
+
+@pytest.mark.parametrize("unrated", ["zero", "missing"])
+@pytest.mark.parametrize("who", list(hostile()))
+@pytest.mark.parametrize("norm", [None, 3.0])
+def test_a_hostile_user_moves_a_release_by_at_most_one_unit(
+    who: str, unrated: str, norm: float | None
+) -> None:
+    chosen = settings(unrated=unrated, row_norm=norm)
+    rows = silo(40, 2)
+    base = WatchedGate()
+    lloyd_prototypes(base, ratings(rows), chosen, BUDGET, lambda mu: 1)
+    more = WatchedGate(base.released)
+    lloyd_prototypes(more, ratings([*rows[:9], hostile()[who], *rows[9:]]), chosen, BUDGET, lambda mu: 1)
+    assert max(base.largest + more.largest) <= 1.0 + 1e-9
+    for before, after in zip(base.sums, more.sums, strict=True):
+        moved = sum(float(((b - a) ** 2).sum()) for a, b in zip(before, after, strict=True))
+        assert moved <= 1.0 + 1e-9
+
+
+def test_someone_uses_the_whole_unit() -> None:
+    watched = WatchedGate()
+    rows = [*silo(40, 2), hostile()["everything at the top"]]
+    lloyd_prototypes(watched, ratings(rows), settings(), BUDGET, lambda mu: 1)
+    assert watched.largest[0] == pytest.approx(1.0)
+    assert watched.largest[-1] > 0.99
+
+
+def test_the_plan_is_the_budget() -> None:
+    plan = Plan.of(settings(growth=1.5), BUDGET)
+    assert compose([plan.count, *plan.steps, plan.values]) == pytest.approx(BUDGET.mu, rel=1e-6)
+    assert compose([plan.count, *plan.steps, plan.values]) <= BUDGET.mu
+    assert list(plan.steps) == sorted(plan.steps)
+
+
+def test_message_states_epsilon_and_delta() -> None:
+    silos = ratings(silo(4000, 3))
+    message = PrivatePrototypes(settings()).message(silos, 5.0)
+    assert message.statement.private
+    assert message.statement.model == "silos"
+    assert message.statement.epsilon == pytest.approx(5.0, rel=1e-3)
+    assert message.statement.epsilon <= 5.0
+    assert message.statement.delta == 1e-6
+    assert message.values.shape == (3, 12)
+
+
+@pytest.mark.parametrize("unrated", ["zero", "missing"])
+@pytest.mark.parametrize("users", [0, 1, 20])
+def test_the_outcome_follows_from_the_releases_alone(unrated: str, users: int) -> None:
+    """Nobody at all is a silo like any other: one that failed then would be told apart from a silo of one."""
+    chosen, rows = settings(unrated=unrated), silo(users, 5)
+    base = WatchedGate()
+    before = lloyd_prototypes(base, ratings(rows), chosen, BUDGET, lambda mu: -(10**9))
+    more = ratings([*rows, hostile()["a mixture"]])
+    after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET, lambda mu: -(10**9))
+    for name in ("values", "mask", "weights"):
+        assert np.array_equal(getattr(before, name), getattr(after, name)), name

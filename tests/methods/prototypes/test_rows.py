@@ -1,0 +1,103 @@
+"""Rows and their projections: bounds hold on the integers, and nobody's row depends on anybody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.methods.prototypes.private.centres import LOSS_STEPS, Distances, nearest
+from discreet.methods.prototypes.private.partition import cell_threshold
+from discreet.methods.prototypes.private.projection import HALF_SIDE, project
+from discreet.methods.prototypes.private.rows import GRID, Bounds, Rows
+from discreet.methods.prototypes.settings import PrototypeSettings, as_printed
+from discreet.methods.prototypes.shares import ShareTable
+from tests.methods.prototypes.worlds import hostile, ratings, silo
+
+CROWD = [*silo(50, 3), *hostile().values()]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"row_norm": 4.0},
+        {"row_sum": 7.0},
+        {"value_cap": 1.5},
+        {"unrated": "missing"},
+        {"items_per_user": 3},
+    ],
+    ids=str,
+)
+def test_rows_are_within_their_bounds(changes: dict[str, Any]) -> None:
+    chosen = PrototypeSettings.checked(**changes)
+    given = ratings(CROWD)
+    bounds = Bounds.of(chosen, given)
+    rows = Rows.of(given, bounds, 0)
+    for user in range(rows.n_users):
+        row = rows.values[rows.indptr[user] : rows.indptr[user + 1]]
+        assert len(row) <= bounds.items
+        assert np.abs(row).max(initial=0) <= GRID
+        assert (row**2).sum() <= bounds.norm**2 * (1 + 1e-12)
+        assert np.abs(row).sum() <= bounds.total
+
+
+def test_projected_rows_are_clipped_again() -> None:
+    given = ratings(CROWD)
+    bounds = Bounds.of(PrototypeSettings.checked(radius=0.7), given)
+    points = project(Rows.of(given, bounds, 0), 3, bounds.radius, (0, 0))
+    norms = np.sqrt((points**2).sum(axis=1))
+    assert norms.max() <= HALF_SIDE - 1
+    # Without clipping most of them would be outside.
+    assert (norms > 0.99 * HALF_SIDE).mean() > 0.5
+
+
+def test_projection_keeps_distances_roughly() -> None:
+    given = ratings(silo(60, 1))
+    bounds = Bounds.of(PrototypeSettings(), given)
+    rows = Rows.of(given, bounds, 0)
+    dense = np.zeros((rows.n_users, rows.n_items))
+    dense[rows.owners(), rows.items] = rows.values
+    points = project(rows, 400, 3 * bounds.radius, (0, 0)) * (3 * bounds.radius / (HALF_SIDE - 1))
+    wanted = np.linalg.norm(dense[:30] - dense[30:], axis=1)
+    found = np.linalg.norm(points[:30] - points[30:], axis=1)
+    assert np.allclose(found, wanted, rtol=0.25)
+
+
+def test_a_row_does_not_depend_on_the_others() -> None:
+    chosen = PrototypeSettings.checked(items_per_user=4, row_norm=6.0)
+    whole, alone = ratings(CROWD), ratings([CROWD[9]])
+    rows, row = (Rows.of(one, Bounds.of(chosen, one), 0) for one in (whole, alone))
+    part = slice(rows.indptr[9], rows.indptr[10])
+    assert (rows.values[part] == row.values).all()
+    assert (rows.items[part] == row.items).all()
+    assert (project(rows, 3, 900.0, (0, 0))[9] == project(row, 3, 900.0, (0, 0))[0]).all()
+
+
+def test_swap_losses_are_the_losses_of_the_swapped_sets() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.integers(-20_000, 20_000, (40, 2))
+    candidates = rng.integers(-20_000, 20_000, (9, 2))
+    distances = Distances.between(points, candidates, 1.0)
+    assert distances.steps.min() >= 0
+    assert distances.steps.max() == LOSS_STEPS
+    for size in (1, 2, 4):
+        chosen = np.arange(size)
+        losses = distances.swap_losses(chosen)
+        for out in range(size):
+            for into in range(size, 9):
+                swapped = chosen.copy()
+                swapped[out] = into
+                assert losses[out, into] == distances.loss(swapped)
+    square = ((points[:, None] - candidates[None]) ** 2).sum(axis=2)
+    assert (nearest(points, candidates) == square.argmin(axis=1)).all()
+
+
+def test_printed_threshold_is_beyond_any_ordinary_silo() -> None:
+    printed = as_printed(users=250_000)
+    shares = ShareTable.of(printed, 500, 0.1)
+    assert cell_threshold(printed, printed.n_dimensions(500), shares) > 250_000
+    assert (printed.n_dimensions(500), printed.n_levels(), printed.n_trials()) == (100, 13, 6)
+    usual = PrototypeSettings(users=10_000)
+    assert cell_threshold(usual, 6, ShareTable.of(usual, 500, 1.0)) < 200

@@ -1,0 +1,102 @@
+"""Values of prototypes: noise is not passed on as taste, and what stands out from noise is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, SiloRecommender, as_printed
+from discreet.methods.prototypes.private.recovery import from_sums
+from discreet.methods.prototypes.private.rows import GRID, Bounds
+from discreet.methods.prototypes.private.shrinkage import shrunken_means
+from discreet.methods.prototypes.public.factorise import factorise
+from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.privacy.pure.noise import PureNoise
+from tests.methods.prototypes.worlds import ITEMS, ratings, silo
+
+
+def test_noise_alone_leaves_flat_rows() -> None:
+    """Laplace noise far above every difference: flat rows, but for the few draws that chance lets through."""
+    rng = np.random.default_rng(0)
+    counts = np.array([[400.0], [100.0], [20.0]])
+    flat = 0
+    for _ in range(200):
+        sums = 2.0 * counts + rng.laplace(0.0, 300.0, (3, 80))
+        flat += bool((np.ptp(shrunken_means(sums, counts, 2 * 300.0**2), axis=1) == 0.0).all())
+    assert flat >= 180
+
+
+def test_what_stands_out_is_kept() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.uniform(0.0, 5.0, (4, 60))
+    counts = np.full((4, 60), 500.0)
+    sums = truth * counts + rng.normal(0.0, 20.0, truth.shape)
+    assert shrunken_means(sums, counts, 400.0) == pytest.approx(sums / counts, abs=0.01)
+    assert shrunken_means(sums, counts, 0.0) == pytest.approx(sums / counts)
+
+
+@pytest.mark.parametrize("noise", [50.0, 150.0, 1_000.0])
+def test_shrunken_means_are_nearer_to_the_truth(noise: float) -> None:
+    """Of means with noise of about the size of their differences, and far above it; crowded rows and small ones."""
+    rng = np.random.default_rng(2)
+    counts = np.array([[300.0], [150.0], [60.0]])
+    raw = drawn = 0.0
+    for _ in range(100):
+        truth = 2.0 + 0.4 * rng.standard_normal((3, 1)) + 0.5 * rng.standard_normal((3, 100))
+        sums = truth * counts + rng.laplace(0.0, noise / np.sqrt(2.0), truth.shape)
+        raw += float(np.square(sums / counts - truth).sum())
+        drawn += float(np.square(shrunken_means(sums, counts, noise**2) - truth).sum())
+    assert drawn < 0.8 * raw
+
+
+def test_small_rows_are_drawn_harder_than_crowded_ones() -> None:
+    rng = np.random.default_rng(3)
+    counts = np.array([[1_000.0], [10.0]])
+    sums = (2.0 + rng.standard_normal((2, 200))) * counts + rng.normal(0.0, 30.0, (2, 200))
+    kept = shrunken_means(sums, counts, 900.0).std(axis=1) / (sums / counts).std(axis=1)
+    assert kept[0] > 0.95
+    assert kept[1] < 0.3
+
+
+def test_values_stay_within_what_a_users_row_can_hold() -> None:
+    """A mean of clipped values is no larger than the clip, whatever the noise says."""
+    world = ratings(silo(10, 0))
+    bounds = Bounds.of(PrototypeSettings.checked(value_cap=3.0), world)
+    sums = np.array([[10 * GRID, -10 * GRID, 5 * GRID]])
+    found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, spread=None, noise=None)
+    assert found.values.tolist() == [[3.0, bounds.low, 3.0, 0.0]]
+    assert found.mask.tolist() == [[True, True, True, False]]
+
+
+def test_a_single_item_with_a_size_of_its_own_can_be_missing() -> None:
+    bounds = Bounds.of(PrototypeSettings.checked(unrated="missing"), ratings(silo(10, 0)))
+    sums, sizes = np.array([[GRID], [GRID]]), np.array([[2], [50]])
+    found = from_sums(sums, sizes, np.array([[1], [1]]), 3, bounds, spread=10.0, noise=None)
+    assert found.mask.tolist() == [[False, False, False], [False, True, False]]
+
+
+@pytest.mark.parametrize("clustering", ["swap", "lloyd"])
+def test_at_a_tiny_epsilon_predictions_fall_back_to_the_users_mean(clustering: str) -> None:
+    """Raw values send users after noise; shrunken ones leave them at their own mean."""
+    rows = [row for row in silo(2000, 1) if len(row) > 6]
+    world = ratings(rows)
+    factors = FactorSettings(rank=4, rounds=30, penalty=0.05, user_penalty=0.05)
+    off = {}
+    for shrink in (True, False):
+        method = PrivatePrototypes(
+            clustering=clustering, prototypes=8, users=1000, minimum_users=1, support="all", items_per_user=ITEMS,
+            dimension=2, shrink=shrink,
+        )  # fmt: skip
+        noise = PureNoise.fixed_key_not_private("shrinkage")
+        message = method.message(world, 0.05, noise=noise)
+        assert any("every prototype is flat" in note for note in message.notes) is shrink
+        model = SiloRecommender(factorise([message], factors, 0), factors)
+        means = np.repeat([np.mean(list(row.values())) for row in rows], np.diff(world.indptr))
+        off[shrink] = float(np.abs(model.predict(model.vectors(world), world) - means).max())
+    assert off[True] < 0.05
+    assert off[False] > 0.5
+
+
+def test_the_papers_settings_send_values_as_they_come() -> None:
+    assert PrototypeSettings.checked().shrink
+    assert not as_printed().shrink

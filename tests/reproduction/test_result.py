@@ -1,0 +1,58 @@
+"""Tables, findings and results as they are handed back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+
+from reproduction.result import Column, Finding, Result, Table
+
+COLUMNS = (Column("method"), Column("RMSE", "stars", 3), Column("users"))
+
+
+def table(**options: object) -> Table:
+    rows = [
+        {"method": "a | b", "RMSE": np.float64(0.98765), "users": np.int64(12_345)},
+        {"method": "c", "RMSE": math.nan},
+    ]
+    return Table("Errors", COLUMNS, rows, **options)  # type: ignore[arg-type]
+
+
+def test_csv_has_units_in_its_headings_and_all_digits() -> None:
+    read = list(csv.reader(io.StringIO(table(shown=1).to_csv())))
+    assert read == [["method", "RMSE (stars)", "users"], ["a | b", "0.98765", "12345"], ["c", "", ""]]
+
+
+def test_markdown_is_rounded_escaped_and_dashed() -> None:
+    lines = table().to_markdown().splitlines()
+    assert lines == [
+        "| method | RMSE (stars) | users |",
+        "|---|---|---|",
+        r"| a \| b | 0.988 | 12,345 |",
+        "| c | – | – |",
+    ]
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    assert "The first 1 of 2 rows" in table(shown=1).to_markdown()
+    assert "| c |" not in table(shown=1).to_markdown()
+
+
+def test_a_value_without_a_column_is_refused() -> None:
+    with pytest.raises(ValueError, match="no column is called MAE"):
+        Table("Errors", COLUMNS, [{"MAE": 1.0}])
+
+
+def test_a_finding_holds_plain_truth() -> None:
+    assert Finding("claim", "seen", np.float64(1) < np.float64(2)).agrees is True
+    assert Finding("claim", "seen", None).agrees is None
+
+
+@pytest.mark.parametrize("keys", [["main"], ["", ""], []])
+def test_tables_must_have_names_of_their_own(keys: list[str]) -> None:
+    with pytest.raises(ValueError, match="key"):
+        Result([table(key=key) for key in keys], [])

@@ -1,0 +1,73 @@
+"""Random search."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import SettingsInvalid
+from reproduction.tuning import Choice, LogInteger, LogUniform, search
+
+SPACE = {"penalty": LogUniform(0.1, 100.0), "rank": LogInteger(2, 64), "exponent": Choice((0.0, 0.5, 1.0))}
+
+
+def make(**settings: Any) -> dict[str, Any]:
+    return settings
+
+
+def error(settings: dict[str, Any]) -> float:
+    return abs(math.log(settings["penalty"])) + settings["rank"] / 64
+
+
+def test_the_best_trial_wins_and_all_are_kept() -> None:
+    found = search(make, SPACE, 30, error, 0)
+    values = [trial.value for trial in found.trials]
+    assert found.value == min(values) == error(found.settings)
+    assert len(values) == 30
+    assert search(make, SPACE, 30, error, 0, lower_is_better=False).value == max(values)
+
+
+def test_the_same_seed_tries_the_same_settings_whatever_the_scores() -> None:
+    one, two = search(make, SPACE, 5, error, 3), search(make, SPACE, 5, lambda settings: 1.0, 3)
+    assert [t.settings for t in one.trials] == [t.settings for t in two.trials]
+    assert [t.settings for t in one.trials] != [t.settings for t in search(make, SPACE, 5, error, 4).trials]
+
+
+def test_given_settings_count_as_trials_and_come_first() -> None:
+    given = {"penalty": 1.0, "rank": 0, "exponent": 0.0}
+    found = search(make, SPACE, 4, error, 0, first=[given])
+    assert found.settings == given
+    assert len(found.trials) == 4
+
+
+def test_refused_settings_cannot_win() -> None:
+    def picky(settings: dict[str, Any]) -> float:
+        if settings["rank"] > 5:
+            raise SettingsInvalid("too large")
+        return float(settings["rank"])
+
+    found = search(make, SPACE, 20, picky, 1, lower_is_better=False)
+    assert found.settings["rank"] <= 5
+    assert any(math.isnan(trial.value) for trial in found.trials)
+    assert "20 trials" in found.label
+    assert "not charged" in found.label
+
+
+def test_nothing_usable_is_an_error() -> None:
+    with pytest.raises(SettingsInvalid, match="none of 3 trials"):
+        search(make, SPACE, 3, lambda settings: math.nan, 0)
+    with pytest.raises(SettingsInvalid, match="not enough"):
+        search(make, SPACE, 1, error, 0, first=[{}, {}])
+
+
+def test_values_stay_in_range_and_reach_its_ends() -> None:
+    rng = np.random.default_rng(0)
+    ranks = {LogInteger(2, 5).draw(rng) for _ in range(500)}
+    assert ranks == {2, 3, 4, 5}
+    penalties = [LogUniform(0.1, 10.0).draw(rng) for _ in range(500)]
+    assert 0.1 <= min(penalties) < 0.2
+    assert 5.0 < max(penalties) <= 10.0
+    assert 0.8 < float(np.median(penalties)) < 1.25

@@ -1,0 +1,375 @@
+"""The coordinator: takes what it awaits and nothing else, sees totals and nothing else, forgets nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet import Catalogue
+from discreet.errors import Refused, SettingsInvalid
+from discreet.methods.budgeted.private.answers import Answers
+from discreet.methods.budgeted.public.nobody import empty_blocks
+from discreet.privacy.gaussian.noise import Noise
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.shared.messages import AnswerMessage, max_bytes
+from tests.silos.worlds import Run, agree, asked, dump, world
+
+RATINGS = world(users=300)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    made = Run(tmp_path, RATINGS, agree(RATINGS, 3))
+    yield made
+    made.close()
+
+
+def answer(run: Run, name: str) -> AnswerMessage:
+    question = run.coordinator.question()
+    assert question is not None
+    return AnswerMessage.decode(run.silos[name].answer(question), run.agreement)
+
+
+def refused(run: Run, name: str, message: AnswerMessage | bytes, words: str) -> None:
+    before, status = dump(run.coordinator), run.coordinator.status()
+    with pytest.raises(Refused, match=words):
+        run.coordinator.receive(name, message if isinstance(message, bytes) else message.encode())
+    assert dump(run.coordinator) == before
+    assert run.coordinator.status() == status
+
+
+def test_anything_but_the_awaited_answer_is_refused_with_nothing_changed(run: Run) -> None:
+    run.step()
+    late = answer(run, "silo-01")
+    for _ in range(2):
+        run.step()
+    right = answer(run, "silo-01")
+    for change, words in [
+        ({"run": "f" * 32}, "another run"),
+        ({"round": right.round + 1}, "is under way"),
+        ({"round": right.round + 1, "attempt": 3}, "is under way"),
+        ({"attempt": 1}, "is under way"),
+        ({"round": right.round - 1}, "already, with other bytes"),
+        ({"question": "0" * 64}, "another question"),
+        ({"silo": "silo-00"}, "in the name of"),
+        ({"masked": right.masked[:-1]}, "wrong length"),
+        ({"masked": np.zeros(0, dtype=np.uint64)}, "wrong length"),
+        ({"masked": np.zeros(len(right.masked) + 1, dtype=np.uint64)}, "wrong length"),
+    ]:
+        refused(run, "silo-01", replace(right, **change), words)
+    refused(run, "stranger", replace(right, silo="stranger"), "not in the agreement")
+    refused(run, "silo-01", b"", "not a message")
+    refused(run, "silo-01", right.encode()[:-1], "do not match")
+    refused(run, "silo-01", right.encode() + b"\0", "do not match")
+    refused(run, "silo-01", bytes(max_bytes(run.agreement) + 1), "larger than any")
+    assert run.coordinator.receive("silo-01", late.encode())["repeated"], "an answer that was taken is known"
+    assert run.coordinator.receive("silo-01", right.encode())["accepted"]
+    refused(run, "silo-01", replace(right, masked=right.masked + np.uint64(1)), "with other bytes")
+    before = dump(run.coordinator)
+    assert run.coordinator.receive("silo-01", right.encode())["repeated"]
+    assert dump(run.coordinator) == before
+
+
+def test_the_run_over_nothing_more_is_taken(run: Run) -> None:
+    run.step()
+    message = answer(run, "silo-00")
+    model = run.finish()
+    refused(run, "silo-00", replace(message, round=9), "over")
+    assert run.coordinator.question() is None
+    with pytest.raises(Refused, match="catalogue"):
+        run.coordinator.model(Catalogue(["a", "b"]))
+    assert run.coordinator.model(model.catalogue).statement == model.statement, (
+        "the model can be asked for again"
+    )
+
+
+def test_there_is_no_model_before_the_end(run: Run) -> None:
+    run.step()
+    assert run.catalogue is not None
+    with pytest.raises(Refused, match="not over"):
+        run.coordinator.model(run.catalogue)
+
+
+def test_bytes_are_counted_once_for_each_message(run: Run) -> None:
+    up = down = 0
+    while (question := run.coordinator.question()) is not None:
+        down += 3 * len(question)
+        for name, silo in run.silos.items():
+            body = silo.answer(question)
+            up += len(body)
+            assert max(len(body), len(question)) <= max_bytes(run.agreement)
+            for _ in range(2):
+                run.coordinator.receive(name, body)
+        assert run.coordinator.status()["bytes_up"] == up
+    assert run.coordinator.status()["bytes_down"] == down
+    run.coordinator.close()
+    run.coordinator = run.open_coordinator()
+    assert (run.coordinator.status()["bytes_up"], run.coordinator.status()["bytes_down"]) == (up, down)
+
+
+def test_progress_is_told(run: Run) -> None:
+    status = run.coordinator.status()
+    assert (status["state"], status["round"], status["rounds"]) == ("running", 0, None)
+    assert status["waiting_for"] == list(run.agreement.roster)
+    run.coordinator.receive("silo-02", answer(run, "silo-02").encode())
+    assert run.coordinator.status()["waiting_for"] == ["silo-00", "silo-01"]
+    run.step()
+    assert (run.coordinator.status()["round"], run.coordinator.status()["rounds"]) == (1, 5)
+    run.finish()
+    status = run.coordinator.status()
+    assert (status["state"], status["round"], status["waiting_for"]) == ("finished", 5, [])
+    assert status["charged_mu"] == pytest.approx(run.agreement.budget.mu)
+    assert run.silos["silo-00"].status()["charged_mu"] == pytest.approx(run.agreement.budget.mu)
+
+
+@pytest.mark.parametrize("noise", ["shares", "server"])
+def test_reopened_at_any_stage_the_run_ends_the_same(tmp_path: Path, noise: str) -> None:
+    """Every party is closed and opened again between any two steps; bytes and model are those of a run without."""
+    agreement = agree(RATINGS, 3, noise=noise)
+    calm = Run(tmp_path / "calm", RATINGS, agreement)
+    wanted = calm.finish()
+    wild = Run(tmp_path / "wild", RATINGS, agreement)
+
+    def reopen(name: str | None) -> None:
+        if name is None:
+            wild.coordinator.close()
+            wild.coordinator = wild.open_coordinator()
+        else:
+            wild.silos[name].close()
+            wild.silos[name] = wild.open_silo(name)
+
+    while (question := wild.coordinator.question()) is not None:
+        for name in agreement.roster:
+            body = wild.silos[name].answer(question)
+            reopen(name)
+            assert wild.silos[name].answer(question) == body
+            wild.coordinator.receive(name, body)
+            reopen(None)
+            assert wild.coordinator.receive(name, body)["repeated"]
+    assert wild.catalogue is not None
+    model = wild.coordinator.model(wild.catalogue)
+    assert model.item_side.factors.tobytes() == wanted.item_side.factors.tobytes()
+    assert model.item_side.offsets.tobytes() == wanted.item_side.offsets.tobytes()
+    assert model.statement == wanted.statement
+    for name in agreement.roster:
+        assert dump(wild.silos[name]) == dump(calm.silos[name])
+    assert dump(wild.coordinator) == dump(calm.coordinator)
+    calm.close()
+    wild.close()
+
+
+def test_noise_of_a_fixed_key_is_not_forgotten(tmp_path: Path) -> None:
+    """Opened again without the key, a server still knows which of its releases were not private."""
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 3, noise="server"), fixed=False)
+    run.coordinator.close()
+    run.fixed = True
+    run.coordinator = run.open_coordinator()
+    run.step()
+    run.coordinator.close()
+    run.fixed = False
+    run.coordinator = run.open_coordinator()
+    statement = run.finish().statement
+    assert not statement.private
+    assert statement.fixed_noise_key
+    run.close()
+
+
+def test_a_trusted_server_keeps_nothing_of_released_answers(tmp_path: Path) -> None:
+    """Together they are the exact totals. They are gone from its files, the log included, with the release."""
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 3, noise="server"), fixed=False)
+    for _ in range(3):
+        question = run.coordinator.question()
+        assert question is not None
+        ends = []
+        for name in run.agreement.roster:
+            body = run.silos[name].answer(question)
+            ends.append(body[-64:])
+            if name == run.agreement.roster[-1]:
+                kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
+                assert all(end in kept for end in ends[:-1])
+            run.coordinator.receive(name, body)
+        kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
+        assert not any(end in kept for end in ends)
+    run.close()
+
+
+def test_a_crash_between_the_last_answer_and_the_release_is_made_good(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.step()
+    question = run.coordinator.question()
+    assert question is not None
+    bodies = {name: silo.answer(question) for name, silo in run.silos.items()}
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run.coordinator._store, "release", killed)
+        last = bodies.pop("silo-02")
+        for name, body in bodies.items():
+            run.coordinator.receive(name, body)
+        with pytest.raises(KeyboardInterrupt):
+            run.coordinator.receive("silo-02", last)
+    run.coordinator.close()
+    run.coordinator = run.open_coordinator()
+    run.coordinator.question()
+    assert run.coordinator.status()["round"] == 2
+
+
+def test_a_full_disk_between_two_rounds_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release is kept, the next question is not: it is asked as soon as there is room again."""
+    agreement = agree(RATINGS, 3)
+    run, other = (Run(tmp_path / name, RATINGS, agreement) for name in ("full", "room"))
+    store = run.coordinator._store
+
+    def full(*_: Any) -> None:
+        raise SettingsInvalid("the store cannot be written: disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "ask", full)
+        with pytest.raises(SettingsInvalid, match="full"):
+            run.step()
+        with pytest.raises(SettingsInvalid, match="full"):
+            run.coordinator.question()
+    assert run.coordinator.status()["round"] == 1
+    kept, expected = run.finish(), other.finish()
+    np.testing.assert_array_equal(kept.item_side.factors, expected.item_side.factors)
+    assert run.coordinator.status() == other.coordinator.status()
+    run.close()
+    other.close()
+
+
+@pytest.mark.parametrize("sides", [[0, 2**39, 2**39], [2**39, 0, 2**39]])
+def test_an_empty_array_of_endless_sides_is_refused(run: Run, sides: list[int]) -> None:
+    question = run.coordinator.question()
+    assert question is not None
+    name = run.agreement.roster[0]
+    before = dump(run.silos[name])
+    with pytest.raises(Refused, match="arrays"):
+        run.silos[name].answer(relabelled(question, [["release:x", sides]]))
+    assert dump(run.silos[name]) == before
+    answer = run.silos[name].answer(question)
+    before = dump(run.coordinator)
+    with pytest.raises(Refused, match="arrays"):
+        run.coordinator.receive(name, relabelled(answer, [["masked", sides]]))
+    assert dump(run.coordinator) == before
+
+
+def relabelled(body: bytes, arrays: list[Any]) -> bytes:
+    """The message's header with other arrays, and none behind it."""
+    end = 8 + int.from_bytes(body[4:8], "little")
+    text = json.dumps(json.loads(body[8:end]) | {"arrays": arrays}).encode()
+    return body[:4] + len(text).to_bytes(4, "little") + text
+
+
+def test_a_silo_with_the_wrong_mask_ends_the_run_in_words(run: Run) -> None:
+    """Masks that do not cancel leave noise of 64 bits, which no sum of users can be."""
+    message = answer(run, "silo-02")
+    wrong = replace(message, masked=message.masked * np.uint64(3))
+    for name in ("silo-00", "silo-01"):
+        run.coordinator.receive(name, answer(run, name).encode())
+    assert run.coordinator.receive("silo-02", wrong.encode())["state"] == "failed"
+    run.coordinator.close()
+    run.coordinator = run.open_coordinator()
+    with pytest.raises(Refused, match="do not add up"):
+        run.coordinator.question()
+    assert run.coordinator.status()["state"] == "failed"
+
+
+def _bytes_uniform(vector: np.ndarray) -> float:
+    table = vector.view(np.uint8).reshape(-1, 8)
+    return 8.0 * min(
+        float(stats.chisquare(np.bincount(table[:, byte], minlength=256)).pvalue) for byte in range(8)
+    )
+
+
+@pytest.mark.parametrize("noise", ["shares", "server"])
+def test_a_server_that_records_everything_learns_totals_and_nothing_else(tmp_path: Path, noise: str) -> None:
+    """All that arrives, singly and in any incomplete sum, is uniform modulo 2^64; the full sum is the exact total."""
+    ratings = world(users=400, items=400)
+    run = Run(tmp_path, ratings, agree(ratings, 3, noise=noise, honest=2))
+    seen: dict[str, list[np.ndarray]] = {name: [] for name in run.silos}
+    for _ in range(5):
+        message = asked(run)
+        for name in run.silos:
+            seen[name].append(answer(run, name).masked)
+        if noise == "server":
+            total = np.sum([vectors[-1] for vectors in seen.values()], axis=0, dtype=np.uint64)
+            exact = [block.total().ravel() for block in Answers(ratings).blocks(message.question)]
+            assert np.array_equal(total.view(np.int64), np.concatenate(exact))
+        run.step()
+    one, two, three = (np.concatenate(vectors) for vectors in seen.values())
+    for vector in (one, two, three, one + two, one + three, two + three, one - two):
+        assert _bytes_uniform(vector) > 1e-6
+    assert _bytes_uniform(one + two + three) < 1e-6
+    run.close()
+
+
+def test_only_the_total_shows_whose_users_they_are(tmp_path: Path) -> None:
+    """Users dealt out to the silos otherwise: the same release, and masked vectors that have nothing in common."""
+    agreement = agree(RATINGS, 2, noise="server")
+    halves = [RATINGS.take_users(slice(0, 150)), RATINGS.take_users(slice(150, 300))]
+    runs = [
+        Run(tmp_path / "one", RATINGS, agreement, split=halves),
+        Run(tmp_path / "two", RATINGS, agreement, split=halves[::-1]),
+    ]
+    seen = [[answer(run, name).masked for name in run.silos] for run in runs]
+    assert np.array_equal(seen[0][0] + seen[0][1], seen[1][0] + seen[1][1])
+    difference = (seen[0][0] - seen[1][0]).view(np.int64)
+    own = [Answers(half).blocks(asked(runs[0]).question)[0].total() for half in halves]
+    # With the keys fixed, the masks are too: what changed is the data, exactly.
+    assert np.array_equal(difference, own[0] - own[1])
+    models = [run.finish() for run in runs]
+    assert np.array_equal(models[0].item_side.factors, models[1].item_side.factors)
+    for run in runs:
+        run.close()
+
+
+def test_silos_that_were_asked_different_things_stay_masked(tmp_path: Path) -> None:
+    """A server that tells two silos two stories gets no sum at all, not even of what they have in common."""
+    ratings = world(users=300, items=400)
+    run = Run(tmp_path, ratings, agree(ratings, 2))
+    run.step()
+    message = asked(run)
+    other = replace(message, question=replace(message.question, mu=message.question.mu * (1.0 - 1e-12)))
+    told = {"silo-00": message, "silo-01": other}
+    vectors = [
+        AnswerMessage.decode(run.silos[name].answer(story.encode()), run.agreement).masked
+        for name, story in told.items()
+    ]
+    assert _bytes_uniform(vectors[0] + vectors[1]) > 1e-6
+    run.close()
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+def test_blocks_of_nobody_are_those_of_everybody_without_the_users(tmp_path: Path, kind: str) -> None:
+    ratings = world(kind, users=300, items=37)
+    run = Run(tmp_path, ratings, agree(ratings, 2))
+    while run.coordinator.question() is not None:
+        question = asked(run).question
+        full = Answers(ratings).blocks(question)
+        none = empty_blocks(question, ratings.n_items, explicit=ratings.explicit)
+        assert [block.name for block in full] == [block.name for block in none]
+        for one, other in zip(full, none, strict=True):
+            assert one.unit == other.unit
+            assert one.total().shape == other.total().shape
+            assert not other.total().any()
+            assert np.array_equal(one.sigmas(0.1), other.sigmas(0.1))
+            drawn = [block.noise(Noise(key=b"k"), 0.1) for block in (one, other)]
+            assert np.array_equal(*drawn)
+        run.step()
+    run.close()
+
+
+def test_a_store_belongs_to_one_agreement(tmp_path: Path) -> None:
+    Coordinator(tmp_path / "server.db", agree(RATINGS, 2)).close()
+    with pytest.raises(SettingsInvalid, match="another run"):
+        Coordinator(tmp_path / "server.db", agree(RATINGS, 2))

@@ -1,0 +1,160 @@
+"""Masks: they cancel in the full sum, and hide everything in any other."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+import sys
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.errors import Refused, SettingsInvalid
+from discreet.silos.shared import masks as secure_sum
+from discreet.silos.shared.masks import from_totals, generate_key, mask, public_key, to_totals
+
+KEYS = {name: generate_key() for name in ("ann", "bob", "cyd", "dee")}
+PEERS = {name: public_key(key) for name, key in KEYS.items()}
+SALT, CONTEXT = b"run", b"round"
+
+
+def masks(size: int, peers: dict[str, str] = PEERS, **changes: bytes) -> dict[str, np.ndarray]:
+    options: dict[str, Any] = {"salt": SALT, "context": CONTEXT} | changes
+    return {name: mask(KEYS[name], name, peers, size=size, **options) for name in peers}
+
+
+def uniform(vector: np.ndarray) -> float:
+    """Smallest p-value of a chi-square test on each of the eight bytes, times eight."""
+    table = vector.view(np.uint8).reshape(-1, 8)
+    counts = [np.bincount(table[:, byte], minlength=256) for byte in range(8)]
+    return 8.0 * min(float(stats.chisquare(count).pvalue) for count in counts)
+
+
+def test_masks_cancel_in_the_full_sum_and_in_no_other() -> None:
+    drawn = masks(20_000)
+    assert not np.sum(list(drawn.values()), axis=0, dtype=np.uint64).any()
+    for size in range(1, len(drawn)):
+        for chosen in combinations(drawn.values(), size):
+            partial = np.sum(chosen, axis=0, dtype=np.uint64)
+            assert uniform(partial) > 1e-6
+            assert np.count_nonzero(partial) > 19_990
+
+
+def test_a_vector_of_constants_under_its_mask_is_uniform_whatever_the_constant() -> None:
+    """What the server sees of one silo has the same law for any data: here ones of a million, zero and minus one."""
+    drawn = masks(20_000)["bob"]
+    for value in (0, 1_000_000, -1):
+        seen = np.full(20_000, value, dtype=np.int64).view(np.uint64) + drawn
+        assert uniform(seen) > 1e-6
+        assert stats.kstest(seen / 2.0**64, "uniform").pvalue > 1e-6
+    assert uniform(np.arange(20_000, dtype=np.uint64)) < 1e-6, "the test must see what is not uniform"
+
+
+def test_data_that_move_between_silos_cannot_be_seen() -> None:
+    """For any two inputs with one total there are masks, just as likely, that give the same transcript."""
+    rng = np.random.default_rng(0)
+    drawn, data = masks(50), {name: rng.integers(0, 2**40, 50, dtype=np.uint64) for name in KEYS}
+    seen = {name: data[name] + drawn[name] for name in KEYS}
+    moved = rng.integers(0, 2**30, 50, dtype=np.uint64)
+    other = data | {"ann": data["ann"] + moved, "bob": data["bob"] - moved}
+    # The stream that ann and bob share, shifted: a uniform stream shifted is uniform.
+    shifted = drawn | {"ann": drawn["ann"] - moved, "bob": drawn["bob"] + moved}
+    assert not np.sum(list(shifted.values()), axis=0, dtype=np.uint64).any()
+    for name in KEYS:
+        assert np.array_equal(other[name] + shifted[name], seen[name])
+
+
+def test_run_round_and_roster_each_change_every_mask() -> None:
+    base = masks(10_000)["ann"]
+    fewer = {name: PEERS[name] for name in ("ann", "bob", "cyd")}
+    for changed in (masks(10_000, salt=b"other"), masks(10_000, context=b"other"), masks(10_000, fewer)):
+        assert np.count_nonzero(changed["ann"] == base) == 0
+        assert uniform(changed["ann"] - base) > 1e-6
+
+
+def test_who_alone_has_no_mask() -> None:
+    assert not mask(KEYS["ann"], "ann", {"ann": PEERS["ann"]}, salt=SALT, context=CONTEXT, size=5).any()
+
+
+def test_totals_come_back_negative_ones_too() -> None:
+    blocks = [np.array([[3.0, -4.0]]), np.array([-(2.0**53) + 1.0, 0.0, 2.0**53 - 1.0]), np.zeros((2, 0))]
+    vector = from_totals(blocks)
+    assert vector.dtype == np.uint64
+    shapes = [block.shape for block in blocks]
+    for block, back in zip(blocks, to_totals(vector, shapes), strict=True):
+        assert np.array_equal(block, back)
+    more = from_totals([-2.0 * blocks[0], *blocks[1:]])
+    assert np.array_equal(to_totals(vector + more, shapes)[0], -blocks[0])
+
+
+@pytest.mark.parametrize("strange", [2.0**53, -(2.0**53), np.inf, np.nan])
+def test_totals_beyond_exact_integers_are_refused(strange: float) -> None:
+    with pytest.raises(SettingsInvalid, match="2\\^53"):
+        from_totals([np.array([0.0, strange])])
+
+
+def test_a_key_of_low_order_is_refused() -> None:
+    peers = PEERS | {"eve": "00" * 32}
+    with pytest.raises(Refused, match="eve"):
+        mask(KEYS["ann"], "ann", peers, salt=SALT, context=CONTEXT, size=3)
+    with pytest.raises(SettingsInvalid, match="32 bytes"):
+        public_key(b"short")
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers", None)
+    with pytest.raises(SettingsInvalid, match=r"discreet\[silos\]"):
+        generate_key()
+
+
+def _hkdf(shared: bytes, salt: bytes, info: bytes) -> bytes:
+    """RFC 5869 with SHA-256, one block."""
+    extracted = hmac.digest(salt, shared, hashlib.sha256)
+    return hmac.digest(extracted, info + b"\x01", hashlib.sha256)
+
+
+def _chacha_block(key: bytes, counter: int) -> bytes:
+    """RFC 8439 with a nonce of zeros."""
+    start = [*struct.unpack("<4L", b"expand 32-byte k"), *struct.unpack("<8L", key), counter, 0, 0, 0]
+    state = list(start)
+
+    def turn(a: int, b: int, c: int, d: int) -> None:
+        for one, other, by in ((a, b, 16), (c, d, 12), (a, b, 8), (c, d, 7)):
+            target, mixed = (d, a) if one == a else (b, c)
+            state[one] = (state[one] + state[other]) & 0xFFFFFFFF
+            word = state[target] ^ state[mixed]
+            state[target] = ((word << by) | (word >> (32 - by))) & 0xFFFFFFFF
+
+    for _ in range(10):
+        for column in range(4):
+            turn(column, 4 + column, 8 + column, 12 + column)
+        turn(0, 5, 10, 15)
+        turn(1, 6, 11, 12)
+        turn(2, 7, 8, 13)
+        turn(3, 4, 9, 14)
+    words = ((one + other) & 0xFFFFFFFF for one, other in zip(state, start, strict=True))
+    return struct.pack("<16L", *words)
+
+
+def test_the_stream_is_hkdf_and_chacha20_by_the_book() -> None:
+    shared, info = bytes(range(32)), b"some context"
+    key = _hkdf(shared, SALT, info)
+    wanted = b"".join(_chacha_block(key, counter) for counter in range(3))
+    assert secure_sum._stream(shared, SALT, info, 24).astype("<u8").tobytes() == wanted
+
+
+def test_both_ends_of_a_pair_share_one_secret_by_the_book() -> None:
+    """RFC 7748, section 5.2, first vector: scalar times point."""
+    scalar = bytes.fromhex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4")
+    point = "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c"
+    wanted = "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"
+    assert secure_sum._shared(secure_sum._private(scalar), "peer", point).hex() == wanted
+
+
+def test_parts_of_the_context_do_not_run_together() -> None:
+    assert secure_sum._pair(b"ab", "c", "d") != secure_sum._pair(b"a", "bc", "d")
+    assert secure_sum._pair(b"a", "b", "cd") != secure_sum._pair(b"a", "bc", "d")

@@ -1,0 +1,173 @@
+"""What one user of a silo can do to the sum over all silos, measured on the integers that leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from discreet import Ratings
+from discreet.errors import Refused
+from discreet.methods.budgeted.private.answers import Answers
+from discreet.methods.budgeted.public.nobody import empty_blocks
+from discreet.methods.budgeted.public.schedule import ActivityQuestion, Question, RoundQuestion
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import UserVector
+from discreet.privacy.gaussian.energy_scaled import Units
+from discreet.privacy.gaussian.shares import ShareNoise
+from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.ledger import Ledger
+from discreet.silos.shared.messages import AnswerMessage
+from tests.silos.worlds import Run, agree, asked, world
+
+# The gate lets an energy of 1 + 1e-9 pass and pays for it.
+BOUND = np.sqrt(1.0 + 1e-9)
+
+
+@cache
+def questions(kind: str) -> list[Question]:
+    """All questions of a run on this kind of world."""
+    ratings, found = world(kind, users=250, items=25), []
+    with TemporaryDirectory() as folder:
+        run = Run(Path(folder), ratings, agree(ratings, 2))
+        while run.coordinator.question() is not None:
+            found.append(asked(run).question)
+            run.step()
+        run.close()
+    return found
+
+
+def with_user(ratings: Ratings, items: np.ndarray, values: np.ndarray) -> Ratings:
+    return Ratings.from_arrays(
+        np.append(ratings.indptr, ratings.indptr[-1] + len(items)),
+        np.append(ratings.items, items),
+        np.append(ratings.values, values),
+        catalogue=ratings.catalogue,
+        rating_range=ratings.rating_range,
+    )
+
+
+def totals(ratings: Ratings, question: Question) -> list[np.ndarray]:
+    gate = SiloGate(Ledger(Budget(50.0, 1e-6)), None)
+    return gate.totals("x", Answers(ratings).blocks(question), mu=question.mu, detail={})
+
+
+def distance(one: Ratings, other: Ratings, question: Question) -> float:
+    """L2 distance of two silos' totals, in units of the noise times mu."""
+    blocks = empty_blocks(question, one.n_items, explicit=one.explicit)
+    square = 0.0
+    for block, first, second in zip(blocks, totals(one, question), totals(other, question), strict=True):
+        weights = getattr(block, "item_weights", np.ones(1))
+        weights = weights.reshape(-1, *[1] * (first.ndim - 1))
+        square += float((((first - second) * weights / block.unit) ** 2).sum())
+    return float(np.sqrt(square))
+
+
+def hostile_users(ratings: Ratings) -> list[tuple[np.ndarray, np.ndarray]]:
+    n = ratings.n_items
+    low, high = ratings.rating_range or (1.0, 1.0)
+    rng = np.random.default_rng(5)
+    everything = np.arange(n)
+    return [
+        (everything, np.full(n, high)),
+        (everything, np.full(n, low)),
+        (everything, np.where(everything % 2 == 0, low, high)),
+        (np.array([0]), np.array([high])),
+        (np.array([n - 1]), np.array([low])),
+        (np.sort(rng.choice(n, 7, replace=False)), rng.uniform(low, high, 7)),
+        (np.array([], dtype=np.int64), np.array([])),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+def test_one_user_more_moves_the_totals_by_at_most_one(kind: str) -> None:
+    ratings = world(kind, users=60, items=25, seed=3)
+    largest = 0.0
+    for question in questions(kind):
+        for items, values in hostile_users(ratings):
+            largest = max(largest, distance(ratings, with_user(ratings, items, values), question))
+        for user in range(0, 60, 6):
+            rest = ratings.take_users(np.arange(60) != user)
+            largest = max(largest, distance(ratings, rest, question))
+    assert largest <= BOUND
+    assert largest > 0.99, "and the budget is used"
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+def test_no_question_makes_a_user_count_for_more(kind: str) -> None:
+    """Whatever a server might get past the comparison: the bound is in the answer, not in the question."""
+    ratings, rng = world(kind, users=40, items=25, seed=4), np.random.default_rng(6)
+    asked_last = questions(kind)[-1]
+    assert isinstance(asked_last, RoundQuestion)
+    checked = 0
+    for _ in range(25):
+        side = replace(
+            asked_last.side,
+            offsets=rng.standard_normal(25) * 10.0 ** rng.integers(-3, 6),
+            factors=rng.standard_normal(asked_last.side.factors.shape) * 10.0 ** rng.integers(-3, 6),
+        )
+        question = replace(
+            asked_last,
+            side=side,
+            item_weights=np.exp(rng.uniform(-1.0, 3.0, 25)),
+            units=Units(*(10.0 ** rng.uniform(-4.0, 4.0, 2))),
+        )
+        for items, values in hostile_users(ratings)[:3]:
+            assert distance(ratings, with_user(ratings, items, values), question) <= BOUND
+            checked += 1
+    assert checked == 75
+
+
+def test_a_user_who_exceeds_the_bound_counts_for_nothing() -> None:
+    """Should the code that scales users fail, the silo's own check on the integers holds."""
+    rows = np.array([[3, 0], [0, 4000], [5, 1]], dtype=np.int32)
+    gate = SiloGate(Ledger(Budget(50.0, 1e-6)), None)
+    (total,) = gate.totals("x", [UserVector("x", 1100.0, rows)], mu=1.0, detail={})
+    assert total.tolist() == [8.0, 1.0]
+    assert gate.ledger.spent_mu == 1.0
+
+
+def test_the_noise_that_leaves_suffices_for_every_subset_of_honest_silos(tmp_path: Path) -> None:
+    """Real answers, unmasked by adding all of them up: what stays when the others' shares are known and taken off."""
+    ratings = world(users=200, items=2000)
+    honest, count = 2, 3
+    run = Run(tmp_path, ratings, agree(ratings, count, honest=honest), fixed=True)
+    run.step()
+    question = asked(run).question
+    total = np.zeros(0, dtype=np.uint64)
+    for name, silo in run.silos.items():
+        message = AnswerMessage.decode(silo.answer(asked(run).encode()), run.agreement)
+        total = message.masked if not len(total) else total + message.masked
+        assert name == message.silo
+    exact = np.concatenate([block.total().ravel() for block in Answers(ratings).blocks(question)])
+    everything = total.view(np.int64) - exact
+    blocks = empty_blocks(question, ratings.n_items, explicit=True)
+    shares = {}
+    for name in run.silos:
+        source = ShareNoise(honest, key=f"noise of {name}, for tests|1|0".encode())
+        drawn = [block.noise(source, question.mu / (1.0 + 1e-9)) for block in blocks]
+        shares[name] = np.concatenate([part.ravel() for part in drawn])
+    assert np.array_equal(everything, np.sum(list(shares.values()), axis=0)), "these are the shares that left"
+    gradient = slice(0, ratings.n_items)
+    sigma = blocks[0].sigmas(question.mu)[:, 0]
+    room = 6.0 * np.sqrt(2.0 / ratings.n_items)
+    for known in combinations(run.silos, count - honest):
+        left = everything - np.sum([shares[name] for name in known], axis=0)
+        assert np.mean((left[gradient] / sigma) ** 2) > 1.0 - room
+        assert np.mean((left[gradient] / sigma) ** 2) < 1.0 + room
+    run.close()
+
+
+def test_a_silo_of_one_is_refused_and_activity_is_bounded_too(tmp_path: Path) -> None:
+    ratings = world(users=60, items=25, seed=3)
+    first = questions("ratings")[0]
+    assert isinstance(first, ActivityQuestion)
+    for items, values in hostile_users(ratings):
+        assert distance(ratings, with_user(ratings, items, values), first) <= BOUND
+    with pytest.raises(Refused, match="two users"):
+        Run(tmp_path, ratings, agree(ratings, 2), split=[ratings, ratings.take_users([3])])

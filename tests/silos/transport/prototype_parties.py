@@ -1,0 +1,87 @@
+"""The parties of a run of prototypes, as forked processes live them. The noise has fixed keys unless it is fresh."""
+
+from __future__ import annotations
+
+import json
+import socket
+from functools import partial
+from http.client import HTTPMessage
+from pathlib import Path
+from typing import Any
+
+from discreet import Ratings
+from discreet.methods.prototypes.saved import save_factors
+from discreet.model.directory import replace_file
+from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.prototype_messages import largest, open_factors
+from discreet.silos.silo.prototype_silo import PrototypeSilo
+from discreet.silos.transport.client import Client
+from discreet.silos.transport.hosting import run_until_stopped
+from discreet.silos.transport.identity import client_context, server_context
+from discreet.silos.transport.participate import participate
+from discreet.silos.transport.server import Server, Terms
+from tests.silos.worlds import noise_key, parts
+
+
+class Asks(PrototypeCoordinator):
+    """Asks for more than was agreed on."""
+
+    def question(self) -> bytes | None:
+        return b'{"epsilon": 100.0}' if super().question() is not None else None
+
+
+COORDINATORS = {"honest": PrototypeCoordinator, "fresh": PrototypeCoordinator, "asks": Asks}
+
+
+class Wire(Client):
+    """Writes down what went over the line: the request, bytes up, bytes down."""
+
+    record: Path
+
+    def _request(self, method: str, what: str, body: bytes | None) -> tuple[int, HTTPMessage, bytes]:
+        status, headers, content = super()._request(method, what, body)
+        with self.record.open("a") as file:
+            file.write(json.dumps([what.partition("?")[0], len(body or b""), len(content)]) + "\n")
+        return status, headers, content
+
+
+def serve(
+    folder: Path, tls: Path, agreement: PrototypeAgreement, port: int, kind: str, **options: Any
+) -> None:
+    def finish(coordinator: PrototypeCoordinator) -> bytes:
+        factors = coordinator.factors()
+        save_factors(folder / "factors", factors, coordinator.statements(), overwrite=False)
+        return factors
+
+    begin = partial(COORDINATORS[kind], folder / "server.db", agreement)
+    terms = Terms(agreement.run_id, agreement.roster, 1, largest(agreement), **options)
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
+        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
+
+
+def take_part(
+    folder: Path,
+    tls: Path,
+    agreement: PrototypeAgreement,
+    ratings: Ratings,
+    name: str,
+    *,
+    port: int,
+    kind: str,
+) -> None:
+    context = client_context(tls / "silos" / name)
+    client = Wire(f"https://localhost:{port}", agreement.run_id, largest(agreement), context, patience=60.0)
+    client.record = folder / f"{name}.wire"
+    part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
+    key = None if kind == "fresh" else noise_key(name)
+    with PrototypeSilo(folder / f"{name}.db", agreement, name, part, fixed_noise_key_not_private=key) as silo:
+
+        def finish(last_word: bytes) -> None:
+            own = silo.statement()
+            open_factors(last_word, agreement, own)
+            save_factors(folder / f"{name}-factors", last_word, {}, overwrite=False)
+            account = b"" if own is None else own.to_json().encode()
+            replace_file(folder / f"{name}.json", lambda file: file.write(account))
+
+        participate(silo, client, finish)

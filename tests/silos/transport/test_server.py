@@ -1,0 +1,135 @@
+"""The server's clock and its count of what it hands out, on a run that is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.silos.transport.hosting import url_of
+from discreet.silos.transport.http import Request
+from discreet.silos.transport.identity import server_context
+from discreet.silos.transport.server import Server, Terms
+
+RUN = "f" * 32
+SILOS = ["a", "b", "c"]
+LAST_WORD = b"the last word"
+
+
+class MadeUp:
+    """Waits for one answer of each silo."""
+
+    def __init__(self) -> None:
+        self.roster, self.come = list(SILOS), set[str]()
+        self.dropped_at: float | None = None
+
+    def question(self) -> bytes | None:
+        return b"question" if self._waiting_for() else None
+
+    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+        repeated = silo_name in self.come
+        self.come.add(silo_name)
+        return {"accepted": True, "repeated": repeated, **self.status()}
+
+    def status(self) -> dict[str, Any]:
+        return {"roster": self.roster, "waiting_for": self._waiting_for()}
+
+    def drop(self, *silo_names: str) -> None:
+        self.roster = [name for name in self.roster if name not in silo_names]
+        self.dropped_at = time.monotonic()
+
+    def close(self) -> None:
+        pass
+
+    def _waiting_for(self) -> list[str]:
+        return [name for name in self.roster if name not in self.come]
+
+
+def serve(
+    tls: Path, act: Callable[[Server[MadeUp], MadeUp], Awaitable[None]], **terms: Any
+) -> Server[MadeUp]:
+    """Let a server run while something is done to it; the server."""
+    run = MadeUp()
+    server = Server(lambda: run, lambda _: LAST_WORD, Terms(RUN, SILOS, 1, 100, **terms), server_context(tls))
+
+    async def serving() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            task = asyncio.create_task(server.run(listener))
+            await asyncio.sleep(0.1)
+            await act(server, run)
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    asyncio.run(serving())
+    return server
+
+
+async def answer(server: Server[MadeUp], silo: str) -> None:
+    await server._respond(silo, Request("POST", f"/v1/{RUN}/answer", {}, b"answer"))
+
+
+async def ask(server: Server[MadeUp], silo: str) -> bytes:
+    response = await server._respond(silo, Request("GET", f"/v1/{RUN}/question", {}, b""))
+    return response.body
+
+
+def test_an_answer_sent_again_and_again_keeps_nobody_in_the_run(tls: Path) -> None:
+    async def act(server: Server[MadeUp], run: MadeUp) -> None:
+        started = time.monotonic()
+        while run.dropped_at is None and time.monotonic() < started + 5.0:
+            await answer(server, "a")
+            await asyncio.sleep(0.1)
+        assert run.dropped_at is not None
+        assert run.roster == ["a"]
+
+    serve(tls / "server", act, drop_after=1.0)
+
+
+def test_every_new_answer_gives_the_others_their_time_again(tls: Path) -> None:
+    async def act(server: Server[MadeUp], run: MadeUp) -> None:
+        await asyncio.sleep(0.6)
+        await answer(server, "a")
+        last = time.monotonic()
+        while run.dropped_at is None and time.monotonic() < last + 5.0:
+            await asyncio.sleep(0.05)
+        assert run.dropped_at is not None
+        assert run.dropped_at - last >= 1.0
+
+    serve(tls / "server", act, drop_after=1.0)
+
+
+def test_the_last_word_counts_where_it_is_handed_out(tls: Path) -> None:
+    async def act(server: Server[MadeUp], run: MadeUp) -> None:
+        assert await ask(server, "a") == b"question"
+        assert server.last_word_bytes == 0
+        for silo in SILOS:
+            await answer(server, silo)
+        await asyncio.sleep(0.1)
+        assert server.last_word_bytes == 0
+        for silo in ("a", "b", "a"):  # the second time as after a lost connection: one message all the same
+            assert await ask(server, silo) == LAST_WORD
+
+    assert serve(tls / "server", act).last_word_bytes == 2 * len(LAST_WORD)
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        (("127.0.0.1", 80), "https://127.0.0.1:80"),
+        (("::1", 80, 0, 0), "https://[::1]:80"),
+        (("::", 80, 0, 0), "https://[::]:80"),
+    ],
+)
+def test_an_address_can_be_pasted_where_a_silo_wants_it(name: tuple[Any, ...], url: str) -> None:
+    class Listener:
+        def getsockname(self) -> tuple[Any, ...]:
+            return name
+
+    assert url_of(Listener()) == url  # type: ignore[arg-type]

@@ -1,0 +1,239 @@
+"""A process with everything loaded that forks parties of a run on request: real processes, started in milliseconds.
+
+Commands come as JSON lines on stdin, one reply each. The noise has fixed keys, so nothing here is private.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import Catalogue, Ratings
+from discreet.errors import DiscreetError
+from discreet.model.directory import replace_file
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.messages import QuestionMessage, max_bytes
+from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.silo.silo import Silo
+from discreet.silos.transport.client import Client
+from discreet.silos.transport.hosting import run_until_stopped, save_once
+from discreet.silos.transport.identity import client_context, server_context
+from discreet.silos.transport.last_word import decode_model, encode_model
+from discreet.silos.transport.participate import participate
+from discreet.silos.transport.server import Server, Terms
+from tests.silos.transport import prototype_parties
+from tests.silos.worlds import SERVER_KEY, noise_key, parts, private_key, world
+
+USERS, ITEMS = 300, 40
+
+
+class Lines:
+    """Counts the lines of the silo room that a process runs, and kills it with SIGKILL at one of them."""
+
+    def __init__(self, deadly: int) -> None:
+        self.count, self._deadly = 0, deadly
+
+    def watch(self) -> None:
+        threading.settrace(self._enter)
+        sys.settrace(self._enter)
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        return self._line if "/discreet/silos/" in frame.f_code.co_filename else None
+
+    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            self.count += 1
+            if self.count == self._deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self._line
+
+
+class LessNoise(Coordinator):
+    """Asks for twice the accuracy that was agreed on."""
+
+    def question(self) -> bytes | None:
+        honest = super().question()
+        if honest is None:
+            return None
+        message = QuestionMessage.decode(honest, self.agreement)
+        return replace(message, question=replace(message.question, mu=2.0 * message.question.mu)).encode()
+
+
+class OneMore(Coordinator):
+    """Asks for a round more than was agreed on, when all are done."""
+
+    def question(self) -> bytes | None:
+        honest = super().question()
+        if honest is not None:
+            self._before = QuestionMessage.decode(honest, self.agreement)
+            return honest
+        release = self._store.asked()[-1].release
+        assert release is not None
+        message = replace(self._before, round=self._before.round + 1, release=release)
+        return replace(message, question=replace(message.question, name="round 3")).encode()
+
+
+COORDINATORS = {"honest": Coordinator, "less-noise": LessNoise, "one-more": OneMore}
+
+
+def serve(
+    folder: Path,
+    tls: Path,
+    agreement: Agreement,
+    ratings: Ratings,
+    *,
+    port: int,
+    kind: str,
+    **options: Any,
+) -> None:
+    catalogue = ratings.catalogue
+    assert catalogue is not None
+
+    def finish(coordinator: Coordinator) -> bytes:
+        model = coordinator.model(catalogue)
+        save_once(model, folder / "model", overwrite=False)
+        return encode_model(model, agreement)
+
+    key = SERVER_KEY if agreement.noise == "server" else None
+    begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=key)
+    largest, fewest = max_bytes(agreement), agreement.smallest_roster
+    terms = Terms(agreement.run_id, agreement.roster, fewest, largest, **options)
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
+        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
+
+
+def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, name: str, port: int) -> None:
+    catalogue = ratings.catalogue
+    assert catalogue is not None
+    context = client_context(tls / "silos" / name)
+    client = Client(
+        f"https://localhost:{port}", agreement.run_id, max_bytes(agreement), context, patience=60.0
+    )
+    part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
+    key = noise_key(name)
+    with Silo(
+        folder / f"{name}.db", agreement, name, private_key(name), part, fixed_noise_key_not_private=key
+    ) as silo:
+
+        def finish(last_word: bytes) -> None:
+            model = decode_model(last_word, agreement, catalogue)
+            save_once(model, folder / f"{name}-model", overwrite=False)
+            account = silo.statement().to_json().encode()
+            replace_file(folder / f"{name}.json", lambda file: file.write(account))
+
+        participate(silo, client, finish)
+
+
+def prototype_party(
+    folder: Path, tls: Path, agreement: PrototypeAgreement, ratings: Ratings, order: dict[str, Any]
+) -> None:
+    name, port, options = order["name"], order["port"], order["options"]
+    if name == "server":
+        prototype_parties.serve(folder, tls, agreement, port, **options)
+    else:
+        prototype_parties.take_part(folder, tls, agreement, ratings, name, port=port, kind=options["kind"])
+
+
+def party(order: dict[str, Any], ratings: Ratings) -> int:
+    """The life of a forked process; its exit code."""
+    folder, tls, name = Path(order["folder"]), Path(order["tls"]), str(order["name"])
+    log = os.open(folder / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    faulthandler.register(signal.SIGUSR1)
+    lines = Lines(order["deadly"])
+    lines.watch()
+    try:
+        agreement = load_agreement(folder / "agreement.json")
+        if isinstance(agreement, PrototypeAgreement):
+            prototype_party(folder, tls, agreement, ratings, order)
+        elif name == "server":
+            serve(folder, tls, agreement, ratings, port=order["port"], **order["options"])
+        else:
+            take_part(folder, tls, agreement, ratings, name, order["port"])
+    except DiscreetError as error:
+        os.write(2, f"{error}\n".encode())
+        return 2
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+        return 1
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)
+    (folder / f"{name}.lines").write_text(str(lines.count))
+    return 0
+
+
+def wait(pid: int, seconds: float) -> int | None:
+    """Exit code of a forked process, minus the signal's number if one ended it; ``None`` while it runs."""
+    until = time.monotonic() + seconds
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.005)
+
+
+class Columns(NamedTuple):
+    """Ratings without anything of polars in it: its threads do not survive a fork."""
+
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+    user_ids: npt.NDArray[np.int64]
+    catalogue: list[Any]
+    rating_range: tuple[float, float] | None
+
+    def ratings(self) -> Ratings:
+        return Ratings(*self[:4], Catalogue(self.catalogue), self.rating_range)
+
+
+def columns() -> Columns:
+    """The ratings, made in a process that ends before the first party starts."""
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        return pool.submit(_columns).result()
+
+
+def _columns() -> Columns:
+    made = world(users=USERS, items=ITEMS)
+    assert made.catalogue is not None
+    ids = made.catalogue.ids.tolist()
+    return Columns(made.indptr, made.items, made.values, made.user_ids, ids, made.rating_range)
+
+
+def main(made: Columns) -> None:
+    for line in sys.stdin:
+        order = json.loads(line)
+        if "pid" in order:
+            reply: Any = wait(order["pid"], order["seconds"])
+        else:
+            reply = os.fork()
+            if reply == 0:
+                os._exit(party(order, made.ratings()))
+        sys.stdout.write(json.dumps(reply) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(columns())

@@ -1,0 +1,178 @@
+"""Small runs over silos, and the central run with the same noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import Budget, BudgetedALS, Catalogue, Model, Ratings
+from discreet.data.synthetic import market
+from discreet.methods.settings import BudgetedSettings
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.shares import ShareNoise
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.shared import masks as secure_sum
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.silo.silo import Silo
+from discreet.types import Floats
+
+BUDGET = Budget(6.0, 1e-5)
+SERVER_KEY = b"noise of the server, for tests"
+
+
+def private_key(name: str) -> bytes:
+    return name.encode().ljust(32, b"-")
+
+
+def noise_key(name: str) -> bytes:
+    return f"noise of {name}, for tests".encode()
+
+
+def names(count: int) -> list[str]:
+    return [f"silo-{number:02}" for number in range(count)]
+
+
+def world(kind: str = "ratings", users: int = 600, items: int = 30, seed: int = 0) -> Ratings:
+    ratings = market(users, items, users * 6, rng=seed)
+    if kind == "ratings":
+        return ratings
+    return Ratings.from_arrays(
+        ratings.indptr,
+        ratings.items,
+        np.ones_like(ratings.values),
+        catalogue=ratings.catalogue,
+        rating_range=None,
+    )
+
+
+def agree(ratings: Ratings, count: int, **changes: Any) -> Agreement:
+    assert ratings.catalogue is not None
+    options: dict[str, Any] = {
+        "silos": {name: secure_sum.public_key(private_key(name)) for name in names(count)},
+        "budget": BUDGET,
+        "catalogue": ratings.catalogue,
+        "rating_range": ratings.rating_range,
+        "settings": BudgetedSettings(rank=3, rounds=3),
+        "seed": 0,
+    }
+    return Agreement.make("a test", **(options | changes))
+
+
+def parts(ratings: Ratings, count: int) -> list[Ratings]:
+    """Users dealt out unevenly."""
+    owner = np.random.default_rng(1).permutation(ratings.n_users) % (count * (count + 1) // 2)
+    edges = np.cumsum(np.arange(1, count + 1))
+    return [ratings.take_users(np.searchsorted(edges, owner, side="right") == k) for k in range(count)]
+
+
+class Run:
+    """A coordinator and its silos in one process, with stores in a folder."""
+
+    def __init__(
+        self, folder: Path, ratings: Ratings, agreement: Agreement, *, fixed: bool = True, split: Any = None
+    ) -> None:
+        self.folder, self.agreement, self.fixed = folder, agreement, fixed
+        self.catalogue = ratings.catalogue
+        shares = parts(ratings, len(agreement.silos)) if split is None else split
+        self.parts: dict[str, Ratings] = dict(zip(agreement.roster, shares, strict=True))
+        self.coordinator = self.open_coordinator()
+        self.silos = {name: self.open_silo(name) for name in agreement.roster}
+
+    def open_coordinator(self) -> Coordinator:
+        key = SERVER_KEY if self.fixed and self.agreement.noise == "server" else None
+        return Coordinator(self.folder / "server.db", self.agreement, fixed_noise_key_not_private=key)
+
+    def open_silo(self, name: str) -> Silo:
+        return Silo(
+            self.folder / f"{name}.db",
+            self.agreement,
+            name,
+            private_key(name),
+            self.parts[name],
+            fixed_noise_key_not_private=noise_key(name) if self.fixed else None,
+        )
+
+    def step(self, leave_out: Sequence[str] = ()) -> bool:
+        """One round; ``False`` when there is none left."""
+        question = self.coordinator.question()
+        if question is None:
+            return False
+        for name in self.coordinator.status()["waiting_for"]:
+            if name not in leave_out:
+                self.coordinator.receive(name, self.silos[name].answer(question))
+        return True
+
+    def finish(self) -> Model:
+        while self.step():
+            pass
+        assert isinstance(self.catalogue, Catalogue)
+        return self.coordinator.model(self.catalogue)
+
+    def close(self) -> None:
+        self.coordinator.close()
+        for silo in self.silos.values():
+            silo.close()
+
+
+class TogetherNoise(Noise):
+    """The noise of all silos (or of the server) in the place of a central run's: one stream a round."""
+
+    def __init__(self, agreement: Agreement) -> None:
+        super().__init__(key=b"of others")
+        self._agreement, self._round, self._calls = agreement, 0, 0
+        self.excess = agreement.noise_excess(len(agreement.roster))
+        self._blocks_later = 4 if agreement.settings.curvature == "full" else 3
+        self._begin()
+
+    def _begin(self) -> None:
+        suffix = f"|{self._round}|0".encode()
+        if self._agreement.noise == "server":
+            self._sources: list[Noise] = [Noise(key=SERVER_KEY + suffix)]
+        else:
+            honest = self._agreement.honest
+            self._sources = [
+                ShareNoise(honest, key=noise_key(name) + suffix) for name in self._agreement.roster
+            ]
+
+    def _count(self) -> None:
+        # The activity is one block; the first round without factors has no curvature.
+        wanted = 1 if self._round == 0 else 3 if self._round == 1 else self._blocks_later
+        if self._calls == wanted:
+            self._round, self._calls = self._round + 1, 0
+            self._begin()
+        self._calls += 1
+
+    def integers(self, sigma: Floats) -> Floats:
+        self._count()
+        return np.sum([source.integers(sigma) for source in self._sources], axis=0)
+
+    def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
+        self._count()
+        return np.sum([source.symmetric_integers(sigma, order) for source in self._sources], axis=0)
+
+
+def central(ratings: Ratings, agreement: Agreement) -> Model:
+    """Central training with the noise that the silos have added."""
+    settings = agreement.settings.model_dump(exclude={"discover_share"})
+    fitted = BudgetedALS(**settings).fit(
+        ratings, agreement.budget, rng=agreement.seed, noise=TogetherNoise(agreement)
+    )
+    return fitted.model_
+
+
+def dump(party: Coordinator | Silo, *, refusals: bool = False) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything in a party's store; the list of refusals only if asked for."""
+    store = party._store._store
+    tables = [name for (name,) in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {name: store.rows(f"SELECT * FROM {name}") for name in tables if refusals or name != "refusals"}
+
+
+def asked(run: Run) -> QuestionMessage:
+    """The current question, to be tampered with."""
+    body = run.coordinator.question()
+    assert body is not None
+    return QuestionMessage.decode(body, run.agreement)
