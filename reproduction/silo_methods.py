@@ -28,8 +28,8 @@ from discreet.privacy.budget import Budget
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared import masks as secure_sum
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.model_message import encode_model
 from discreet.silos.silo.silo import Silo
-from discreet.silos.transport.last_word import encode_model
 from discreet.types import Floats
 from reproduction.silo_worlds import SiloWorld
 

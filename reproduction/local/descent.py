@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, RatingScale
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.model import Model
+from discreet.model.fold_in import OwnMean
 from discreet.model.item_side import ItemSide
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.pure.ledger import PureLedger
@@ -103,13 +104,7 @@ class Outcome:
         """The released items, with a profile solved for on the device (ridge) instead of stepped to."""
         nothing = np.zeros(len(self.items))
         return ItemSide(
-            "explicit",
-            0.0,
-            nothing,
-            self.items,
-            self.rating_range,
-            factor_penalty=penalty,
-            own_mean=nothing,
+            RatingScale(self.rating_range), 0.0, nothing, self.items, OwnMean(nothing, factor_penalty=penalty)
         )
 
     def model(self, catalogue: Catalogue) -> Model:

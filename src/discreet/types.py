@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bools", "Floats", "Indices", "Ints", "Shorts", "Singles", "Words"]
+__all__ = ["AnyArray", "Bools", "Floats", "Indices", "Ints", "Shorts", "Singles", "Words"]
 
+AnyArray: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Singles: TypeAlias = npt.NDArray[np.float32]
 Shorts: TypeAlias = npt.NDArray[np.int16]

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.cli.federate.group import COMMANDS
 from discreet.model import Model
-from discreet.silos.transport.last_word import encode_model
+from discreet.silos.shared.model_message import encode_model
 from tests.cli.conftest import Run
 
 Refused = Callable[..., str]

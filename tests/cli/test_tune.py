@@ -120,7 +120,7 @@ def test_json_and_configuration_files(run: Run, shop: Path, tmp_path: Path) -> N
         "factor_penalty": content["settings"]["factor_penalty"],
     }
     assert 0.0 <= content["score"] <= 1.0
-    assert Model.load(tmp_path / "model").item_side.feedback == "implicit"
+    assert Model.load(tmp_path / "model").item_side.scale.feedback == "implicit"
 
 
 @pytest.mark.parametrize(

@@ -187,20 +187,19 @@ def test_own_vector_solves_the_ridge_problem() -> None:
 
 @pytest.mark.parametrize("rank", [0, 3])
 def test_recommendations_are_those_of_the_model(rank: int) -> None:
-    from discreet.catalogue import Catalogue
+    from discreet.catalogue import Catalogue, RatingScale
     from discreet.model import Model
+    from discreet.model.fold_in import Ridge
     from discreet.privacy.statement import Statement
 
     rng = np.random.default_rng(rank)
     side = released(60, rank, rng)
     item_side = ItemSide(
-        "explicit",
+        RatingScale((1.0, 5.0)),
         3.0,
         np.array(side.offsets, dtype=np.float64),
         np.array(side.factors, dtype=np.float64).reshape(60, rank),
-        (1.0, 5.0),
-        offset_penalty=0.0,
-        factor_penalty=0.7,
+        Ridge(0.0, 0.7),
     )
     model = Model(item_side, Catalogue(list(range(60))), Statement.not_private("a test"), "test")
     for history in [{}, *crowd(20, 60, 15, rng)]:

@@ -216,8 +216,8 @@ def test_devices_recommend_what_the_model_does(parts: tuple[Ratings, Ratings]) -
         array("f", side.offsets),
         array("f", side.factors.ravel()),
         side.centre,
-        side.offset_penalty,
-        side.factor_penalty,
+        side.ridge.offset_penalty,
+        side.ridge.factor_penalty,
     )
     ids = history.catalogue.ids  # type: ignore[union-attr]
     for user in range(5):

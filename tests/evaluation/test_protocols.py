@@ -15,7 +15,7 @@ from tests.model.models import make_model
 def random_ratings(model: Model, users: list[str], seed: int, most: int = 5) -> Ratings:
     """One to ``most`` ratings for each user."""
     rng = np.random.default_rng(seed)
-    n_items, rating_range = model.item_side.n_items, model.item_side.rating_range
+    n_items, rating_range = model.item_side.n_items, model.item_side.scale.range
     counts = rng.integers(1, most + 1, len(users))
     items = np.concatenate([rng.choice(n_items, count, replace=False) for count in counts])
     values = rng.integers(1, 6, len(items)) if rating_range else np.ones(len(items))

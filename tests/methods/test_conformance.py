@@ -72,7 +72,7 @@ def test_a_fitted_method_gives_a_model_that_serves_a_stranger(
     assert fitted.statement_ is fitted.model_.statement
     ids = ["item-0003", "item-0017"]
     # Popularity takes ratings for choices and serves choices.
-    explicit = fitted.model_.item_side.feedback == "explicit"
+    explicit = fitted.model_.item_side.scale.explicit
     history = dict(zip(ids, (5.0, 1.0), strict=True)) if explicit else ids
     found = fitted.model_.recommend(history, n=10)
     assert len(found) == 10

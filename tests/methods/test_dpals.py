@@ -13,6 +13,7 @@ from discreet.data import splits, synthetic
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.dpals.estimator import DPALS
+from discreet.model.fold_in import OwnMean
 from discreet.privacy import Gate, Ledger, Noise
 from discreet.privacy.accounting import epsilon_renyi
 
@@ -154,10 +155,10 @@ def test_items_left_to_the_users_own_mean_are_predicted_by_it(skewed: tuple[Rati
     train, _ = skewed
     fitted = DPALS(**PAPER, frequent_share=0.1).fit(train, BUDGET, rng=0)
     side = fitted.model_.item_side
-    assert side.own_mean is not None
-    assert side.own_mean.sum() == 540
-    rare = int(np.flatnonzero(side.own_mean)[0])
-    often = np.flatnonzero(side.own_mean == 0)[:3]
+    assert isinstance(side.rule, OwnMean)
+    assert side.rule.share.sum() == 540
+    rare = int(np.flatnonzero(side.rule.share)[0])
+    often = np.flatnonzero(side.rule.share == 0)[:3]
     ids = np.asarray(fitted.model_.catalogue.ids).tolist()
     history = dict(zip([ids[j] for j in often], [5.0, 2.0, 2.0], strict=True))
     assert fitted.model_.predict(history, [ids[rare]])[0] == pytest.approx(3.0)
@@ -166,9 +167,9 @@ def test_items_left_to_the_users_own_mean_are_predicted_by_it(skewed: tuple[Rati
 def test_frequent_items_are_those_with_the_most_ratings(skewed: tuple[Ratings, Ratings]) -> None:
     train, _ = skewed
     side = DPALS(**PAPER, frequent_share=0.1).fit(train, Budget(50.0, 1e-6), rng=0).model_.item_side
-    assert side.own_mean is not None
+    assert isinstance(side.rule, OwnMean)
     counts = np.bincount(train.items, minlength=train.n_items)
-    assert set(np.argsort(-counts)[:40]) <= set(np.flatnonzero(side.own_mean == 0))
+    assert set(np.argsort(-counts)[:40]) <= set(np.flatnonzero(side.rule.share == 0))
 
 
 def test_clicks_are_ranked_better_than_by_popularity(clicks: Ratings) -> None:

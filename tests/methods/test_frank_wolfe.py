@@ -14,6 +14,7 @@ from discreet.data import splits, synthetic
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.frank_wolfe.estimator import FrankWolfe
+from discreet.model.fold_in import FrankWolfeReplay
 from tests.methods import checks
 
 Make = Callable[[], FrankWolfe]
@@ -106,9 +107,9 @@ def test_the_model_says_what_its_steps_were(market: Ratings) -> None:
     side = FrankWolfe(**given).fit(market, Budget(1e6, 1e-6), rng=0).model_.item_side
     dense = np.zeros((market.n_users, market.n_items))
     dense[np.repeat(np.arange(market.n_users), np.diff(market.indptr)), market.items] = market.values - 3.0
-    assert side.eigenvalues is not None
-    assert side.eigenvalues[0] == pytest.approx(float(np.linalg.norm(dense, 2)) ** 2, rel=0.02)
-    assert (side.nuclear_bound, side.row_bound, side.centre) == (50.0, 25.0, 3.0)
+    assert isinstance(side.rule, FrankWolfeReplay)
+    assert side.rule.eigenvalues[0] == pytest.approx(float(np.linalg.norm(dense, 2)) ** 2, rel=0.02)
+    assert (side.rule.nuclear_bound, side.rule.row_bound, side.centre) == (50.0, 25.0, 3.0)
     np.testing.assert_allclose(np.linalg.norm(side.factors, axis=0), 1.0, rtol=1e-9)
     assert not side.offsets.any()
 
@@ -118,7 +119,7 @@ def test_automatic_bounds_do_not_look_at_the_ratings(market: Ratings) -> None:
         FrankWolfe(steps=2).fit(data, checks.BUDGET, rng=0).model_.item_side
         for data in (market, market.take_users([0]))
     ]
-    assert sides[0].row_bound == sides[1].row_bound == pytest.approx(0.5 * 2.0 * 80**0.5)
+    assert sides[0].rule.row_bound == sides[1].rule.row_bound == pytest.approx(0.5 * 2.0 * 80**0.5)
 
 
 def test_steps_in_nothing_but_noise_are_passed_over(market: Ratings) -> None:
@@ -129,8 +130,8 @@ def test_steps_in_nothing_but_noise_are_passed_over(market: Ratings) -> None:
             .model_.item_side
             for _ in range(3)
         ]
-        assert sum((side.eigenvalues > 0).sum() for side in passed) <= 3  # type: ignore[operator, union-attr]
-        assert all(not side.factors[:, side.eigenvalues <= 0].any() for side in passed)  # type: ignore[operator]
+        assert sum((side.rule.eigenvalues > 0).sum() for side in passed) <= 3
+        assert all(not side.factors[:, side.rule.eigenvalues <= 0].any() for side in passed)
 
 
 @pytest.mark.parametrize("eigenvector", ["exact", "oja"])
@@ -140,7 +141,7 @@ def test_as_published_no_step_above_zero_is_passed_over(eigenvector: str, market
     for seed in range(5):
         method = FrankWolfe(steps=4, eigenvector=eigenvector, skip_noise=False)
         side = method.fit(market, Budget(1e-4, 1e-9), rng=seed).model_.item_side
-        taken += int((side.eigenvalues > 0).sum())  # type: ignore[operator]
+        taken += int((side.rule.eigenvalues > 0).sum())
     assert taken == 20 if eigenvector == "exact" else 3 <= taken <= 17
 
 

@@ -136,7 +136,7 @@ def test_the_users_own_mean_says_nothing_about_who_was_there(market: Ratings) ->
     for side in sides:
         assert side.centre == 3.0
         np.testing.assert_array_equal(side.offsets, 0.0)
-        np.testing.assert_array_equal(side.own_mean, 1.0)
+        np.testing.assert_array_equal(side.rule.share, 1.0)
 
 
 @pytest.mark.parametrize("method", [*CHARGED, UserMean])

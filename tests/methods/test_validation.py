@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_wild_predictions_are_no_larger_a_loss(market: Ratings) -> None:
     training, validation = split_validation(market.take_users(slice(0, 50)), 0.1, 1)
     plain = UserMean().fit(market).model_.item_side
     for value in (np.nan, np.inf, -np.inf, 1e300):
-        side = ItemSide("explicit", value, plain.offsets, plain.factors, (1.0, 5.0), own_mean=plain.own_mean)
+        side = replace(plain, centre=value)
         with np.errstate(all="ignore"):
             losses = user_losses(side, training, validation)
         assert ((losses >= 0.0) & (losses <= 1.0)).all()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, RatingScale
 from discreet.model import Model
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 
@@ -17,12 +18,11 @@ def make_model(feedback: str, items: int = 12, rank: int = 3, seed: int = 0) -> 
     rng = np.random.default_rng(seed)
     explicit = feedback == "explicit"
     side = ItemSide(
-        feedback="explicit" if explicit else "implicit",
+        scale=RatingScale((1.0, 5.0) if explicit else None),
         centre=3.0 if explicit else 0.0,
         offsets=rng.normal(0, 0.4, items),
         factors=rng.normal(0, 0.6, (items, rank)),
-        rating_range=(1.0, 5.0) if explicit else None,
-        gravity=0.0 if explicit else 0.1,
+        rule=Ridge() if explicit else Clicks(gravity=0.1),
     )
     ids: list[int] | list[str] = (
         [f"item-{j}" for j in range(items)] if explicit else [10 * j for j in range(items)]

@@ -33,7 +33,7 @@ def random_rows(model: Model, users: int, seed: int = 1) -> Rows:
     n_items = model.item_side.n_items
     counts = np.r_[0, n_items, rng.integers(0, n_items, users - 2)]
     items = [np.sort(rng.choice(n_items, count, replace=False)) for count in counts]
-    values = rng.integers(1, 6, counts.sum()) if model.item_side.rating_range else np.ones(counts.sum())
+    values = rng.integers(1, 6, counts.sum()) if model.item_side.scale.explicit else np.ones(counts.sum())
     return Rows(
         np.r_[0, np.cumsum(counts)],
         np.concatenate(items).astype(np.int32),

@@ -21,7 +21,7 @@ def ordered_by_hand(model: Model, history: dict[str, float]) -> list[str]:
     rows = [int(item.removeprefix("item-")) for item in history]
     features = np.hstack([np.ones((len(rows), 1)), side.factors[rows]])
     targets = np.array(list(history.values())) - side.centre - side.offsets[rows]
-    curvature = np.diag([side.offset_penalty, *[side.factor_penalty] * side.rank])
+    curvature = np.diag([side.ridge.offset_penalty, *[side.ridge.factor_penalty] * side.rank])
     curvature += features.T @ features
     user = np.linalg.solve(curvature, features.T @ targets)
     scores = user[0] + side.factors @ user[1:] + side.offsets

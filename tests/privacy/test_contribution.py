@@ -10,6 +10,7 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.private.user_side import user_statistics
 from discreet.methods.budgeted.public.update import Frame
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Pattern, total_energies
@@ -140,12 +141,11 @@ def test_nobody_else_moves_on_the_way_from_ratings(feedback: str, rank: int) -> 
     for n in (2, 3, 4, 8, 17):
         ratings = _ratings(rng, n, explicit=feedback == "explicit")
         side = ItemSide(
-            feedback,
+            ratings.scale,
             0.0,
             0.1 * rng.standard_normal(40),
             rng.standard_normal((40, rank)),
-            ratings.rating_range,
-            gravity=0.0 if feedback == "explicit" else 0.3,
+            Ridge() if feedback == "explicit" else Clicks(gravity=0.3),
         )
         frame = Frame(rng.standard_normal((1 + rank, 1 + rank)), 1.0, 10.0)
         full = _statistics(ratings, side, frame)

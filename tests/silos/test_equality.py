@@ -21,8 +21,7 @@ def test_the_model_is_the_central_one(tmp_path: Path, count: int, noise: str, ki
     model, wanted = run.finish(), central(ratings, agreement)
     assert model.item_side.offsets.tobytes() == wanted.item_side.offsets.tobytes()
     assert model.item_side.factors.tobytes() == wanted.item_side.factors.tobytes()
-    assert model.item_side.factor_penalty == wanted.item_side.factor_penalty
-    assert model.item_side.offset_penalty == wanted.item_side.offset_penalty
+    assert model.item_side.rule == wanted.item_side.rule
     assert model.item_side.rank == 3
     assert model.settings == wanted.settings
     charged = [(release.name, release.mu) for release in wanted.statement.releases]

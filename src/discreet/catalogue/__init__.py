@@ -10,5 +10,17 @@ from discreet.catalogue.catalogue import (
     positions,
     scan_table,
 )
+from discreet.catalogue.scale import CLICKS, RatingScale
 
-__all__ = ["Catalogue", "Id", "IdArray", "Ids", "as_ids", "infer_ids", "positions", "scan_table"]
+__all__ = [
+    "CLICKS",
+    "Catalogue",
+    "Id",
+    "IdArray",
+    "Ids",
+    "RatingScale",
+    "as_ids",
+    "infer_ids",
+    "positions",
+    "scan_table",
+]

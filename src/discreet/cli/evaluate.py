@@ -54,7 +54,7 @@ def command(model_directory: str, test: str, history: str, at: int, as_json: boo
 
 
 def _read(model: Model, path: str, columns: dict[str, Any]) -> Ratings:
-    rating_range = model.item_side.rating_range
+    rating_range = model.item_side.scale.range
     if (columns["rating"] is None) != (rating_range is None):
         raise RatingsInvalid(
             "the model was trained on what people chose, without ratings; leave out --rating"

@@ -44,7 +44,7 @@ def read_histories(path: str, model: Model, columns: Columns, unknown: Unknown) 
         user = _column(names, columns["user"], USER_NAMES)
         item = _required(names, columns["item"], ITEM_NAMES, "--item-column")
         rating = None
-        if model.item_side.rating_range is not None:
+        if model.item_side.scale.explicit:
             rating = _required(names, columns["rating"], RATING_NAMES, "--rating-column")
         if user is None:
             frame = table.select([name for name in (item, rating) if name is not None]).collect()
@@ -70,7 +70,7 @@ def _from_json(path: Path, model: Model, unknown: Unknown) -> Ratings | History:
 
 
 def _many(content: dict[str, Any], model: Model, unknown: Unknown) -> Ratings:
-    explicit = model.item_side.rating_range is not None
+    explicit = model.item_side.scale.explicit
     rows: list[tuple[str, Any, Any]] = []
     for user, history in content.items():
         if not isinstance(history, dict | list):
@@ -93,7 +93,7 @@ def _many(content: dict[str, Any], model: Model, unknown: Unknown) -> Ratings:
 
 def _reading(model: Model, unknown: Unknown) -> dict[str, Any]:
     return {
-        "rating_range": model.item_side.rating_range,
+        "rating_range": model.item_side.scale.range,
         "catalogue": model.catalogue,
         "unknown_items": "error" if unknown == "error" else "drop",
         "duplicates": "error",

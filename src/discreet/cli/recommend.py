@@ -148,4 +148,4 @@ def _show_many(frame: pl.DataFrame, score_name: str) -> None:
 
 
 def _score_name(model: Model) -> str:
-    return "score" if model.item_side.rating_range is None else "predicted rating"
+    return "predicted rating" if model.item_side.scale.explicit else "score"

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from randomgen import AESCounter
 
 from discreet import kernels
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, RatingScale
 from discreet.kernels import reference
 from discreet.model import Model
+from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
@@ -72,7 +73,9 @@ def kernel_agreement() -> Outcome:
 def storage_round_trip() -> Outcome:
     """Save a model, load it, and find it unchanged."""
     rng = np.random.default_rng(0)
-    side = ItemSide("explicit", 3.0, rng.standard_normal(9), rng.standard_normal((9, 2)), (1.0, 5.0))
+    side = ItemSide(
+        RatingScale((1.0, 5.0)), 3.0, rng.standard_normal(9), rng.standard_normal((9, 2)), Ridge()
+    )
     model = Model(side, Catalogue(range(9)), Statement.not_private("made by the doctor"), "none")
     with tempfile.TemporaryDirectory() as folder:
         back = Model.load(model.save(Path(folder) / "model"))

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Required, TypeAlias, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from discreet.catalogue import Catalogue, Id, IdArray, Ids, as_ids, positions
+from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
 from discreet.data import matrices, readers
 from discreet.data.checks import Columns, Duplicates, UnknownItems, check_choice, check_ids
 from discreet.data.encode import arrange, encode
@@ -209,6 +209,11 @@ class Ratings:
         """Whether there are rating values, and not only the fact of an interaction."""
         return self.rating_range is not None
 
+    @property
+    def scale(self) -> RatingScale:
+        """The scale of the ratings; public."""
+        return RatingScale(self.rating_range)
+
     def take_users(self, index: npt.ArrayLike | slice) -> Ratings:
         """The given user rows (numbers, a mask or a slice), in that order."""
         rows = np.arange(self.n_users)[index if isinstance(index, slice) else np.asarray(index)]
@@ -269,8 +274,7 @@ class Ratings:
         return dict(zip(self._item_ids()[self.items[part]].tolist(), self.values[part].tolist(), strict=True))
 
     def __repr__(self) -> str:
-        scale = "implicit" if self.rating_range is None else "{:g} to {:g}".format(*self.rating_range)
-        return f"Ratings({self.n_users} users, {self.n_items} items, {self.n_ratings} ratings, {scale})"
+        return f"Ratings({self.n_users} users, {self.n_items} items, {self.n_ratings} ratings, {self.scale})"
 
     def _item_ids(self) -> IdArray:
         if self.catalogue is not None:

@@ -7,6 +7,7 @@ from array import array
 
 import numpy as np
 
+from discreet.catalogue import RatingScale
 from discreet.devices.belief import Belief, believe
 from discreet.devices.device.question import Question
 from discreet.devices.device.released import Released
@@ -14,6 +15,7 @@ from discreet.devices.estimator import noise_variance
 from discreet.devices.plan import LocalSettings, Plan, rotations_for
 from discreet.errors import SettingsInvalid
 from discreet.methods.shared.public.shrinkage import denoise
+from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
@@ -132,13 +134,12 @@ class Learner:
         released = self.released()
         offsets = np.array(released.offsets or np.zeros(self.items), dtype=np.float64)
         return ItemSide(
-            "explicit",
+            RatingScale(self.range),
             released.centre,
             offsets,
             np.array(released.factors, dtype=np.float64).reshape(self.items, released.rank),
-            self.range,
-            offset_penalty=released.offset_penalty,
-            factor_penalty=released.factor_penalty,
+            Ridge(released.offset_penalty, released.factor_penalty),
+            np.array(released.popularity, dtype=np.float64) if released.popularity else None,
         )
 
     def _belief(self) -> Belief:

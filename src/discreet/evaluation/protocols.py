@@ -56,7 +56,7 @@ def evaluate_ratings(model: Model, history: Ratings, test: Ratings) -> RatingSco
         Ratings to predict; they must not be in ``history``.
     """
     side = model.item_side
-    if side.rating_range is None:
+    if not side.scale.explicit:
         raise SettingsInvalid(
             "the model was trained without ratings, so it predicts none; evaluate its ranking"
         )

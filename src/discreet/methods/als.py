@@ -13,6 +13,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.checks import check_items, check_users
 from discreet.methods.settings import ALSSettings
 from discreet.model import Model
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 from discreet.types import Singles
@@ -80,8 +81,7 @@ class ALS:
 def _explicit(
     settings: ALSSettings, ratings: Ratings, rng: np.random.Generator, progress: Progress | None
 ) -> ItemSide:
-    assert ratings.rating_range is not None
-    centre = 0.5 * sum(ratings.rating_range)
+    centre = ratings.scale.middle
     indptr, users, position = kernels.transpose(ratings.indptr, ratings.items, ratings.n_items)
     penalty = 0.075 if settings.factor_penalty == "auto" else settings.factor_penalty
     exponent = 1.0 if settings.count_exponent == "auto" else settings.count_exponent
@@ -102,14 +102,11 @@ def _explicit(
         item_side = kernels.solve_rows(indptr, users, targets, _with_one(user_side), ridge, item_scale)
     _report(progress, settings.rounds, settings.rounds)
     return ItemSide(
-        "explicit",
+        ratings.scale,
         centre,
         item_side[:, 0].astype(np.float64),
         item_side[:, 1:].astype(np.float64),
-        ratings.rating_range,
-        offset_penalty=settings.offset_penalty,
-        factor_penalty=penalty,
-        count_exponent=exponent,
+        Ridge(settings.offset_penalty, penalty, exponent),
     )
 
 
@@ -137,14 +134,11 @@ def _implicit(
         factors = kernels.solve_rows(indptr, users, ones, vectors, ridge, item_scale, gram=gram)
     _report(progress, settings.rounds, settings.rounds)
     return ItemSide(
-        "implicit",
+        ratings.scale,
         0.0,
         np.zeros(ratings.n_items),
         factors.astype(np.float64),
-        None,
-        factor_penalty=penalty,
-        count_exponent=exponent,
-        gravity=gravity,
+        Clicks(gravity, penalty, exponent),
     )
 
 

@@ -63,9 +63,7 @@ def score_top(
         exclude_items=items,
         allowed=allowed,
     )
-    if item_side.rating_range is not None:
-        scores = np.clip(scores, *item_side.rating_range)
-    return index, scores
+    return index, item_side.scale.clipped(scores)
 
 
 def check_histories(histories: Histories, catalogue: Catalogue, item_side: ItemSide) -> None:
@@ -76,11 +74,11 @@ def check_histories(histories: Histories, catalogue: Catalogue, item_side: ItemS
             "catalogue=model.catalogue, or convert them with ratings.with_catalogue(model.catalogue)"
         )
     values = np.asarray(histories.values)
-    low, high = (1.0, 1.0) if item_side.rating_range is None else item_side.rating_range
+    low, high = item_side.scale.bounds
     wrong = np.flatnonzero(~((values >= low) & (values <= high)))
     if len(wrong):
         row = int(np.searchsorted(histories.indptr, wrong[0], side="right")) - 1
-        wanted = "1 (implicit feedback)" if item_side.rating_range is None else f"in {low:g} to {high:g}"
+        wanted = f"in {low:g} to {high:g}" if item_side.scale.explicit else "1 (implicit feedback)"
         raise HistoryInvalid(
             f"user {histories.user_ids[row]!r} has the value {values[wrong[0]]:g}, which must be {wanted}; "
             "read the histories with the rating range the model was trained with"

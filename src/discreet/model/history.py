@@ -9,14 +9,13 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import HistoryInvalid
 
 __all__ = ["Histories", "History", "ReadHistory", "Unknown", "locate", "name_some", "read_history"]
 
 History = Mapping[Any, float] | Iterable[Any]
 Unknown = Literal["error", "ignore"]
-RatingRange = tuple[float, float] | None
 
 _NAMED = 5
 
@@ -62,17 +61,15 @@ class ReadHistory:
         return np.array([0, len(self.items)], dtype=np.int64)
 
 
-def read_history(
-    history: History, catalogue: Catalogue, rating_range: RatingRange, unknown: Unknown
-) -> ReadHistory:
+def read_history(history: History, catalogue: Catalogue, scale: RatingScale, unknown: Unknown) -> ReadHistory:
     """Check one user's history and turn it into positions and values.
 
     Parameters
     ----------
     history
         Explicit feedback: a mapping of item id to rating, or pairs of both. Implicit feedback: item ids.
-    rating_range
-        Range the ratings must lie in; ``None`` means implicit feedback.
+    scale
+        What the ratings must lie in.
     unknown
         ``"error"`` refuses ids that are not in the catalogue, ``"ignore"`` leaves them out and counts them.
 
@@ -81,8 +78,8 @@ def read_history(
     HistoryInvalid
         Unknown or repeated ids, ratings that are missing, not numbers, or outside the range.
     """
-    ids, values = _split(history, rating_range)
-    numbers = _read_values(ids, values, rating_range)
+    ids, values = _split(history, scale)
+    numbers = _read_values(ids, values, scale)
     index, ignored = locate(ids, catalogue, "the history", unknown)
     _refuse_duplicates(ids, index)
     known = index >= 0
@@ -121,26 +118,24 @@ def name_some(ids: Sequence[Any]) -> str:
     return shown + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
-def _split(history: History, rating_range: RatingRange) -> tuple[list[Any], list[Any]]:
+def _split(history: History, scale: RatingScale) -> tuple[list[Any], list[Any]]:
     if isinstance(history, str | bytes) or not isinstance(history, Iterable):
-        raise HistoryInvalid(
-            f"a history is {_wanted(rating_range)}, not {type(history).__name__} {history!r}"
-        )
+        raise HistoryInvalid(f"a history is {_wanted(scale)}, not {type(history).__name__} {history!r}")
     if isinstance(history, Mapping):
         return list(history.keys()), list(history.values())
     entries = list(history)
-    if rating_range is None:
+    if not scale.explicit:
         return entries, [1.0] * len(entries)
     if not all(isinstance(entry, tuple | list) and len(entry) == 2 for entry in entries):
         raise HistoryInvalid(
-            f"this model was trained on ratings, so a history is {_wanted(rating_range)}; "
+            f"this model was trained on ratings, so a history is {_wanted(scale)}; "
             "a bare list of item ids has no ratings"
         )
     return [entry[0] for entry in entries], [entry[1] for entry in entries]
 
 
-def _wanted(rating_range: RatingRange) -> str:
-    if rating_range is None:
+def _wanted(scale: RatingScale) -> str:
+    if not scale.explicit:
         return "a list of item ids"
     return "a mapping of item id to rating, such as {item: rating}"
 
@@ -156,30 +151,27 @@ def _refuse_duplicates(ids: Sequence[Any], index: npt.NDArray[np.int64]) -> None
         )
 
 
-def _read_values(
-    ids: Sequence[Any], values: Sequence[Any], rating_range: RatingRange
-) -> npt.NDArray[np.float64]:
+def _read_values(ids: Sequence[Any], values: Sequence[Any], scale: RatingScale) -> npt.NDArray[np.float64]:
     numbers = np.empty(len(values))
-    low, high = (1.0, 1.0) if rating_range is None else rating_range
+    low, high = scale.bounds
     for position, (one, value) in enumerate(zip(ids, values, strict=True)):
         try:
             number = float(value)
         except (TypeError, ValueError):
             raise HistoryInvalid(f"the rating of {name_some([one])} is {value!r}, not a number") from None
         if not low <= number <= high:  # written so that NaN is refused too
-            raise HistoryInvalid(_outside(one, number, rating_range))
+            raise HistoryInvalid(_outside(one, number, scale))
         numbers[position] = number
     return numbers
 
 
-def _outside(one: Any, number: float, rating_range: RatingRange) -> str:
-    if rating_range is None:
+def _outside(one: Any, number: float, scale: RatingScale) -> str:
+    if not scale.explicit:
         return (
             f"the history gives {name_some([one])} the value {number:g}, but this model was trained on what "
             "people chose, without ratings; pass a list of item ids"
         )
-    low, high = rating_range
     return (
-        f"the rating of {name_some([one])} is {number:g}, outside the model's range {low:g} to {high:g}; "
+        f"the rating of {name_some([one])} is {number:g}, outside the model's range {scale}; "
         "correct it or leave the item out"
     )

@@ -8,57 +8,43 @@ the training data is treated exactly like one who was.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from discreet import kernels
-from discreet.model.fold_in.replay import replay
+from discreet.catalogue.scale import RatingScale
+from discreet.errors import ModelInvalid
+from discreet.model.fold_in import Clicks, FoldIn, Ridge
+from discreet.model.fold_in.histories import Rows
 from discreet.types import Floats, Indices
 
 __all__ = ["ItemSide"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ItemSide:
-    """Offsets, factors and the fold-in rule.
+    """Offsets, factors and the rule by which people are folded in.
 
     Parameters
     ----------
-    feedback
-        ``"explicit"``: a rating is ``centre + a_i + b_j + u_i . v_j``. ``"implicit"``: a score is ``b_j + u_i . v_j``.
+    scale
+        Of the ratings; predictions are clipped to it.
     centre
-        Public middle of the model, usually the middle of the rating range; 0 for implicit feedback.
+        Public middle of the model, usually the middle of the rating range; 0 for clicks.
     offsets, factors
         ``b`` (items) and ``V`` (items x rank).
-    rating_range
-        Predictions are clipped to it; ``None`` for implicit feedback.
-    offset_penalty, factor_penalty
-        Ridge on the user's offset and factors.
-    count_exponent
-        Both penalties are multiplied by ``max(count_i, 1) ** count_exponent``.
-    gravity
-        Weight of all unseen items as zeros (implicit feedback only).
-    own_mean
-        How much of a user's own mean rating (less the centre) each item is predicted with, 0 or 1; the user has no
-        other offset then. ``None``: the user's offset is part of the ridge problem and of every prediction.
-    eigenvalues, nuclear_bound, row_bound
-        For a model whose factors are the steps of a Frank-Wolfe run: see `discreet.model.fold_in.replay`.
+    rule
+        How a history becomes coefficients: one of :mod:`discreet.model.fold_in`.
+    popularity
+        Released estimate of how often each item is taken, in any unit, where there is one beside the offsets.
     """
 
-    feedback: Literal["explicit", "implicit"]
+    scale: RatingScale
     centre: float
     offsets: Floats
     factors: Floats
-    rating_range: tuple[float, float] | None
-    offset_penalty: float = 1.0
-    factor_penalty: float = 1.0
-    count_exponent: float = 0.0
-    gravity: float = 0.0
-    own_mean: Floats | None = None
-    eigenvalues: Floats | None = None
-    nuclear_bound: float = 0.0
-    row_bound: float = 0.0
+    rule: FoldIn
+    popularity: Floats | None = None
 
     @property
     def n_items(self) -> int:
@@ -70,91 +56,60 @@ class ItemSide:
         """Number of factors; 0 means offsets alone."""
         return int(self.factors.shape[1])
 
+    @property
+    def ridge(self) -> Ridge:
+        """The rule of a model that folds people in by ridge regression; an error for any other."""
+        assert isinstance(self.rule, Ridge)
+        return self.rule
+
+    @property
+    def clicks(self) -> Clicks:
+        """The rule of a model of clicks; an error for any other."""
+        assert isinstance(self.rule, Clicks)
+        return self.rule
+
     def fold_in(
         self, indptr: Indices, items: Indices, values: Floats, *, kind: type[np.floating] = np.float64
     ) -> Floats:
-        """Each user's own coefficients ``(a_i, u_i)`` from that user's ratings alone.
+        """Each user's own coefficients, users x (1 + rank), from that user's ratings alone.
 
         ``kind`` is the arithmetic of the solves: float32 takes half the time, which training uses, where the
         outcome goes onto a 14-bit grid anyway.
         """
-        if self.feedback == "implicit":
+        if not self.scale.explicit:
             values = np.ones(len(items))
-        if self.eigenvalues is not None:
-            return self._with_own_mean(indptr, items, values, self._replay(indptr, items, values))
-        if self.feedback == "implicit":
-            return self._fold_in_implicit(indptr, items, kind)
-        if self.own_mean is not None:
-            return self._with_own_mean(
-                indptr, items, values, self._fold_in_factors(indptr, items, values, kind)
-            )
-        return self._fold_in_explicit(indptr, items, values, kind)
+        return self.rule.coefficients(self, Rows(indptr, items, values), kind)
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
         """Predicted rating (clipped to the range) or score for pairs of user row and item index."""
         raw = kernels.dot_pairs(users, items, coefficients, self.design())
         raw += self.centre + self.offsets[items]
-        if self.rating_range is not None:
-            np.clip(raw, *self.rating_range, out=raw)
-        return raw
+        return self.scale.clipped(raw)
 
     def design(self) -> Floats:
-        """Items x (1 + rank): the feature row each item shows to a user, ``(1, v_j)`` or ``(own_mean_j, v_j)``."""
-        first = np.ones(self.n_items) if self.own_mean is None else self.own_mean
-        return np.column_stack([first, self.factors])
+        """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
+        return np.column_stack([self.rule.shown(self.n_items), self.factors])
 
-    def _fold_in_explicit(
-        self, indptr: Indices, items: Indices, values: Floats, kind: type[np.floating]
-    ) -> Floats:
-        targets = values - self.centre - self.offsets[items]
-        ridge = np.full(1 + self.rank, self.factor_penalty)
-        ridge[0] = self.offset_penalty
-        design = self.design().astype(kind)
-        solved = kernels.solve_rows(indptr, items, targets, design, ridge, self._row_scale(indptr))
-        return solved.astype(np.float64, copy=False)
+    def check(self) -> None:
+        """Refuse arrays that do not fit each other, or numbers that are not finite.
 
-    def _fold_in_factors(
-        self, indptr: Indices, items: Indices, values: Floats, kind: type[np.floating]
-    ) -> Floats:
-        ridge = np.full(self.rank, self.factor_penalty)
-        targets = values - self.centre - self.offsets[items]
-        solved = kernels.solve_rows(
-            indptr, items, targets, self.factors.astype(kind), ridge, self._row_scale(indptr)
-        )
-        return solved.astype(np.float64, copy=False)
-
-    def _replay(self, indptr: Indices, items: Indices, values: Floats) -> Floats:
-        assert self.eigenvalues is not None
-        targets = values - self.centre - self.offsets[items]
-        return replay(
-            indptr, items, targets, self.factors, self.eigenvalues, self.nuclear_bound, self.row_bound
-        )
-
-    def _with_own_mean(self, indptr: Indices, items: Indices, values: Floats, vectors: Floats) -> Floats:
-        """Vectors with the user's own mean, less the centre, in front; 0 for a user without a history."""
-        counts = np.diff(indptr)
-        own = np.zeros(len(counts))
-        filled = counts > 0
-        if filled.any():
-            own[filled] = np.add.reduceat(values, indptr[:-1][filled]) / counts[filled] - self.centre
-        return np.column_stack([own, vectors])
-
-    def _fold_in_implicit(self, indptr: Indices, items: Indices, kind: type[np.floating]) -> Floats:
-        coefficients = np.zeros((len(indptr) - 1, 1 + self.rank))
-        if self.rank:
-            coefficients[:, 1:] = kernels.solve_rows(
-                indptr,
-                items,
-                1.0 - self.offsets[items],
-                self.factors.astype(kind),
-                np.full(self.rank, self.factor_penalty),
-                row_scale=self._row_scale(indptr),
-                gram=self.gravity * (self.factors.T @ self.factors),
-                rhs=-self.gravity * (self.factors.T @ self.offsets),
+        Raises
+        ------
+        ModelInvalid
+            Naming what is wrong.
+        """
+        if self.offsets.ndim != 1 or self.factors.ndim != 2 or len(self.factors) != len(self.offsets):
+            raise ModelInvalid(
+                f"offsets {self.offsets.shape} and factors {self.factors.shape} do not fit each other"
             )
-        return coefficients
-
-    def _row_scale(self, indptr: Indices) -> Floats | None:
-        if self.count_exponent == 0.0:
-            return None
-        return np.maximum(np.diff(indptr), 1.0) ** self.count_exponent
+        if self.popularity is not None and self.popularity.shape != self.offsets.shape:
+            raise ModelInvalid(f"popularity has the shape {self.popularity.shape}, not {self.offsets.shape}")
+        for name in ("offsets", "factors", "popularity"):
+            array = getattr(self, name)
+            if array is not None and not np.isfinite(array).all():
+                raise ModelInvalid(f"{name} has numbers that are not finite")
+        if isinstance(self.rule, Clicks) and self.scale.explicit:
+            raise ModelInvalid(f"people who rate from {self.scale} cannot be folded in as if they clicked")
+        wrong = self.rule.wrong(self.n_items, self.rank)
+        if wrong is not None:
+            raise ModelInvalid(wrong)

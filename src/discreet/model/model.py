@@ -16,7 +16,6 @@ from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import storage
-from discreet.model.arrays import check_item_side
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
 from discreet.model.history import Histories, History, Unknown, locate, name_some, read_history
 from discreet.model.item_side import ItemSide
@@ -57,7 +56,7 @@ class Model:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_item_side(self.item_side)
+        self.item_side.check()
         if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):
             raise ModelInvalid(
                 "the statement says that nothing was released, but the model has learnt something"
@@ -181,7 +180,7 @@ class Model:
 
     def __repr__(self) -> str:
         side = self.item_side
-        return f"Model({self.method}, {side.feedback}, {side.n_items} items, rank {side.rank})"
+        return f"Model({self.method}, {side.scale}, {side.n_items} items, rank {side.rank})"
 
     @cached_property
     def _titles(self) -> dict[int | str, str]:
@@ -191,7 +190,7 @@ class Model:
         return storage.Parts(self.item_side, self.catalogue, self.statement, self.method, self.settings)
 
     def _coefficients(self, history: History, unknown: Unknown) -> tuple[Floats, Any]:
-        read = read_history(history, self.catalogue, self.item_side.rating_range, unknown)
+        read = read_history(history, self.catalogue, self.item_side.scale, unknown)
         return self.item_side.fold_in(read.indptr, read.items, read.values), read
 
     def _mask(
@@ -241,7 +240,7 @@ class Model:
 
 def _says_nothing(side: ItemSide) -> bool:
     """Whether the arrays could be there without any ratings."""
-    return side.rank == 0 and not side.offsets.any() and side.eigenvalues is None
+    return side.rank == 0 and not side.offsets.any() and side.popularity is None
 
 
 def _check_n(n: int) -> None:

@@ -1,7 +1,7 @@
 """A model on disk: arrays as safetensors, the rest as JSON, and a manifest with the digest of every file.
 
-    model.safetensors   offsets, factors, and what else the method's fold-in needs
-    model.json          method, settings and the scalars of the item side
+    model.safetensors   the item side: arrays, and the rule that folds people in (discreet.model.wire)
+    model.json          method and settings
     catalogue.json      the items in the order of the arrays
     statement.json      what the release promises
     manifest.json       format, version, SHA-256 of each file above
@@ -16,30 +16,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
-import numpy.typing as npt
-import safetensors
-import safetensors.numpy
 
 from discreet.catalogue import Catalogue
 from discreet.errors import DiscreetError, ModelInvalid
 from discreet.model.directory import replace_directory
 from discreet.model.item_side import ItemSide
+from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.statement import Statement
 
 __all__ = ["MANIFEST", "Parts", "check_target", "load", "save"]
 
-FORMAT, VERSION = "discreet-model", 1
+FORMAT, VERSION = "discreet-model", 2
 MANIFEST = "manifest.json"
 ARRAYS, MODEL, CATALOGUE, STATEMENT = "model.safetensors", "model.json", "catalogue.json", "statement.json"
 FILES = (ARRAYS, MODEL, CATALOGUE, STATEMENT)
-_ARRAY_FIELDS = ("offsets", "factors", "own_mean", "eigenvalues")
 
 T = TypeVar("T")
 
@@ -59,10 +53,8 @@ def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Pat
     """Write all files beside ``directory`` and rename them into place."""
     target = check_target(directory, overwrite=overwrite)
     files = {
-        ARRAYS: safetensors.numpy.save(_arrays(parts.item_side)),
-        MODEL: _dump(
-            {"method": parts.method, "settings": parts.settings, "item_side": _scalars(parts.item_side)}
-        ),
+        ARRAYS: item_side_to_bytes(parts.item_side),
+        MODEL: _dump({"method": parts.method, "settings": parts.settings}),
         CATALOGUE: parts.catalogue.to_json().encode(),
         STATEMENT: parts.statement.to_json().encode(),
     }
@@ -96,10 +88,9 @@ def load(directory: str | Path) -> Parts:
     """Read, verify and parse all files; any deviation is a `ModelInvalid` that names the file."""
     folder = Path(directory)
     files = _verified(folder)
-    description = _parse(folder / MODEL, lambda: _object(files[MODEL], {"method", "settings", "item_side"}))
-    arrays = _parse(folder / ARRAYS, lambda: safetensors.numpy.load(files[ARRAYS]))
+    description = _parse(folder / MODEL, lambda: _object(files[MODEL], {"method", "settings"}))
     return Parts(
-        item_side=_parse(folder / MODEL, lambda: _item_side(description["item_side"], arrays)),
+        item_side=_parse(folder / ARRAYS, lambda: item_side_from_bytes(files[ARRAYS])),
         catalogue=_parse(folder / CATALOGUE, lambda: Catalogue.from_json(files[CATALOGUE].decode())),
         statement=_parse(folder / STATEMENT, lambda: Statement.from_json(files[STATEMENT].decode())),
         method=str(description["method"]),
@@ -145,55 +136,8 @@ def _parse(path: Path, read: Callable[[], T]) -> T:
     """Whatever is wrong inside a file becomes a `ModelInvalid` with the file's name."""
     try:
         return read()
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        RecursionError,
-        DiscreetError,
-        safetensors.SafetensorError,
-    ) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, DiscreetError) as error:
         raise ModelInvalid(f"{path} cannot be used: {error}") from error
-
-
-def _arrays(side: ItemSide) -> dict[str, npt.NDArray[Any]]:
-    arrays = {name: getattr(side, name) for name in _ARRAY_FIELDS}
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
-
-
-def _scalars(side: ItemSide) -> dict[str, Any]:
-    """All other fields, whichever they are: a field added to the item side cannot be forgotten here."""
-    return {
-        field.name: getattr(side, field.name) for field in fields(side) if field.name not in _ARRAY_FIELDS
-    }
-
-
-def _item_side(scalars: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> ItemSide:
-    wanted = {field.name for field in fields(ItemSide)} - set(_ARRAY_FIELDS)
-    if set(scalars) != wanted:
-        raise ValueError(f"item_side has the fields {sorted(scalars)} and not {sorted(wanted)}")
-    if not {"offsets", "factors"} <= set(arrays) <= set(_ARRAY_FIELDS):
-        raise ValueError(f"the arrays are {sorted(arrays)}")
-    for name, array in arrays.items():
-        if array.dtype != np.float64:
-            raise ValueError(f"{name} has the type {array.dtype} and not float64")
-    if scalars["feedback"] not in ("explicit", "implicit"):
-        raise ValueError(f"feedback is {scalars['feedback']!r}")
-    numbers = {name: value for name, value in scalars.items() if name not in ("feedback", "rating_range")}
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(f"{name} is {value!r} and not a finite number")
-    complete: dict[str, Any] = {**scalars, **arrays, "rating_range": _range(scalars["rating_range"])}
-    return ItemSide(**complete)
-
-
-def _range(value: Any) -> tuple[float, float] | None:
-    if value is None:
-        return None
-    low, high = (float(bound) for bound in value)
-    if not -math.inf < low < high < math.inf:
-        raise ValueError(f"the rating range is {value}")
-    return low, high
 
 
 def _dump(content: dict[str, Any]) -> bytes:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.catalogue import CLICKS
 from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
+from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 
 
@@ -13,7 +15,7 @@ def _side(rng: np.random.Generator, popularity: np.ndarray, rank: int = 4) -> It
     gravity = 0.3
     factors = rng.standard_normal((len(popularity), rank)) * 0.3
     offsets = popularity / (popularity + gravity)
-    return ItemSide("implicit", 0.0, offsets, factors, None, factor_penalty=0.5, gravity=gravity)
+    return ItemSide(CLICKS, 0.0, offsets, factors, Clicks(gravity, 0.5))
 
 
 def test_users_without_taste_have_the_computed_covariance() -> None:

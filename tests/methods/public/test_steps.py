@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet.model.fold_in.replay import replay, take_step
+from discreet.model.fold_in.frank_wolfe import replay, take_step
 from discreet.types import Floats
 
 

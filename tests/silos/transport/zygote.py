@@ -32,12 +32,12 @@ from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage, max_bytes
 from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.client import Client
 from discreet.silos.transport.hosting import run_until_stopped, save_once
 from discreet.silos.transport.identity import client_context, server_context
-from discreet.silos.transport.last_word import decode_model, encode_model
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
 from tests.silos.transport import prototype_parties

@@ -15,9 +15,9 @@ from discreet.privacy.statement import Statement
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import max_bytes
+from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.hosting import check_out, save_once
-from discreet.silos.transport.last_word import decode_model, encode_model
 
 __all__ = ["ModelGuest", "ModelHost"]
 

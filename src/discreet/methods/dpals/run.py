@@ -13,6 +13,7 @@ from discreet.methods.dpals.presets import NoisePlan
 from discreet.methods.method import Progress, report
 from discreet.methods.shared.private.sampling import draw_numbers, keep_lowest, sample_uniform
 from discreet.methods.shared.public.spectrum import leading
+from discreet.model.fold_in import Clicks, FoldIn, OwnMean
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import (
     clip_rows,
@@ -128,26 +129,18 @@ class DPALSRun:
         settings, n_items = self.settings, self._ratings.n_items
         exponent = settings.user_exponent
         explicit = self._ratings.explicit
-        return ItemSide(
-            "explicit" if explicit else "implicit",
-            centre,
-            np.zeros(n_items),
-            np.zeros((n_items, settings.rank)),
-            self._ratings.rating_range,
-            factor_penalty=settings.penalty / settings.typical_count**exponent,
-            count_exponent=exponent,
-            gravity=settings.gravity,
-            own_mean=(~frequent).astype(np.float64) if explicit else None,
-        )
+        penalty = settings.penalty / settings.typical_count**exponent
+        rule: FoldIn = Clicks(settings.gravity, penalty, exponent)
+        if explicit:
+            rule = OwnMean((~frequent).astype(np.float64), penalty, exponent)
+        empty = np.zeros(n_items), np.zeros((n_items, settings.rank))
+        return ItemSide(self._ratings.scale, centre, *empty, rule)
 
     def _entry_clip(self, side: ItemSide) -> float:
         """Gamma_M: as set, or how far from the centre a rating can lie. Public."""
         if self.settings.entry_clip != "auto":
             return self.settings.entry_clip
-        if side.rating_range is None:
-            return 1.0
-        low, high = side.rating_range
-        return max(high - side.centre, side.centre - low)
+        return side.scale.farthest(side.centre)
 
     def _start(self, side: ItemSide, sample: Ratings, frequent: Bools) -> Floats:
         settings = self.settings

@@ -16,7 +16,8 @@ from discreet.methods.method import PrivateMethod, Progress, Trained, report
 from discreet.methods.settings import Auto, Positive, Rounds
 from discreet.methods.shared.private.centring import CentredSettings, Sample, release_centre, take_sample
 from discreet.methods.shared.public.spectrum import leading, noise_edge, seen_share
-from discreet.model.fold_in.replay import take_step
+from discreet.model.fold_in import FrankWolfeReplay
+from discreet.model.fold_in.frank_wolfe import take_step
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import release_co_moment, release_products
 from discreet.privacy.gaussian.gate import Gate
@@ -139,15 +140,11 @@ class FrankWolfe(PrivateMethod[FrankWolfeSettings]):
             )
         report(progress, steps, steps)
         side = ItemSide(
-            "explicit" if ratings.explicit else "implicit",
+            ratings.scale,
             centre,
             np.zeros(ratings.n_items),
             directions,
-            ratings.rating_range,
-            own_mean=np.zeros(ratings.n_items),
-            eigenvalues=eigenvalues,
-            nuclear_bound=nuclear or bound,
-            row_bound=bound,
+            FrankWolfeReplay(eigenvalues, nuclear or bound, bound),
         )
         return Trained(side, steps)
 

@@ -25,6 +25,7 @@ from discreet.methods.method import PrivateMethod, Progress, Trained, report
 from discreet.methods.settings import Auto, Positive, Rank, Rounds, Share
 from discreet.methods.shared.private.centring import CentredSettings, Sample, release_centre, take_sample
 from discreet.methods.shared.public.spectrum import beside_diagonal, leading, seen_share, signal
+from discreet.model.fold_in import Clicks, OwnMean
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import clip_rows
 from discreet.privacy.gaussian.dense_rows import release_dense_rows
@@ -140,13 +141,11 @@ class ProjectedGradient(PrivateMethod[ProjectedGradientSettings]):
         report(progress, steps, steps)
         penalties = (1.0 / rows.shrinks - 1.0) / rows.eta
         side = ItemSide(
-            "explicit" if ratings.explicit else "implicit",
+            ratings.scale,
             centre,
             np.zeros(n_items),
             rows.directions / np.sqrt(penalties),
-            ratings.rating_range,
-            gravity=self._gravity(sample),
-            own_mean=np.zeros(n_items),
+            OwnMean(np.zeros(n_items)) if ratings.explicit else Clicks(self._gravity(sample)),
         )
         return Trained(side, steps)
 

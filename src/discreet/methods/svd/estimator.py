@@ -19,6 +19,7 @@ from discreet.methods.settings import Auto, Positive, Rank, Share
 from discreet.methods.shared.private.centring import Sample, SampleSettings, take_sample
 from discreet.methods.shared.public.item_weights import Popularity
 from discreet.methods.shared.public.spectrum import click_factors, leading, rating_factors
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import release_co_moment, release_counts, release_item_sums
 from discreet.privacy.gaussian.gate import Gate
@@ -154,13 +155,13 @@ class PrivateSVD(PrivateMethod[SVDSettings]):
             stabiliser = _STABLE_RATINGS + _STABLE_NOISE * noise
         offsets = (sums - mean * counts) / (np.maximum(counts, 0.0) + stabiliser)
         side = ItemSide(
-            "explicit",
+            ratings.scale,
             sample.middle + half * mean,
             half * (np.clip(mean + offsets, -1.0, 1.0) - mean),
             np.zeros((len(offsets), 0)),
-            ratings.rating_range,
-            offset_penalty=settings.offset_penalty,
-            factor_penalty=1.0 if settings.factor_penalty == "auto" else settings.factor_penalty,
+            Ridge(
+                settings.offset_penalty, 1.0 if settings.factor_penalty == "auto" else settings.factor_penalty
+            ),
         )
         return side, popularity
 
@@ -187,13 +188,11 @@ class PrivateSVD(PrivateMethod[SVDSettings]):
         gravity = usual if settings.gravity == "auto" else settings.gravity
         taken = popularity.positive()
         return ItemSide(
-            "implicit",
+            sample.ratings.scale,
             0.0,
             taken / (taken + gravity * users),
             click_factors(moment, 1.0 / mu, settings.rank, gravity),
-            None,
-            factor_penalty=0.01 if settings.factor_penalty == "auto" else settings.factor_penalty,
-            gravity=gravity,
+            Clicks(gravity, 0.01 if settings.factor_penalty == "auto" else settings.factor_penalty),
         )
 
     def _first_mu(self, gate: Gate, usual_share: float) -> float:

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from discreet.catalogue import CLICKS
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.methods.checks import check_items
@@ -18,6 +19,7 @@ from discreet.methods.settings import PrivateSettings
 from discreet.methods.shared.public.item_weights import Popularity as Weights
 from discreet.methods.shared.public.shrinkage import denoise
 from discreet.model import Model
+from discreet.model.fold_in import Clicks, OwnMean
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
@@ -147,7 +149,7 @@ class Popularity(PrivateMethod[PrivateSettings]):
         chosen = release_choices(gate, "how often each item was chosen", _pattern(ratings), mu=mu)
         total = Weights.first(chosen, np.full(len(chosen), 1.0 / mu)).total
         empty = np.zeros((ratings.n_items, 0))
-        return Trained(ItemSide("implicit", 0.0, np.maximum(chosen / total, 0.0), empty, None), 1)
+        return Trained(ItemSide(CLICKS, 0.0, np.maximum(chosen / total, 0.0), empty, Clicks()), 1)
 
 
 def _shrunk(tallies: ItemTallies) -> tuple[float, Floats]:
@@ -164,7 +166,7 @@ def _constant(ratings: Ratings, centre: float, own_mean: Floats, offsets: Floats
     """Predictions that depend on the user by their own mean or not at all."""
     offsets = np.zeros(ratings.n_items) if offsets is None else offsets
     factors = np.zeros((ratings.n_items, 0))
-    return ItemSide("explicit", centre, offsets, factors, ratings.rating_range, own_mean=own_mean)
+    return ItemSide(ratings.scale, centre, offsets, factors, OwnMean(own_mean))
 
 
 def _range(ratings: Ratings, method: str) -> tuple[float, float]:

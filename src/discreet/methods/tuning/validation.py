@@ -62,7 +62,7 @@ def user_losses(side: ItemSide, training: Ratings, validation: Ratings) -> Float
     """
     counts = np.diff(validation.indptr)
     losses = np.zeros(len(counts))
-    if side.rating_range is None:
+    if not side.scale.explicit:
         losses = 1.0 - _hits(side, training, validation) / np.maximum(np.minimum(counts, RANKED), 1)
     elif validation.n_ratings:
         filled = counts > 0
@@ -88,22 +88,19 @@ def release_score(
     total, count = gate.release(name, [block], mu=mu)["loss and count"] / _GRID
     users = max(count, _STANDS_OUT * _BOUND / mu) / _COUNT
     mean = min(max(0.5 + total / users, 0.0), 1.0)
-    if side.rating_range is None:
+    if not side.scale.explicit:
         return Score(float(total), float(1.0 - mean))
-    low, high = side.rating_range
-    return Score(float(total), float(0.5 * (high - low) * mean**0.5))
+    return Score(float(total), float(side.scale.half_width * mean**0.5))
 
 
 def _squares(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
-    assert side.rating_range is not None
-    low, high = side.rating_range
     predicted = np.empty(validation.n_ratings)
     for part in fold_in_blocks(side, training):
         bounds = validation.indptr[part.users.start : part.users.stop + 1]
         entries = slice(int(bounds[0]), int(bounds[-1]))
         users = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         predicted[entries] = side.predict(part.coefficients, users, validation.items[entries])
-    squares: Floats = np.clip(((predicted - validation.values) / (0.5 * (high - low))) ** 2, 0.0, 1.0)
+    squares: Floats = np.clip(((predicted - validation.values) / side.scale.half_width) ** 2, 0.0, 1.0)
     return np.nan_to_num(squares, nan=1.0)
 
 

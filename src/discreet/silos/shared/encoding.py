@@ -18,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import Refused
 
-__all__ = ["MOST_HEADER", "Header", "decode", "encode"]
+__all__ = ["MOST_HEADER", "PREFIX", "Header", "decode", "encode"]
 
 MOST_HEADER = 1 << 17
-_PREFIX = 8
+PREFIX = 8
 _Array = npt.NDArray[Any]
 
 
@@ -71,11 +71,11 @@ def decode(
         raise Refused(f"a message of {len(body):,} bytes is larger than any in this run ({most:,})")
     if body[:4] != mark:
         raise Refused("this is not a message of the expected kind")
-    end = _PREFIX + int.from_bytes(body[4:_PREFIX], "little")
-    if not _PREFIX < end <= min(len(body), _PREFIX + MOST_HEADER):
+    end = PREFIX + int.from_bytes(body[4:PREFIX], "little")
+    if not PREFIX < end <= min(len(body), PREFIX + MOST_HEADER):
         raise Refused("the message is cut short or its header is too large")
     try:
-        header = header_type.model_validate_json(body[_PREFIX:end])
+        header = header_type.model_validate_json(body[PREFIX:end])
     except (ValidationError, RecursionError):
         raise Refused("the message's header is not what this version of discreet writes") from None
     sizes = [math.prod(shape) for _, shape in header.arrays]

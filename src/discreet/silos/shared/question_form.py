@@ -7,9 +7,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from discreet.catalogue import RatingScale
 from discreet.errors import Refused
 from discreet.methods.budgeted.public.schedule import ActivityQuestion, Question, RoundQuestion
 from discreet.methods.budgeted.public.update import Frame
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.types import Floats
@@ -55,12 +57,14 @@ def question_scales(question: Question) -> Scales | None:
         return None
     side, frame, units = question.side, question.frame, question.units
     return Scales(
-        feedback="explicit" if side.feedback == "explicit" else "implicit",
+        feedback=side.scale.feedback,
         centre=float(side.centre),
-        rating_range=side.rating_range,
-        offset_penalty=float(side.offset_penalty),
-        factor_penalty=float(side.factor_penalty),
-        gravity=float(side.gravity),
+        rating_range=side.scale.range,
+        offset_penalty=float(side.ridge.offset_penalty) if side.scale.explicit else 1.0,
+        factor_penalty=float(
+            side.ridge.factor_penalty if side.scale.explicit else side.clicks.factor_penalty
+        ),
+        gravity=0.0 if side.scale.explicit else float(side.clicks.gravity),
         residual=float(frame.residual),
         ratings_per_user=float(frame.ratings_per_user),
         start=bool(frame.start),
@@ -78,16 +82,13 @@ def build_question(name: str, mu: float, scales: Scales | None, arrays: Mapping[
         return ActivityQuestion(name, mu)
     if list(arrays) != ["offsets", "factors", "whiten", "item_weights"]:
         raise Refused("a question holds offsets, factors, coordinates and item weights")
-    side = ItemSide(
-        scales.feedback,
-        scales.centre,
-        arrays["offsets"],
-        arrays["factors"],
-        scales.rating_range,
-        offset_penalty=scales.offset_penalty,
-        factor_penalty=scales.factor_penalty,
-        gravity=scales.gravity,
+    scale = RatingScale(scales.rating_range)
+    rule = (
+        Ridge(scales.offset_penalty, scales.factor_penalty)
+        if scale.explicit
+        else Clicks(scales.gravity, scales.factor_penalty)
     )
+    side = ItemSide(scale, scales.centre, arrays["offsets"], arrays["factors"], rule)
     frame = Frame(arrays["whiten"], scales.residual, scales.ratings_per_user, scales.start)
     units = Units(scales.weight, scales.moment, scales.curvature)
     return RoundQuestion(name, mu, side, frame, arrays["item_weights"], units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -60,7 +61,7 @@ def check_public(agreement: Agreed, ratings: Ratings) -> None:
 
 def _check_round(asked: RoundQuestion, expected: RoundQuestion) -> None:
     side, own = asked.side, expected.side
-    if (side.feedback, side.rating_range, side.centre) != (own.feedback, own.rating_range, own.centre):
+    if (side.scale, side.centre) != (own.scale, own.centre):
         raise Refused("the server asks about another rating range than agreed")
     if (asked.frame.start, asked.units.curvature is None) != (
         expected.frame.start,
@@ -99,6 +100,4 @@ def _units(question: RoundQuestion) -> Floats:
 
 def _scales(question: RoundQuestion) -> Floats:
     side, frame = question.side, question.frame
-    return np.array(
-        [side.offset_penalty, side.factor_penalty, side.gravity, frame.residual, frame.ratings_per_user]
-    )
+    return np.array([*dataclasses.astuple(side.rule), frame.residual, frame.ratings_per_user])

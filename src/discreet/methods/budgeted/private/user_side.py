@@ -36,7 +36,7 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     if frame.start:
         explained[:, 1:] = 0.0
         coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
-    goal = ratings.values if side.feedback == "explicit" else np.ones_like(ratings.values)
+    goal = ratings.values if side.scale.explicit else np.ones_like(ratings.values)
     targets = goal - side.centre - side.offsets[ratings.items]
     residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
     square = pattern.user_sums(residuals**2) / np.maximum(pattern.counts, 1.0)

@@ -41,8 +41,8 @@ def chance_covariance(side: ItemSide, taken: Floats) -> Floats:
     """
     taken = np.clip(taken, 0.0, 1.0)
     scatter = taken * (1.0 - taken) * (1.0 - side.offsets) ** 2
-    curvature = (side.factors * (side.gravity + taken)[:, None]).T @ side.factors
-    inverse = np.linalg.inv(curvature + side.factor_penalty * np.eye(side.rank))
+    curvature = (side.factors * (side.clicks.gravity + taken)[:, None]).T @ side.factors
+    inverse = np.linalg.inv(curvature + side.clicks.factor_penalty * np.eye(side.rank))
     covariance: Floats = inverse @ ((side.factors * scatter[:, None]).T @ side.factors) @ inverse
     return covariance
 

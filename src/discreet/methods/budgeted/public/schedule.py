@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.catalogue import RatingScale
 from discreet.errors import BudgetInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.plan import Activity, Plan, choose_rank, choose_rounds, difficulty
 from discreet.methods.budgeted.public.update import Frame, first_offsets, first_popularity, refine
 from discreet.methods.settings import BudgetedSettings
 from discreet.methods.shared.public.item_weights import Popularity
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics, Units, read_round
@@ -278,10 +280,10 @@ class BudgetedSchedule:
             penalty = settings.factor_penalty
             if penalty == "auto":
                 penalty = _CLICK_PENALTY * gravity
-            return ItemSide("implicit", 0.0, *empty, None, factor_penalty=penalty, gravity=gravity), frame
-        low, high = self._range
-        penalty = activity.within / activity.between
-        return ItemSide("explicit", 0.5 * (low + high), *empty, self._range, offset_penalty=penalty), frame
+            return ItemSide(RatingScale(None), 0.0, *empty, Clicks(gravity, penalty)), frame
+        scale = RatingScale(self._range)
+        rule = Ridge(activity.within / activity.between)
+        return ItemSide(scale, scale.middle, *empty, rule), frame
 
     def _after_first(self, question: RoundQuestion, statistics: RoundStatistics) -> _State:
         side, frame = question.side, question.frame
@@ -297,12 +299,12 @@ class BudgetedSchedule:
     def _start(self, side: ItemSide, frame: Frame) -> tuple[ItemSide, Frame]:
         """Random factors. The strong ridge makes a user's first vector the projection of their residuals on them."""
         factors = self._rng.standard_normal((side.n_items, self.plan.rank))
-        penalty = side.factor_penalty
         if self.explicit:
-            penalty = 100.0 * frame.residual**2
+            rule = replace(side.ridge, factor_penalty=100.0 * frame.residual**2)
+            side = replace(side, rule=rule, factors=factors)
         else:
             factors *= np.sqrt(side.offsets * side.offsets.mean())[:, None]
-        side = replace(side, factors=factors, factor_penalty=penalty)
+            side = replace(side, factors=factors)
         return side, replace(frame, whiten=np.eye(1 + self.plan.rank), start=True)
 
     def _item_weights(self, popularity: Popularity) -> Floats:

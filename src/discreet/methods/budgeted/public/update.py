@@ -69,7 +69,7 @@ def first_popularity(side: ItemSide, statistics: RoundStatistics) -> tuple[ItemS
     popularity = Popularity.first(statistics.weight, statistics.weight_sigma)
     users = _total(statistics.moment, np.eye(1))
     weight = popularity.positive()
-    return replace(side, offsets=weight / (weight + side.gravity * users)), popularity
+    return replace(side, offsets=weight / (weight + side.clicks.gravity * users)), popularity
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def refine(
         return side, frame, popularity
     now = _normalised(frame, statistics, popularity)
     gradient = statistics.gradient
-    if side.feedback == "implicit":
+    if not side.scale.explicit:
         gradient = gradient - _pull(side, frame, now)
     variance = statistics.gradient_sigma**2 + now.mean_square * _mean_weight(side, now, ratings) * now.weight
     step = (
@@ -118,7 +118,7 @@ def refine(
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
     moved = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
     chance = None
-    if side.feedback == "implicit" and not frame.start:
+    if not side.scale.explicit and not frame.start:
         chance = chance_covariance(side, now.weight / now.total)
     moved, frame = _regauge(moved, frame, now, popularity, caution, chance)
     return moved, frame, popularity.updated(statistics.weight, statistics.weight_sigma)
@@ -155,7 +155,7 @@ def _mean_square(frame: Frame, statistics: RoundStatistics, total: float) -> flo
 
 def _mean_weight(side: ItemSide, now: _Round, ratings: float) -> float:
     """Average weight of a rating, for the sampling variance of an item's sum."""
-    if side.feedback == "explicit":
+    if side.scale.explicit:
         return now.total / ratings
     return float(now.weight.sum()) / ratings
 
@@ -164,14 +164,14 @@ def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
     """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
     factors = np.zeros_like(side.factors) if frame.start else side.factors
     scores = np.column_stack([side.offsets, factors]) @ np.linalg.inv(frame.whiten)
-    pull: Floats = side.gravity * now.total * scores @ now.moment
+    pull: Floats = side.clicks.gravity * now.total * scores @ now.moment
     return pull
 
 
 def _step(
     side: ItemSide, now: _Round, statistics: RoundStatistics, gradient: Floats, variance: Floats
 ) -> Floats:
-    gravity = side.gravity * now.total if side.feedback == "implicit" else 0.0
+    gravity = 0.0 if side.scale.explicit else side.clicks.gravity * now.total
     if statistics.curvature is None:
         # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
         doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
@@ -206,17 +206,18 @@ def _regauge(
     share = popularity.positive()
     power, turn = np.linalg.eigh((factors * (share / share.sum())[:, None]).T @ factors)
     change = root @ turn
-    penalty = side.factor_penalty
-    if side.feedback == "explicit":
+    rule = side.rule
+    if side.scale.explicit:
         # A ridge estimate of a unit vector is shorter than 1 by its reliability: expect that length, not 1.
         penalty = caution * max(now.mean_square, 1e-6)
         seen = frame.ratings_per_user * np.maximum(power, 0.0)
         change = change / np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
+        rule = replace(side.ridge, factor_penalty=penalty)
     transform = np.eye(1 + side.rank)
     transform[1:, 1:] = np.linalg.inv(change)
     whiten = _inverse_root(transform @ moment @ transform.T)
     residual = float(np.sqrt(now.mean_square))
-    return replace(side, factors=side.factors @ change, factor_penalty=penalty), Frame(
+    return replace(side, factors=side.factors @ change, rule=rule), Frame(
         whiten, residual, frame.ratings_per_user
     )
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
 from discreet.model import Model
-from discreet.model.item_side import ItemSide
+from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.accounting import compose
 from discreet.privacy.statement import Release, SiloTerms, Statement, owed_in_silos
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
+from discreet.silos.shared.encoding import MOST_HEADER, PREFIX, Header, decode, encode
 from discreet.silos.shared.messages import max_bytes
 
 __all__ = ["decode_model", "encode_model"]
@@ -25,35 +26,24 @@ _STATEMENT_BYTES = MOST_HEADER // 2
 
 class _Header(Header):
     run: str
-    feedback: Literal["explicit", "implicit"]
-    centre: float
-    rating_range: tuple[float, float] | None
-    offset_penalty: float
-    factor_penalty: float
-    gravity: float
     method: Annotated[str, Field(max_length=100)]
     settings: dict[str, Any]
     statement: str
+    digest: str
 
 
 def encode_model(model: Model, agreement: Agreement) -> bytes:
     """Item side and statement; the catalogue is known to everybody."""
-    side, statement = model.item_side, _short(model.statement)
-    arrays = {"offsets": side.offsets, "factors": side.factors}
+    side = item_side_to_bytes(model.item_side)
     header = _Header(
         run=agreement.run_id,
-        feedback=side.feedback,
-        centre=side.centre,
-        rating_range=side.rating_range,
-        offset_penalty=side.offset_penalty,
-        factor_penalty=side.factor_penalty,
-        gravity=side.gravity,
         method=model.method,
         settings=model.settings,
-        statement=statement.to_json(),
-        arrays=shapes(arrays),
+        statement=_short(model.statement).to_json(),
+        digest=hashlib.sha256(side).hexdigest(),
+        arrays=[],
     )
-    return encode(_MARK, header, arrays, "<f8")
+    return encode(_MARK, header, {}, "<f8") + side
 
 
 def _short(statement: Statement) -> Statement:
@@ -71,23 +61,17 @@ def _short(statement: Statement) -> Statement:
 
 def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
     """The model back; refuses what is none of this run."""
-    header, arrays = decode(body, _MARK, _Header, "<f8", max_bytes(agreement))
-    if header.run != agreement.run_id or list(arrays) != ["offsets", "factors"]:
+    if len(body) > max_bytes(agreement):
+        raise Refused("what the server sent at the end is larger than any message of this run")
+    end = PREFIX + int.from_bytes(body[4:PREFIX], "little")
+    header, _ = decode(body[:end], _MARK, _Header, "<f8", PREFIX + MOST_HEADER)
+    if header.run != agreement.run_id or header.digest != hashlib.sha256(body[end:]).hexdigest():
         raise Refused("what the server sent at the end is not the model of this run")
-    if (header.feedback == "explicit", header.rating_range) != (agreement.explicit, agreement.rating_range):
-        raise Refused("the model that the server sent at the end is for other ratings than was agreed")
-    side = ItemSide(
-        header.feedback,
-        header.centre,
-        arrays["offsets"],
-        arrays["factors"],
-        header.rating_range,
-        offset_penalty=header.offset_penalty,
-        factor_penalty=header.factor_penalty,
-        gravity=header.gravity,
-    )
     try:
+        side = item_side_from_bytes(body[end:])
         statement = Statement.from_json(header.statement)
+        if side.scale.range != agreement.rating_range:
+            raise Refused("the model that the server sent at the end is for other ratings than was agreed")
         if not _as_agreed(statement, agreement):
             raise Refused("the model that the server sent at the end promises more privacy than was agreed")
         return Model(side, catalogue, statement, header.method, header.settings)

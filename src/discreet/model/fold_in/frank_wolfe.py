@@ -10,12 +10,15 @@ weights on the directions, so nothing has the length of the catalogue; training 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from discreet import kernels
+from discreet.model.fold_in.histories import Arrays, Rows
 from discreet.types import Floats, Indices
 
-__all__ = ["replay", "take_step"]
+__all__ = ["FrankWolfeReplay", "replay", "take_step"]
 
 
 def take_step(
@@ -60,3 +63,45 @@ def replay(
         if t:
             weights[:, :t] *= 1.0 - 1.0 / steps if eigenvalues[t] > 0.0 else 1.0
     return weights
+
+
+@dataclass(frozen=True, eq=False)
+class FrankWolfeReplay:
+    """The row that a user would have had in a Frank-Wolfe run, replayed from its released steps.
+
+    Parameters
+    ----------
+    eigenvalues
+        One for each step; the items' factors are the steps' directions.
+    nuclear_bound, row_bound
+        c and L.
+    """
+
+    eigenvalues: Floats
+    nuclear_bound: float
+    row_bound: float
+
+    def coefficients(self, side: Arrays, rows: Rows, kind: type[np.floating]) -> Floats:
+        """Users x (1 + steps): ``(0, weights on the directions)``; double precision whatever ``kind`` says."""
+        weights = replay(
+            rows.indptr,
+            rows.items,
+            rows.above(side),
+            side.factors,
+            self.eigenvalues,
+            self.nuclear_bound,
+            self.row_bound,
+        )
+        return np.column_stack([np.zeros(len(weights)), weights])
+
+    def shown(self, n_items: int) -> Floats:
+        """How much of the first coefficient each item is predicted with: it is 0."""
+        return np.zeros(n_items)
+
+    def wrong(self, n_items: int, rank: int) -> str | None:
+        """What does not fit the arrays."""
+        if self.eigenvalues.shape != (rank,) or not np.isfinite(self.eigenvalues).all():
+            return "a model of Frank-Wolfe steps needs one finite eigenvalue for each factor"
+        if not (self.nuclear_bound > 0 and self.row_bound > 0):
+            return "a model of Frank-Wolfe steps needs bounds above zero"
+        return None

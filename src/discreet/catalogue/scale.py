@@ -1,0 +1,90 @@
+"""The scale of the ratings: from the lowest to the highest, or clicks without any. Public, like the catalogue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.errors import SettingsInvalid
+from discreet.types import Floats
+
+__all__ = ["CLICKS", "RatingScale"]
+
+
+@dataclass(frozen=True)
+class RatingScale:
+    """What kind of feedback there is, and between which numbers it lies.
+
+    Parameters
+    ----------
+    range
+        Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1.
+
+    Examples
+    --------
+    >>> RatingScale((1.0, 5.0)).middle
+    3.0
+    >>> RatingScale(None).explicit
+    False
+    """
+
+    range: tuple[float, float] | None
+
+    def __post_init__(self) -> None:
+        if self.range is None:
+            return
+        low, high = self.range
+        if not -math.inf < low < high < math.inf:
+            raise SettingsInvalid(
+                f"a rating scale rises from a finite lowest to a finite highest, not {self.range}"
+            )
+        object.__setattr__(self, "range", (float(low), float(high)))
+
+    @property
+    def explicit(self) -> bool:
+        """Ratings rather than clicks."""
+        return self.range is not None
+
+    @property
+    def feedback(self) -> Literal["explicit", "implicit"]:
+        """The field's word for it."""
+        return "explicit" if self.explicit else "implicit"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value; a click is 1."""
+        return (1.0, 1.0) if self.range is None else self.range
+
+    @property
+    def middle(self) -> float:
+        """Middle of the range; 0 for clicks."""
+        return 0.0 if self.range is None else 0.5 * (self.range[0] + self.range[1])
+
+    @property
+    def half_width(self) -> float:
+        """Half of the range; 1 for clicks."""
+        return 1.0 if self.range is None else 0.5 * (self.range[1] - self.range[0])
+
+    def farthest(self, centre: float) -> float:
+        """How far from ``centre`` a value can lie; 1 for clicks."""
+        if self.range is None:
+            return 1.0
+        low, high = self.range
+        return max(high - centre, centre - low)
+
+    def scaled(self, values: Floats) -> Floats:
+        """Values in units of the half width around the middle: from -1 to 1."""
+        return (values - self.middle) / self.half_width
+
+    def clipped(self, predictions: Floats) -> Floats:
+        """Predictions brought into the range; scores of clicks stay as they are."""
+        return predictions if self.range is None else np.clip(predictions, *self.range)
+
+    def __str__(self) -> str:
+        return "clicks" if self.range is None else f"{self.range[0]:g} to {self.range[1]:g}"
+
+
+CLICKS = RatingScale(None)

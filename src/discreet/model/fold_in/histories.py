@@ -1,0 +1,56 @@
+"""What every way to fold people in works on: compressed rows, and what an item side offers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from discreet.types import Floats, Indices
+
+__all__ = ["Arrays", "Rows", "row_scale"]
+
+
+class Arrays(Protocol):
+    """The released arrays that coefficients are computed from; `discreet.model.item_side.ItemSide` is one."""
+
+    @property
+    def centre(self) -> float: ...
+    @property
+    def offsets(self) -> Floats: ...
+    @property
+    def factors(self) -> Floats: ...
+
+
+class Rows(NamedTuple):
+    """Users' histories as compressed rows: start of each user's entries, items, values."""
+
+    indptr: Indices
+    items: Indices
+    values: Floats
+
+    @property
+    def counts(self) -> Floats:
+        """Entries of each user."""
+        return np.diff(self.indptr).astype(np.float64)
+
+    def above(self, side: Arrays) -> Floats:
+        """Values less the centre and the items' offsets."""
+        return self.values - side.centre - side.offsets[self.items]
+
+    def own_means(self, centre: float) -> Floats:
+        """Each user's mean value less the centre; 0 for a user without a history."""
+        counts = np.diff(self.indptr)
+        own = np.zeros(len(counts))
+        filled = counts > 0
+        if filled.any():
+            own[filled] = np.add.reduceat(self.values, self.indptr[:-1][filled]) / counts[filled] - centre
+        return own
+
+
+def row_scale(rows: Rows, exponent: float) -> Floats | None:
+    """``max(count, 1) ** exponent`` of each user, by which penalties grow; ``None`` where they do not."""
+    if exponent == 0.0:
+        return None
+    scale: Floats = np.maximum(np.diff(rows.indptr), 1.0) ** exponent
+    return scale

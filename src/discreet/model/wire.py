@@ -1,0 +1,218 @@
+"""Frozen dataclasses as plain JSON and named arrays, and back: the one form in which public things travel.
+
+A field that is an array goes to the arrays under its path (``side.factors``); everything else is JSON. Reading is
+strict and follows the type of each field, so that only what could have been written comes back: nothing missing,
+nothing added, no infinities, arrays of the right kind and number of dimensions. The item side as bytes is a
+safetensors file whose metadata is that JSON; model folders, silos and devices all use it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import safetensors.numpy
+
+from discreet.errors import ModelInvalid
+from discreet.model.item_side import ItemSide
+from discreet.types import AnyArray
+
+__all__ = ["from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
+
+_FORMAT = "discreet item side 2"
+_KIND = "kind"
+
+T = TypeVar("T")
+Arrays = dict[str, AnyArray]
+
+
+def to_parts(value: Any) -> tuple[Any, Arrays]:
+    """A dataclass as a JSON value, and its arrays by path."""
+    arrays: Arrays = {}
+    return _write(value, "", arrays), arrays
+
+
+def from_parts(wanted: type[T], content: Any, arrays: Mapping[str, AnyArray]) -> T:
+    """The dataclass back.
+
+    Raises
+    ------
+    ModelInvalid
+        For anything that :func:`to_parts` would not have written for this type.
+    """
+    left = dict(arrays)
+    read: T = _read(wanted, content, "", left)
+    if left:
+        raise ModelInvalid(f"there are arrays too many: {', '.join(sorted(left))}")
+    return read
+
+
+def item_side_to_bytes(side: ItemSide) -> bytes:
+    """The item side as a safetensors file."""
+    content, arrays = to_parts(side)
+    metadata = {"format": _FORMAT, "content": json.dumps(content, allow_nan=False)}
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return bytes(safetensors.numpy.save(whole, metadata))
+
+
+def item_side_from_bytes(body: bytes) -> ItemSide:
+    """The item side back, checked.
+
+    Raises
+    ------
+    ModelInvalid
+        For anything that is not exactly one whole item side.
+    """
+    try:
+        arrays = safetensors.numpy.load(body)
+        header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
+        metadata = header.get("__metadata__", {})
+        if metadata.get("format") != _FORMAT:
+            raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
+        content = json.loads(metadata["content"])
+    except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
+        raise ModelInvalid(f"this is not an item side: {error}") from None
+    side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
+    side.check()
+    return side
+
+
+def _doubled(array: AnyArray) -> AnyArray:
+    """Devices carry single precision; what is computed here is double."""
+    return array.astype(np.float64) if array.dtype == np.float32 else array
+
+
+def _write(value: Any, path: str, arrays: Arrays) -> Any:
+    if isinstance(value, np.ndarray):
+        arrays[path] = value
+        return None
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {
+            field.name: _write(getattr(value, field.name), _join(path, field.name), arrays)
+            for field in dataclasses.fields(value)
+            if field.init
+        }
+        # An array that is there is said by its name among the arrays.
+        present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
+        return {_KIND: type(value).__name__, **present}
+    if isinstance(value, tuple | list):
+        return [
+            _write(item, f"{path}.{number}" if path else str(number), arrays)
+            for number, item in enumerate(value)
+        ]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
+    origin = get_origin(wanted)
+    if origin is np.ndarray:
+        return _array(wanted, path, arrays)
+    if origin in (Union, types.UnionType):
+        return _union(get_args(wanted), content, path, arrays)
+    if origin is tuple:
+        return _tuple(get_args(wanted), content, path, arrays)
+    if origin is Literal:
+        if content not in get_args(wanted) or isinstance(content, bool):
+            raise ModelInvalid(f"{path} is {content!r}")
+        return content
+    if dataclasses.is_dataclass(wanted):
+        return _dataclass(wanted, content, path, arrays)
+    return _scalar(wanted, content, path)
+
+
+def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
+    hints = get_type_hints(wanted)
+    names = [field.name for field in dataclasses.fields(wanted) if field.init]
+    if not isinstance(content, dict) or content.get(_KIND) != wanted.__name__:
+        raise ModelInvalid(f"{path or 'the whole'} is no {wanted.__name__}")
+    unknown = set(content) - {_KIND, *names}
+    if unknown:
+        raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
+    values = {}
+    for name in names:
+        place = _join(path, name)
+        if (
+            name not in content
+            and place not in arrays
+            and not any(key.startswith(place + ".") for key in arrays)
+        ):
+            raise ModelInvalid(f"{place} is missing")
+        values[name] = _read(hints[name], content.get(name, _ABSENT), place, arrays)
+    try:
+        return wanted(**values)
+    except ModelInvalid:
+        raise
+    except Exception as error:  # whatever a class refuses in its own words
+        raise ModelInvalid(f"{path or wanted.__name__} cannot be used: {error}") from None
+
+
+_ABSENT = object()
+
+
+def _union(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) -> Any:
+    if path in arrays:
+        (wanted,) = [one for one in options if get_origin(one) is np.ndarray] or [None]
+    elif content is None:
+        if type(None) in options:
+            return None
+        wanted = None
+    elif isinstance(content, dict):
+        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(_KIND)), None)
+    else:
+        rest = [one for one in options if one is not type(None) and not dataclasses.is_dataclass(one)]
+        for one in rest:
+            try:
+                return _read(one, content, path, arrays)
+            except ModelInvalid:
+                continue
+        wanted = None
+    if wanted is None:
+        raise ModelInvalid(f"{path} is none of what it may be")
+    return _read(wanted, content, path, arrays)
+
+
+def _tuple(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) -> Any:
+    if not isinstance(content, list):
+        raise ModelInvalid(f"{path} is no list")
+    if len(options) == 2 and options[1] is Ellipsis:
+        options = (options[0],) * len(content)
+    if len(options) != len(content):
+        raise ModelInvalid(f"{path} has {len(content)} entries and not {len(options)}")
+    return tuple(
+        _read(one, item, f"{path}.{number}", arrays)
+        for number, (one, item) in enumerate(zip(options, content, strict=True))
+    )
+
+
+def _array(wanted: Any, path: str, arrays: Arrays) -> AnyArray:
+    if path not in arrays:
+        raise ModelInvalid(f"{path} is missing")
+    array = arrays.pop(path)
+    (kind,) = get_args(get_args(wanted)[1])
+    if array.dtype != np.dtype(kind):
+        raise ModelInvalid(f"{path} has the type {array.dtype} and not {np.dtype(kind)}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ModelInvalid(f"{path} has numbers that are not finite")
+    return array
+
+
+def _scalar(wanted: Any, content: Any, path: str) -> Any:
+    if wanted is float and isinstance(content, int | float) and not isinstance(content, bool):
+        if not math.isfinite(content):
+            raise ModelInvalid(f"{path} is {content!r} and not a finite number")
+        return float(content)
+    if wanted in (int, bool, str) and type(content) is wanted:
+        return content
+    shown = "missing" if content is _ABSENT else repr(content)[:100]
+    raise ModelInvalid(f"{path} is {shown} and not {getattr(wanted, '__name__', wanted)}")
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
