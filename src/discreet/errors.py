@@ -8,6 +8,7 @@
     ├── BudgetInvalid       epsilon, delta or a share of them is not a usable number
     ├── BudgetExceeded      a release would cost more than is left
     ├── UnchargedRelease    something tried to leave without being charged
+    ├── NotFitted           a method was asked for what it learns before it was fitted
     ├── SettingsInvalid     a hyper-parameter is out of its range or unknown
     ├── ModelInvalid        a saved model is missing, incomplete or was altered
     ├── Refused             a message or request that training together does not allow
@@ -26,6 +27,7 @@ __all__ = [
     "DiscreetError",
     "HistoryInvalid",
     "ModelInvalid",
+    "NotFitted",
     "RatingsInvalid",
     "Refused",
     "SettingsInvalid",
@@ -68,6 +70,10 @@ class UnchargedRelease(DiscreetError):
 
 class SettingsInvalid(DiscreetError):
     """A hyper-parameter is unknown or out of its range."""
+
+
+class NotFitted(DiscreetError, AttributeError):
+    """A method was asked for its model before it was fitted."""
 
 
 class ModelInvalid(DiscreetError):

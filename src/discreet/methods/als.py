@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Literal
 
 import numpy as np
 
 from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.methods.checks import check_items, check_users
-from discreet.methods.settings import ALSSettings
+from discreet.methods.checks import check_items, check_ratings, check_users
+from discreet.methods.parameters import Estimator
+from discreet.methods.settings import Auto, Exponent, Positive, Rank, Rounds, Settings
 from discreet.model import Model
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 from discreet.types import Singles
 
-__all__ = ["ALS"]
+__all__ = ["ALS", "ALSSettings"]
 
 Progress = Callable[[str, int, int], None]
 
 
-class ALS:
+class ALSSettings(Settings):
+    """Plain ALS; described in :class:`discreet.ALS`."""
+
+    rank: Rank = 64
+    rounds: Rounds = 15
+    offset_penalty: Positive = 0.1
+    penalty: Positive | Auto = "auto"
+    count_exponent: Exponent | Auto = "auto"
+    gravity: Positive | Auto = "auto"
+
+
+class ALS(Estimator):
     """Matrix factorisation by exact alternating least squares. NOT private.
 
     Explicit feedback has user and item offsets inside the least squares; implicit feedback has the gravity term
@@ -33,25 +45,48 @@ class ALS:
     ----------
     rank, rounds
         Factors, and passes over both sides.
-    **settings
-        See :class:`discreet.methods.settings.ALSSettings`.
+    offset_penalty, penalty, count_exponent
+        Ridge on offsets and factors, times (number of ratings) ** count_exponent; ``"auto"`` is 0.075 with
+        exponent 1 for ratings and 5 with exponent 0 for clicks.
+    gravity
+        Weight of unseen items as zeros (clicks); ``"auto"`` is 12 times the share of items that a user takes.
 
     Attributes
     ----------
     model_, statement_, rank_, rounds_
-        As for :class:`discreet.methods.budgeted.estimator.BudgetedALS`; the statement says that nothing is promised.
+        As for :class:`discreet.BudgetedALS`; the statement says that nothing is promised.
     """
 
-    name: ClassVar[str] = "als"
-    settings_type: ClassVar[type[ALSSettings]] = ALSSettings
+    settings_type = ALSSettings
 
     model_: Model
     statement_: Statement
     rank_: int
     rounds_: int
 
-    def __init__(self, *, rank: int = 64, rounds: int = 15, **settings: Any) -> None:
-        self.settings = ALSSettings.checked(rank=rank, rounds=rounds, **settings)
+    def __init__(
+        self,
+        *,
+        rank: int = 64,
+        rounds: int = 15,
+        offset_penalty: float = 0.1,
+        penalty: float | Literal["auto"] = "auto",
+        count_exponent: float | Literal["auto"] = "auto",
+        gravity: float | Literal["auto"] = "auto",
+    ) -> None:
+        super().__init__(
+            rank=rank,
+            rounds=rounds,
+            offset_penalty=offset_penalty,
+            penalty=penalty,
+            count_exponent=count_exponent,
+            gravity=gravity,
+        )
+
+    @classmethod
+    def method_name(cls) -> str:
+        """On the command line and in saved models."""
+        return "als"
 
     def fit(
         self,
@@ -61,6 +96,7 @@ class ALS:
         progress: Progress | None = None,
     ) -> ALS:
         """Train. Without a catalogue the items seen are the catalogue, which a private method would refuse."""
+        check_ratings(ratings)
         if ratings.catalogue is None:
             assert ratings.provisional_ids is not None
             ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
@@ -69,11 +105,12 @@ class ALS:
         check_users(ratings)
         generator = np.random.default_rng(rng)
         train = _explicit if ratings.explicit else _implicit
-        side = train(self.settings, ratings, generator, progress)
-        self.rank_, self.rounds_ = self.settings.rank, self.settings.rounds
+        settings: ALSSettings = self.settings
+        side = train(settings, ratings, generator, progress)
+        self.rank_, self.rounds_ = settings.rank, settings.rounds
         self.statement_ = Statement.not_private("trained by plain ALS, which adds no noise")
         self.model_ = Model(
-            side, ratings.catalogue, self.statement_, self.name, self.settings.model_dump(mode="json")
+            side, ratings.catalogue, self.statement_, self.method_name(), settings.model_dump(mode="json")
         )
         return self
 
@@ -83,7 +120,7 @@ def _explicit(
 ) -> ItemSide:
     centre = ratings.scale.middle
     indptr, users, position = kernels.transpose(ratings.indptr, ratings.items, ratings.n_items)
-    penalty = 0.075 if settings.factor_penalty == "auto" else settings.factor_penalty
+    penalty = 0.075 if settings.penalty == "auto" else settings.penalty
     exponent = 1.0 if settings.count_exponent == "auto" else settings.count_exponent
     ridge = np.array([settings.offset_penalty] + [penalty] * settings.rank, dtype=np.float32)
     by_user = (ratings.values - centre).astype(np.float32)
@@ -114,7 +151,7 @@ def _implicit(
     settings: ALSSettings, ratings: Ratings, rng: np.random.Generator, progress: Progress | None
 ) -> ItemSide:
     indptr, users, _ = kernels.transpose(ratings.indptr, ratings.items, ratings.n_items)
-    penalty = 5.0 if settings.factor_penalty == "auto" else settings.factor_penalty
+    penalty = 5.0 if settings.penalty == "auto" else settings.penalty
     exponent = 0.0 if settings.count_exponent == "auto" else settings.count_exponent
     gravity = settings.gravity
     if gravity == "auto":

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid
 
-__all__ = ["check_items", "check_users"]
+__all__ = ["check_items", "check_ratings", "check_users"]
 
 
 def check_items(n_items: int) -> None:
@@ -23,4 +23,13 @@ def check_users(ratings: Ratings) -> None:
     if np.count_nonzero(np.diff(ratings.indptr)) < 2:
         raise RatingsInvalid(
             "only one user has ratings, so there is nobody to learn from; check the user column, or bring more users"
+        )
+
+
+def check_ratings(ratings: object) -> None:
+    """Refuse anything but ratings, and say how to make them."""
+    if not isinstance(ratings, Ratings):
+        raise RatingsInvalid(
+            f"fit takes discreet.Ratings, not {type(ratings).__name__}; make them with "
+            "discreet.Ratings.from_frame(frame, user=..., item=..., rating=..., rating_range=..., catalogue=...)"
         )

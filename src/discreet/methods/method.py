@@ -1,66 +1,78 @@
-"""What all private central methods share: a budget, a gate, a catalogue, and a model with its statement at the end."""
+"""What all private methods share: two halves, a budget, and a model with its statement at the end."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, CatalogueMissing
-from discreet.methods.checks import check_items
+from discreet.methods.checks import check_items, check_ratings
+from discreet.methods.conversation import Progress, converse
 from discreet.methods.discovery import discover_catalogue
+from discreet.methods.parameters import Estimator
+from discreet.methods.private_half import PrivateHalf
+from discreet.methods.public_half import Facts, PublicHalf
+from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
-from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 
-__all__ = ["PrivateMethod", "Progress", "Trained"]
-
-Progress = Callable[[str, int, int], None]
-S = TypeVar("S", bound=PrivateSettings)
+__all__ = ["PrivateMethod", "described"]
 
 
-class Trained(NamedTuple):
-    """What a method's training hands back: the item side, and how many rounds it took."""
-
-    side: ItemSide
-    rounds: int
-
-
-class PrivateMethod(ABC, Generic[S]):
-    """A central method that spends a budget.
+class PrivateMethod(Estimator):
+    """A method that spends a budget. Subclasses name their two halves, and their parameters in the constructor.
 
     Attributes
     ----------
+    public_half
+        What the method asks: a generator over public facts and releases.
+    private_half
+        What users answer.
     model_ : Model
         What is released. The fitted object keeps nothing else of the ratings.
     statement_ : Statement
         The model's privacy statement.
     rank_, rounds_ : int
         Factors and rounds of the model.
+
+    Notes
+    -----
+    **Privacy**. Everything learnt from ratings passes the gate: the driver (:mod:`discreet.methods.conversation`)
+    takes a question, an engine adds up exact integer contributions of users who are each bounded, the gate adds noise
+    and charges, and the public half is sent the release and nothing else.
     """
 
-    name: ClassVar[str]
-    settings_type: type[S]
-    adaptive: ClassVar[bool] = False
-    """Whether number or cost of the releases may follow from earlier releases (see `Statement.from_ledger`)."""
-    public: ClassVar[tuple[str, ...]] = ("all settings",)
-    """What this method takes as public beside the item catalogue and the rating range."""
+    public_half: ClassVar[PublicHalf]
+    private_half: ClassVar[type[PrivateHalf]]
 
     model_: Model
     statement_: Statement
     rank_: int
     rounds_: int
 
-    def __init__(self, **settings: Any) -> None:
-        self.settings: S = self.settings_type.checked(**settings)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "public_half" in vars(cls):
+            cls.settings_type = cls.public_half.settings_type
+
+    @classmethod
+    def method_name(cls) -> str:
+        """On the command line, in agreements and in saved models."""
+        return cls.public_half.name
+
+    @property
+    def settings(self) -> PrivateSettings:
+        """The parameters as checked settings."""
+        settings: PrivateSettings = super().settings
+        return settings
 
     def fit(
         self,
@@ -86,44 +98,59 @@ class PrivateMethod(ABC, Generic[S]):
         noise
             Leave it out; see :meth:`discreet.privacy.gaussian.noise.Noise.fixed_key_not_private`.
         """
+        check_ratings(ratings)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
-        generator = np.random.default_rng(rng)
+        settings, generator = self.settings, np.random.default_rng(rng)
         gate = Gate(Ledger(budget), noise)
-        public: tuple[str, ...] = ("the item catalogue", "the rating range", *self.public)
+        public: tuple[str, ...] = ("the item catalogue", "the rating range", *self.public_half.public)
         if ratings.catalogue is None:
-            ratings, public = self._discover(gate, ratings), public[1:]
+            ratings, public = _discover(gate, ratings, settings), public[1:]
         assert ratings.catalogue is not None
         check_items(ratings.n_items)
-        trained = self._train(ratings, gate, generator, progress)
-        self.rank_, self.rounds_ = trained.side.rank, trained.rounds
-        self.statement_ = Statement.from_ledger(
-            gate.ledger, public=public, fixed_noise_key=gate.fixed_noise, adaptive=self.adaptive
+        ledger = gate.ledger
+        facts = Facts(
+            ratings.n_items,
+            ratings.scale,
+            budget,
+            ledger.remaining_mu,
+            gate.noise_excess,
+            ledger.spent_mu,
+            ledger.spent_delta,
         )
-        self.model_ = Model(trained.side, ratings.catalogue, self.statement_, self.name, self._described())
+        self._begin(settings, facts)
+        engine = MemoryEngine(self.private_half, ratings)
+        trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
+        statement = Statement.from_ledger(
+            gate.ledger,
+            public=public,
+            fixed_noise_key=gate.fixed_noise,
+            adaptive=self.public_half.adaptive,
+        )
+        return self._learnt(trained, Model(
+            trained.side, ratings.catalogue, statement, self.public_half.name, described(settings, trained)
+        ))  # fmt: skip
+
+    def _begin(self, settings: PrivateSettings, facts: Facts) -> None:
+        """What a method notes down before its first question; public."""
+
+    def _learnt(self, trained: Trained, model: Model) -> Self:
+        self.rank_, self.rounds_ = trained.side.rank, trained.rounds
+        self.model_, self.statement_ = model, model.statement
         return self
 
-    @abstractmethod
-    def _train(
-        self, ratings: Ratings, gate: Gate, rng: np.random.Generator, progress: Progress | None
-    ) -> Trained:
-        """Spend what the gate's ledger has left. Everything that leaves passes the gate."""
 
-    def _described(self) -> dict[str, Any]:
-        """Settings as they go into the model's files."""
-        return self.settings.model_dump(mode="json")
-
-    def _discover(self, gate: Gate, ratings: Ratings) -> Ratings:
-        share = self.settings.discover_share
-        if share is None:
-            raise CatalogueMissing(
-                "the items a private model speaks about must be public: give the ratings a catalogue, or spend part "
-                "of the budget on finding them with discover_share=0.1 (--discover-items on the command line)"
-            )
-        return discover_catalogue(gate, ratings, share)
+def described(settings: PrivateSettings, trained: Trained) -> dict[str, Any]:
+    """Settings as they go into the model's files: what was left to a rule is replaced by what it chose."""
+    chosen = {"rank": trained.side.rank, "rounds": trained.rounds}
+    said = settings.model_dump(mode="json")
+    return said | {name: value for name, value in chosen.items() if said.get(name) == "auto"}
 
 
-def report(progress: Progress | None, done: int, total: int) -> None:
-    """Tell whoever watches."""
-    if progress is not None:
-        progress("training", done, total)
+def _discover(gate: Gate, ratings: Ratings, settings: PrivateSettings) -> Ratings:
+    if settings.discover_share is None:
+        raise CatalogueMissing(
+            "the items a private model speaks about must be public: give the ratings a catalogue, or spend part "
+            "of the budget on finding them with discover_share=0.1 (--discover-items on the command line)"
+        )
+    return discover_catalogue(gate, ratings, settings.discover_share)

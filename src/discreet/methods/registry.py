@@ -1,9 +1,12 @@
-"""All central methods by the names they have on the command line and in saved models."""
+"""All methods by the names they have on the command line and in saved models, those of other packages included."""
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 
+from discreet.errors import SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
@@ -13,19 +16,74 @@ from discreet.methods.projected_gradient.estimator import ProjectedGradient
 from discreet.methods.svd.estimator import PrivateSVD
 from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "Method", "find_method"]
 
-Method = type[PrivateMethod[Any]] | type[ALS]
+Method = type[PrivateMethod] | type[ALS]
 
-METHODS: dict[str, Method] = {
-    "budgeted": BudgetedALS,
-    "als": ALS,
-    "dpals": DPALS,
-    "frank-wolfe": FrankWolfe,
-    "svd": PrivateSVD,
-    "projected-gradient": ProjectedGradient,
-    "global-mean": GlobalMean,
-    "user-mean": UserMean,
-    "item-mean": ItemMean,
-    "popularity": Popularity,
-}
+_OURS: tuple[Method, ...] = (
+    BudgetedALS,
+    ALS,
+    DPALS,
+    FrankWolfe,
+    PrivateSVD,
+    ProjectedGradient,
+    GlobalMean,
+    UserMean,
+    ItemMean,
+    Popularity,
+)
+GROUP = "discreet.methods"
+"""Entry points of other packages: ``name = "package.module:Class"``."""
+
+
+class _Methods(Mapping[str, Method]):
+    """Our own methods first; those of other packages are loaded when they are asked for."""
+
+    def __init__(self) -> None:
+        self._ours = {method.method_name(): method for method in _OURS}
+
+    def __getitem__(self, name: str) -> Method:
+        if name in self._ours:
+            return self._ours[name]
+        for entry in entry_points(group=GROUP, name=name):
+            return _checked(entry.load(), name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._ours
+        yield from sorted({entry.name for entry in entry_points(group=GROUP)} - set(self._ours))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+METHODS: Mapping[str, Method] = _Methods()
+
+
+def find_method(name: str) -> Method:
+    """A method by its name, or by ``package.module:Class``.
+
+    Raises
+    ------
+    SettingsInvalid
+        When there is none, with the names that there are.
+    """
+    module, colon, attribute = name.partition(":")
+    if colon:
+        try:
+            return _checked(getattr(importlib.import_module(module), attribute), name)
+        except (ImportError, AttributeError) as error:
+            raise SettingsInvalid(f"there is no method {name}: {error}") from None
+    try:
+        return METHODS[name]
+    except KeyError:
+        known = ", ".join(METHODS)
+        raise SettingsInvalid(
+            f"there is no method {name!r}; known are {known}. Another package's is given as package.module:Class"
+        ) from None
+
+
+def _checked(method: object, name: str) -> Method:
+    if not (isinstance(method, type) and issubclass(method, PrivateMethod | ALS)):
+        raise SettingsInvalid(f"{name} is not a method: it must be a subclass of discreet.PrivateMethod")
+    return method

@@ -23,7 +23,16 @@ from scipy.special import erfcx, log_ndtr
 
 from discreet.errors import BudgetInvalid
 
-__all__ = ["MIN_DELTA", "compose", "delta_from", "epsilon_from", "epsilon_renyi", "mu_from", "mu_renyi"]
+__all__ = [
+    "MIN_DELTA",
+    "compose",
+    "delta_from",
+    "epsilon_from",
+    "epsilon_renyi",
+    "mu_from",
+    "mu_renyi",
+    "remaining",
+]
 
 # Relative margin put on every delta. The arithmetic below is good to some 1e-11 wherever the result is
 # a double at all, so the margin always wins; what it costs in epsilon is of the order of 1e-11.
@@ -56,6 +65,12 @@ def compose(mus: Iterable[float]) -> float:
         The cost of the whole; 0 for no release.
     """
     return math.hypot(*(_cost(mu) for mu in mus))
+
+
+def remaining(mu: float, *spent: float) -> float:
+    """What is left of a cost of ``mu`` after releases that cost ``spent``; 0 where they cost more."""
+    total = compose(spent)
+    return math.sqrt(max(0.0, (mu - total) * (mu + total)))
 
 
 def delta_from(mu: float, epsilon: float) -> float:

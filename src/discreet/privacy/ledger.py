@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.errors import BudgetExceeded, BudgetInvalid
-from discreet.privacy.accounting import compose, epsilon_from
+from discreet.privacy.accounting import compose, epsilon_from, remaining
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail, Tokens, checked_detail, checked_name
 
@@ -75,7 +75,7 @@ class Ledger(Tokens[Charge]):
         charges = self.charges
         spent = compose(charge.mu for charge in charges)
         allowed = self._budget.mu_for(math.fsum(charge.delta for charge in charges))
-        return math.sqrt(max(0.0, (allowed - spent) * (allowed + spent)))
+        return remaining(allowed, spent)
 
     @property
     def epsilon_spent(self) -> float:
@@ -129,7 +129,7 @@ class Ledger(Tokens[Charge]):
         allowed = budget.mu_for(extra)
         if compose([spent, charge.mu]) <= allowed * (1.0 + _TOLERANCE):
             return
-        left = math.sqrt(max(0.0, (allowed - spent) * (allowed + spent)))
+        left = remaining(allowed, spent)
         raise BudgetExceeded(
             f"{charge.name!r} asks for mu {charge.mu:.6g} (delta {charge.delta:g}), but only mu {left:.6g} "
             f"is left of {budget} (mu {budget.mu:.6g} in all, {spent:.6g} spent; {extra:g} of delta is used "

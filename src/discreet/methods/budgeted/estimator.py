@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
-import numpy as np
-
-from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.run import BudgetedRun
-from discreet.methods.method import PrivateMethod, Progress, Trained
-from discreet.methods.settings import BudgetedSettings
-from discreet.privacy.gaussian.gate import Gate
+from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.public.train import BUDGETED
+from discreet.methods.method import PrivateMethod
 
 __all__ = ["BudgetedALS"]
 
 
-class BudgetedALS(PrivateMethod[BudgetedSettings]):
+class BudgetedALS(PrivateMethod):
     """Alternating least squares in which every user spends the whole budget and nothing is clipped away.
 
     Parameters
     ----------
     rank, rounds
         ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget.
-    **settings
-        Further public settings: see :class:`discreet.methods.settings.BudgetedSettings`.
+    curvature
+        ``"shared"``: one second moment for all items. ``"full"``: one for each item, released with more noise.
+    activity_share
+        Share of mu^2 for the first release (how many users, how much they rate).
+    offset_share
+        Share of the rest for the offsets; ``"auto"`` is 0.2 for ratings and 0.1 for clicks.
+    growth
+        Each round gets this many times the mu^2 of the one before.
+    first_weight_share
+        Share of a typical user's energy for item weights in the offsets' release, where nothing is known about them.
+    weight_share, moment_share
+        Share of a typical user's energy that a round spends on item weights and on the users' moment.
+    item_exponent
+        An item's budget is proportional to popularity ** -exponent; ``"auto"`` is 0.25 for ratings, 0 for clicks.
+    penalty
+        Ridge on a user's factors (clicks; for ratings it follows the released residual size); ``"auto"`` is 0.1 times
+        the gravity.
+    gravity
+        Weight of unseen items as zeros (clicks); ``"auto"`` is 20 times the (released) mean share of items that a user
+        takes, at most 1.
+    discover_share
+        Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
 
     Attributes
     ----------
@@ -49,24 +65,38 @@ class BudgetedALS(PrivateMethod[BudgetedSettings]):
     (50, 4)
     """
 
-    name = "budgeted"
-    settings_type = BudgetedSettings
-    # The rule for rank and rounds reads the first release, so the schedule is adaptive.
-    adaptive = True
-    public = (
-        "all settings; a rank or number of rounds left to the rule follows from the first release",
-        "the random start of the factors",
-    )
+    public_half = BUDGETED
+    private_half = BudgetedAnswers
 
-    def __init__(self, *, rank: int | str = "auto", rounds: int | str = "auto", **settings: Any) -> None:
-        super().__init__(rank=rank, rounds=rounds, **settings)
-
-    def _train(
-        self, ratings: Ratings, gate: Gate, rng: np.random.Generator, progress: Progress | None
-    ) -> Trained:
-        run = BudgetedRun(self.settings, ratings, gate, rng, progress)
-        side = run.train()
-        return Trained(side, run.plan.rounds)
-
-    def _described(self) -> dict[str, Any]:
-        return super()._described() | {"rank": self.rank_, "rounds": self.rounds_}
+    def __init__(
+        self,
+        *,
+        rank: int | Literal["auto"] = "auto",
+        rounds: int | Literal["auto"] = "auto",
+        curvature: Literal["shared", "full"] = "shared",
+        activity_share: float = 0.01,
+        offset_share: float | Literal["auto"] = "auto",
+        growth: float = 1.3,
+        first_weight_share: float = 0.2,
+        weight_share: float = 0.02,
+        moment_share: float = 0.02,
+        item_exponent: float | Literal["auto"] = "auto",
+        penalty: float | Literal["auto"] = "auto",
+        gravity: float | Literal["auto"] = "auto",
+        discover_share: float | None = None,
+    ) -> None:
+        super().__init__(
+            rank=rank,
+            rounds=rounds,
+            curvature=curvature,
+            activity_share=activity_share,
+            offset_share=offset_share,
+            growth=growth,
+            first_weight_share=first_weight_share,
+            weight_share=weight_share,
+            moment_share=moment_share,
+            item_exponent=item_exponent,
+            penalty=penalty,
+            gravity=gravity,
+            discover_share=discover_share,
+        )

@@ -2,7 +2,7 @@
 
 Counts and deltas are the published ones (table 2; delta 1e-5 for the rating tasks and 1/n for MovieLens 20M). The paper
 divides the users' penalty by a mean over all users' exact counts; a public constant stands in its place here
-(``typical_count``), the mean that table 2 and the split imply.
+(``typical_ratings``), the mean that table 2 and the split imply.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NoisePlan:
 
     Parameters
     ----------
-    rounds, most
+    rounds, max_ratings
         T and k.
     sigma_matrix, sigma_vector
         Of the per-item matrix and vector in every round.
@@ -38,7 +38,7 @@ class NoisePlan:
     """
 
     rounds: int
-    most: int
+    max_ratings: int
     sigma_matrix: float
     sigma_vector: float
     sigma_moment: float | None = None
@@ -51,13 +51,13 @@ class NoisePlan:
     def mu_counts(self) -> float:
         """Cost of one release of item counts: sqrt(k) over sigma_p."""
         assert self.sigma_counts is not None
-        return math.sqrt(self.most) / self.sigma_counts
+        return math.sqrt(self.max_ratings) / self.sigma_counts
 
     @property
     def mu_mean(self) -> float:
         """Cost of the mean with the paper's noise: its sum and its count each move by k, not sqrt(k)."""
         assert self.sigma_counts is not None
-        return math.sqrt(2.0 * self.most) / self.sigma_counts
+        return math.sqrt(2.0 * self.max_ratings) / self.sigma_counts
 
     @property
     def mu(self) -> float:
@@ -77,17 +77,17 @@ class NoisePlan:
     @property
     def mu_of_theorem_1(self) -> float:
         """What theorem 1 says as it is printed: one Gaussian a round, although two are released."""
-        square = self.rounds * self.most / self.sigma_matrix**2
+        square = self.rounds * self.max_ratings / self.sigma_matrix**2
         return math.sqrt(square + self._published_counts())
 
     def _round_square(self, *, moment: bool) -> float:
-        square = self.most * (1.0 / self.sigma_matrix**2 + 1.0 / self.sigma_vector**2)
+        square = self.max_ratings * (1.0 / self.sigma_matrix**2 + 1.0 / self.sigma_vector**2)
         if moment and self.sigma_moment is not None:
             square += 1.0 / self.sigma_moment**2
         return square
 
     def _published_counts(self) -> float:
-        return 0.0 if self.sigma_counts is None else (2.0 * self.most + 2.0) / self.sigma_counts**2
+        return 0.0 if self.sigma_counts is None else (2.0 * self.max_ratings + 2.0) / self.sigma_counts**2
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Preset:
     delta
         Of the task.
     settings
-        For :class:`discreet.methods.dpals.estimator.DPALS`.
+        For :class:`discreet.DPALS`.
     """
 
     name: str
@@ -141,7 +141,7 @@ class Preset:
         implicit = settings["gravity"] > 0.0
         return NoisePlan(
             settings["rounds"],
-            settings["most"],
+            settings["max_ratings"],
             settings["sigma_matrix"],
             settings["sigma_vector"],
             settings["sigma_matrix"] if implicit else None,
@@ -183,13 +183,13 @@ def _columns() -> dict[str, Preset]:
         (clicks, 20.0, 128, 50.0, 0.4, 0.0, 0.0, 1, 60, 3.5, 3.5, 0.05, 100.0),
     ]
     names = [
-        *("rank", "penalty", "gravity", "item_exponent", "user_exponent", "rounds", "most"),
+        *("rank", "penalty", "gravity", "item_exponent", "user_exponent", "rounds", "max_ratings"),
         *("sigma_matrix", "sigma_vector", "frequent_share", "sigma_counts"),
     ]
     presets = {}
     for (task, delta, typical), epsilon, *values in table:
         name = f"{task}-eps-{epsilon:g}"
-        settings = dict(zip(names, values, strict=True)) | {"typical_count": typical}
+        settings = dict(zip(names, values, strict=True)) | {"typical_ratings": typical}
         presets[name] = Preset(name, epsilon, delta, settings)
     return presets
 

@@ -24,7 +24,7 @@ from discreet.privacy.statement import Statement
 
 __all__ = ["Tuned", "tune"]
 
-Method = type[PrivateMethod[Any]]
+Method = type[PrivateMethod]
 
 _PUBLIC = (
     "all settings that were not searched",
@@ -127,7 +127,7 @@ def tune(
 class _Outcome:
     settings: dict[str, Any]
     score: Score
-    fitted: PrivateMethod[Any] | None = None
+    fitted: PrivateMethod | None = None
     ledger: Ledger | None = None
     refusal: str = ""
 

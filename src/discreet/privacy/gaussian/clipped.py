@@ -1,6 +1,6 @@
 """Contributions bounded by worst cases, as the published methods do it: at most k items, |u| <= 1, |x| <= 1.
 
-Every function here turns private arrays into integer blocks whose energy is at most 1 for every user, whatever the
+Every mechanism here turns private arrays into integer blocks whose energy is at most 1 for every user, whatever the
 arrays hold: what is too large is clipped here, and the bound follows from what was clipped, never from a number that
 someone states. Rows are given in units of their public bound, so that "1" is the bound everywhere. The proof note is
 ``proofs/clipped.md``.
@@ -9,7 +9,9 @@ someone states. Rows are given in units of their public bound, so that "1" is th
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,28 +26,25 @@ from discreet.privacy.gaussian.blocks import (
     UserMatrix,
     UserVector,
 )
-from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.grid import COUNT, FEATURE, MARGIN, TARGET
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
 __all__ = [
+    "CoMoments",
+    "ItemCounts",
+    "ItemNormalEquations",
+    "ItemSums",
+    "MeanValue",
+    "NoisyCounts",
+    "NoisyMoment",
+    "NoisyProduct",
+    "NoisySums",
     "NormalEquations",
+    "Products",
     "clip_entries",
     "clip_rows",
-    "release_co_moment",
-    "release_counts",
-    "release_item_sums",
-    "release_mean",
-    "release_normal_equations",
-    "release_products",
 ]
-
-
-_ROW = float(2**14)
-_ENTRY = float(2**15 - 1)
-_COUNT = float(2**20)
-# Scaled down by this much before truncation, so that float rounding cannot lift an energy above 1.
-_MARGIN = 1.0 - 1e-10
 
 
 def clip_rows(rows: Floats, bound: float = 1.0) -> Floats:
@@ -56,51 +55,107 @@ def clip_rows(rows: Floats, bound: float = 1.0) -> Floats:
     return np.where(usable[:, None], rows, 0.0) * np.where(usable, scale, 0.0)[:, None]
 
 
-def release_counts(gate: Gate, name: str, pattern: Pattern, most: int, *, mu: float) -> Floats:
-    """Noisy number of users of each item; every user has at most ``most`` items in the pattern."""
-    _at_most(pattern, most)
-    unit = _COUNT * math.sqrt(most)
-    weights = np.full(pattern.n_users, int(_COUNT * _MARGIN), dtype=np.int32)
-    block = ItemWeight("counts", unit, pattern, np.ones(pattern.n_items), weights)
-    return gate.release(name, [block], mu=mu)["counts"] / float(int(_COUNT * _MARGIN))
+@dataclass(frozen=True)
+class ItemCounts:
+    """Number of users of each item; every user has at most ``max_ratings`` items in the pattern."""
+
+    n_items: int
+    max_ratings: int
+
+    def blocks(self, pattern: Pattern) -> list[Block]:
+        """From who touched what."""
+        _at_most(pattern, self.max_ratings)
+        unit = COUNT * math.sqrt(self.max_ratings)
+        weights = np.full(pattern.n_users, int(COUNT * MARGIN), dtype=np.int32)
+        return [ItemWeight("counts", unit, pattern, np.ones(pattern.n_items), weights)]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(self.n_items))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyCounts:
+        """Counts, and the scale of their noise."""
+        counts = released["counts"] / float(int(COUNT * MARGIN))
+        return NoisyCounts(counts, math.sqrt(self.max_ratings) / mu)
 
 
-def release_mean(gate: Gate, name: str, pattern: Pattern, values: Floats, most: int, *, mu: float) -> float:
-    """Noisy mean of all values (each clipped to [-1, 1]); every user has at most ``most`` of them.
+class NoisyCounts(NamedTuple):
+    """Numbers of users, and the scale of their noise."""
 
-    The sum and the number of values each move by up to ``most``, so the pair by sqrt(2) times that.
-    """
-    _at_most(pattern, most)
-    sums = pattern.user_sums(clip_entries(values))
-    grid = _COUNT * _MARGIN
-    rows = np.trunc(np.column_stack([sums, pattern.counts]) * (grid / most)).astype(np.int32)
-    unit = _COUNT * math.sqrt(2.0)
-    total, count = gate.release(name, [UserVector("sum and count", unit, rows)], mu=mu)["sum and count"]
-    # Fewer than one user's worth of ratings cannot be told from none.
-    return float(np.clip(total / max(count, grid), -1.0, 1.0))
-
-
-def release_item_sums(
-    gate: Gate, name: str, pattern: Pattern, values: Floats, most: int, *, mu: float
-) -> tuple[Floats, Floats]:
-    """Noisy sum of the values (clipped to [-1, 1]) and noisy number of users of each item, half the energy each."""
-    _at_most(pattern, most)
-    ones = np.full((pattern.n_users, 1), int(_ROW), dtype=np.int16)
-    targets = np.trunc(clip_entries(values) * (_ENTRY * _MARGIN)).astype(np.int16)
-    root = math.sqrt(2.0 * most)
-    same = np.ones(pattern.n_items)
-    count = int(_COUNT * _MARGIN)
-    weights = np.full(pattern.n_users, count, dtype=np.int32)
-    blocks: list[Block] = [
-        ItemVector("sums", _ROW * _ENTRY * root, pattern, same, ones, targets),
-        ItemWeight("counts", _COUNT * root, pattern, same, weights),
-    ]
-    released = gate.release(name, blocks, mu=mu)
-    return released["sums"][:, 0] / (_ROW * _ENTRY), released["counts"] / count
+    counts: Floats
+    sigma: float
 
 
 @dataclass(frozen=True)
-class NormalEquations:
+class MeanValue:
+    """Mean of all values (each clipped to [-1, 1]); every user has at most ``max_ratings`` of them.
+
+    The sum and the number of values each move by up to ``max_ratings``, so the pair by sqrt(2) times that.
+    """
+
+    max_ratings: int
+
+    def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
+        """From one value for each pair of the pattern."""
+        _at_most(pattern, self.max_ratings)
+        sums = pattern.user_sums(clip_entries(values))
+        grid = COUNT * MARGIN
+        rows = np.trunc(np.column_stack([sums, pattern.counts]) * (grid / self.max_ratings)).astype(np.int32)
+        unit = COUNT * math.sqrt(2.0)
+        return [UserVector("sum and count", unit, rows)]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(1), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> float:
+        """The mean."""
+        total, count = released["sum and count"]
+        # Fewer than one user's worth of ratings cannot be told from none.
+        return float(np.clip(total / max(count, COUNT * MARGIN), -1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class ItemSums:
+    """Sum of the values (clipped to [-1, 1]) and number of users of each item, half the energy each."""
+
+    n_items: int
+    max_ratings: int
+
+    def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
+        """From one value for each pair of the pattern."""
+        _at_most(pattern, self.max_ratings)
+        ones = np.full((pattern.n_users, 1), int(FEATURE), dtype=np.int16)
+        targets = np.trunc(clip_entries(values) * (TARGET * MARGIN)).astype(np.int16)
+        root = math.sqrt(2.0 * self.max_ratings)
+        same = np.ones(pattern.n_items)
+        weights = np.full(pattern.n_users, int(COUNT * MARGIN), dtype=np.int32)
+        return [
+            ItemVector("sums", FEATURE * TARGET * root, pattern, same, ones, targets),
+            ItemWeight("counts", COUNT * root, pattern, same, weights),
+        ]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisySums:
+        """Sums and counts, and the scale of the noise of both."""
+        sums = released["sums"][:, 0] / (FEATURE * TARGET)
+        return NoisySums(
+            sums, released["counts"] / int(COUNT * MARGIN), math.sqrt(2.0 * self.max_ratings) / mu
+        )
+
+
+class NoisySums(NamedTuple):
+    """Sums of values and numbers of users of each item, and the scale of the noise of both."""
+
+    sums: Floats
+    counts: Floats
+    sigma: float
+
+
+class NormalEquations(NamedTuple):
     """What leaves for one step of DPALS: per item a matrix and a vector, and one moment over all users."""
 
     matrix: Floats
@@ -108,90 +163,148 @@ class NormalEquations:
     moment: Floats | None
 
 
-def release_normal_equations(
-    gate: Gate,
-    name: str,
-    pattern: Pattern,
-    rows: Floats,
-    values: Floats,
-    most: float,
-    *,
-    sigma_matrix: float,
-    sigma_vector: float,
-    sigma_moment: float | None = None,
-    item_weights: Floats | None = None,
-    fill: bool = False,
-) -> NormalEquations:
-    """For each item the noisy sums of ``u u^T`` and ``x u`` over its users, and of ``u u^T`` over all users.
+@dataclass(frozen=True, eq=False)
+class ItemNormalEquations:
+    """For each item the sums of ``u u^T`` and ``x u`` over its users, and of ``u u^T`` over all users.
 
     Parameters
     ----------
-    gate
-        Charged with ``mu^2 = most (1 / sigma_matrix^2 + 1 / sigma_vector^2) + 1 / sigma_moment^2``.
-    rows
-        u, users x rank; clipped to norm 1.
-    values
-        x, one for each pair; clipped to [-1, 1].
+    rank
+        Entries of u.
     most
         Bound on each user's sum of squared item weights; that is the number of items where there are no weights.
         A user above it is scaled down as a whole; with ``fill`` a user below it is scaled up as well.
     sigma_matrix, sigma_vector, sigma_moment
-        Standard deviation of the noise, where |u| <= 1 and |x| <= 1. Without ``sigma_moment`` there is no moment.
+        Standard deviation of the noise at the cost :attr:`mu`, where |u| <= 1 and |x| <= 1. Without
+        ``sigma_moment`` there is no moment.
     item_weights
         Public weight of each item in what a user hands in; the sums that come back have the weight taken off
         again, so an item with a small weight has more noise.
     """
-    mu = math.sqrt(most) * math.hypot(1.0 / sigma_matrix, 1.0 / sigma_vector)
-    if sigma_moment is not None:
-        mu = math.hypot(mu, 1.0 / sigma_moment)
-    weights = np.ones(pattern.n_items) if item_weights is None else item_weights
-    rows, values = clip_rows(rows), clip_entries(values)
-    share = _shares(pattern, weights, most, fill=fill)
-    # Largest share there can be, on the item of the smallest weight: the grid must hold it.
-    grid = float(weights.min()) / math.sqrt(most) if fill else 1.0
-    root = np.sqrt(share * grid) * _MARGIN
-    features = np.trunc(rows * (root * _ROW)[:, None]).astype(np.int16)
-    targets = np.trunc(values * np.repeat(root * _ENTRY, np.diff(pattern.indptr))).astype(np.int16)
-    matrix, vector = _ROW**2 * grid, _ROW * _ENTRY * grid
-    blocks: list[Block] = [
-        ItemMatrix("matrix", matrix * sigma_matrix * mu, pattern, weights, features),
-        ItemVector("vector", vector * sigma_vector * mu, pattern, weights, features, targets),
-    ]
-    if sigma_moment is not None:
-        whole = np.trunc(rows * (_ROW * _MARGIN)).astype(np.int16)
-        blocks.append(UserMatrix("moment", _ROW**2 * sigma_moment * mu, whole))
-    released = gate.release(name, blocks, mu=mu)
-    moment = released.get("moment")
-    return NormalEquations(
-        released["matrix"] / matrix, released["vector"] / vector, None if moment is None else moment / _ROW**2
-    )
+
+    rank: int
+    most: float
+    sigma_matrix: float
+    sigma_vector: float
+    sigma_moment: float | None
+    item_weights: Floats
+    fill: bool = False
+
+    @property
+    def mu(self) -> float:
+        """``mu^2 = most (1 / sigma_matrix^2 + 1 / sigma_vector^2) + 1 / sigma_moment^2``."""
+        mu = math.sqrt(self.most) * math.hypot(1.0 / self.sigma_matrix, 1.0 / self.sigma_vector)
+        return mu if self.sigma_moment is None else math.hypot(mu, 1.0 / self.sigma_moment)
+
+    @property
+    def _grid(self) -> float:
+        # Largest share there can be, on the item of the smallest weight: the grid must hold it.
+        return float(self.item_weights.min()) / math.sqrt(self.most) if self.fill else 1.0
+
+    def blocks(self, pattern: Pattern, rows: Floats, values: Floats) -> list[Block]:
+        """From u (users x rank, clipped to norm 1) and x (one for each pair, clipped to [-1, 1])."""
+        rows, values, weights = clip_rows(rows), clip_entries(values), self.item_weights
+        share = _shares(pattern, weights, self.most, fill=self.fill)
+        root = np.sqrt(share * self._grid) * MARGIN
+        features = np.trunc(rows * (root * FEATURE)[:, None]).astype(np.int16)
+        targets = np.trunc(values * np.repeat(root * TARGET, np.diff(pattern.indptr))).astype(np.int16)
+        matrix, vector = self._units()
+        blocks: list[Block] = [
+            ItemMatrix("matrix", matrix * self.sigma_matrix * self.mu, pattern, weights, features),
+            ItemVector("vector", vector * self.sigma_vector * self.mu, pattern, weights, features, targets),
+        ]
+        if self.sigma_moment is not None:
+            whole = np.trunc(rows * (FEATURE * MARGIN)).astype(np.int16)
+            blocks.append(UserMatrix("moment", FEATURE**2 * self.sigma_moment * self.mu, whole))
+        return blocks
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        nobody = Pattern.empty(len(self.item_weights))
+        return self.blocks(nobody, np.zeros((0, self.rank)), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NormalEquations:
+        """Matrices and vectors; each has the noise of its sigma, times what the release cost less."""
+        matrix, vector = self._units()
+        moment = released.get("moment")
+        return NormalEquations(
+            released["matrix"] / matrix,
+            released["vector"] / vector,
+            None if moment is None else moment / FEATURE**2,
+        )
+
+    def _units(self) -> tuple[float, float]:
+        return FEATURE**2 * self._grid, FEATURE * TARGET * self._grid
 
 
-def release_co_moment(gate: Gate, name: str, pattern: Pattern, values: Floats, *, mu: float) -> Floats:
-    """Items x items: the noisy sum over users of ``y y^T``, each user's sparse row y clipped to norm 1."""
-    rows = _clip_segments(pattern, values)
-    block = CoMoment("rows", _ROW**2, pattern, np.trunc(rows * (_ROW * _MARGIN)).astype(np.int16))
-    return gate.release(name, [block], mu=mu)["rows"] / _ROW**2
+@dataclass(frozen=True)
+class CoMoments:
+    """Items x items: the sum over users of ``y y^T``, each user's sparse row y clipped to norm 1."""
+
+    n_items: int
+
+    def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
+        """From one value for each pair of the pattern, in units of the bound on a row."""
+        rows = _clip_segments(pattern, values)
+        integers = np.trunc(rows * (FEATURE * MARGIN)).astype(np.int16)
+        return [CoMoment("rows", FEATURE**2, pattern, integers)]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyMoment:
+        """The matrix, whose noise has scale 1 / mu on the diagonal."""
+        return NoisyMoment(released["rows"] / FEATURE**2, mu)
 
 
-def release_products(
-    gate: Gate, name: str, pattern: Pattern, values: Floats, direction: Floats, *, mu: float
-) -> Floats:
-    """Noisy sum over users of ``y (y . v)``, y clipped to norm 1 and v at most of it: one step of a power method."""
-    length = float(np.sqrt((direction**2).sum()))
-    if not length <= 1.0 + 1e-9:
-        raise SettingsInvalid(f"{name}: the direction has length {length:g}, above 1")
-    rows = _clip_segments(pattern, values)
-    along = np.clip(pattern.user_sums(rows * direction[pattern.items]), -1.0, 1.0)
-    block = ItemVector(
-        "products",
-        _ROW * _ENTRY,
-        pattern,
-        np.ones(pattern.n_items),
-        np.trunc(along[:, None] * (_ROW * _MARGIN)).astype(np.int16),
-        np.trunc(rows * (_ENTRY * _MARGIN)).astype(np.int16),
-    )
-    return gate.release(name, [block], mu=mu)["products"][:, 0] / (_ROW * _ENTRY)
+class NoisyMoment(NamedTuple):
+    """A second moment over the items; its noise has scale 1 / mu on the diagonal."""
+
+    matrix: Floats
+    mu: float
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Sum over users of ``y (y . v)``, y clipped to norm 1 and v at most of it: one step of a power method."""
+
+    direction: Floats
+
+    def __post_init__(self) -> None:
+        length = float(np.sqrt((self.direction**2).sum()))
+        if not length <= 1.0 + 1e-9:
+            raise SettingsInvalid(f"the direction has length {length:g}, above 1")
+
+    def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
+        """From one value for each pair of the pattern, in units of the bound on a row."""
+        rows = _clip_segments(pattern, values)
+        along = np.clip(pattern.user_sums(rows * self.direction[pattern.items]), -1.0, 1.0)
+        return [
+            ItemVector(
+                "products",
+                FEATURE * TARGET,
+                pattern,
+                np.ones(pattern.n_items),
+                np.trunc(along[:, None] * (FEATURE * MARGIN)).astype(np.int16),
+                np.trunc(rows * (TARGET * MARGIN)).astype(np.int16),
+            )
+        ]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(len(self.direction)), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyProduct:
+        """The product, whose noise has scale 1 / mu."""
+        return NoisyProduct(released["products"][:, 0] / (FEATURE * TARGET), mu)
+
+
+class NoisyProduct(NamedTuple):
+    """A product of the second moment with a direction; its noise has scale 1 / mu."""
+
+    product: Floats
+    mu: float
 
 
 def _at_most(pattern: Pattern, most: int) -> None:

@@ -7,43 +7,51 @@ needed, some users at a time, from that user's own numbers and public ones. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid
-from discreet.privacy.gaussian.clipped import clip_rows
-from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.clipped import NoisyMoment, clip_rows
+from discreet.privacy.gaussian.grid import FEATURE, MARGIN
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Bools, Floats, Shorts
 
-__all__ = ["DenseRows", "release_dense_rows"]
+__all__ = ["DenseMoments", "DenseRows"]
 
 
-_ROW = float(2**14)
-# As in `discreet.privacy.gaussian.clipped`: float rounding cannot lift an energy above 1.
-_MARGIN = 1.0 - 1e-10
 # Entries made at once: 32 MB in double precision.
 _ENTRIES = 1 << 22
 
 
-def release_dense_rows(
-    gate: Gate, name: str, pattern: Pattern, values: Floats, weights: Floats, directions: Floats, *, mu: float
-) -> Floats:
-    """Items x items: the noisy sum over users of ``w w^T``, each row w clipped to norm 1.
+@dataclass(frozen=True, eq=False)
+class DenseMoments:
+    """Items x items: the sum over users of ``w w^T``, each row w over all items clipped to norm 1.
 
     Parameters
     ----------
-    values
-        Sparse part of the rows, one number for each pair of the pattern.
-    weights, directions
-        Users x rank and items x rank (public): the dense part is ``weights directions^T``.
+    directions
+        Items x rank: the dense part of a row is a combination of them.
     """
-    block = DenseRows("rows", pattern, values, weights, directions)
-    return gate.release(name, [block], mu=mu)["rows"] / _ROW**2
+
+    directions: Floats
+
+    def blocks(self, pattern: Pattern, values: Floats, weights: Floats) -> list[Block]:
+        """From the sparse part of the rows, one number for each pair, and users x rank weights of the dense part."""
+        return [DenseRows("rows", pattern, values, weights, self.directions)]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        nobody = Pattern.empty(len(self.directions))
+        return self.blocks(nobody, np.zeros(0), np.zeros((0, self.directions.shape[1])))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyMoment:
+        """The matrix, whose noise has scale 1 / mu on the diagonal."""
+        return NoisyMoment(released["rows"] / FEATURE**2, mu)
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class DenseRows:
     @property
     def unit(self) -> float:
         """Squared norm of the longest row, in grid steps."""
-        return _ROW**2
+        return FEATURE**2
 
     def rows(self, start: int, stop: int) -> Shorts:
         """What users ``start`` to ``stop`` hand in."""
@@ -80,7 +88,7 @@ class DenseRows:
         dense = kernels.transform_rows(self.weights[start:stop], self.directions)
         with np.errstate(over="ignore", invalid="ignore"):
             dense[users, self.pattern.items[pairs]] += self.values[pairs]
-        dense = clip_rows(dense) * (_ROW * _MARGIN)
+        dense = clip_rows(dense) * (FEATURE * MARGIN)
         if self.silent is not None:
             dense[self.silent[start:stop]] = 0.0
         return np.trunc(dense, out=dense).astype(np.int16)

@@ -16,13 +16,12 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from discreet.privacy.gaussian.blocks import ItemWeight, Pattern
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.grid import VOTE_MARGIN, WEIGHT
 
 __all__ = ["MOST_ITEMS", "discover", "threshold"]
 
 MOST_ITEMS = 1000
 """A user votes for at most this many items (public)."""
-
-_GRID = float(2**28)
 
 
 def discover(
@@ -45,10 +44,10 @@ def discover(
     pattern = _capped(pattern, priority)
     votes = np.zeros(pattern.n_users)
     np.divide(1.0, np.sqrt(pattern.counts), out=votes, where=pattern.counts > 0)
-    weights = np.trunc(votes * _GRID * (1.0 - 1e-12)).astype(np.int32)
-    block = ItemWeight("votes", _GRID, pattern, np.ones(pattern.n_items), weights)
+    weights = np.trunc(votes * WEIGHT * VOTE_MARGIN).astype(np.int32)
+    block = ItemWeight("votes", WEIGHT, pattern, np.ones(pattern.n_items), weights)
     released = gate.release("catalogue: items chosen by noisy votes", [block], mu=mu, delta=delta)["votes"]
-    return np.flatnonzero(released > threshold(mu, delta) * _GRID)
+    return np.flatnonzero(released > threshold(mu, delta) * WEIGHT)
 
 
 def _capped(pattern: Pattern, priority: npt.NDArray[np.uint64]) -> Pattern:
@@ -74,6 +73,6 @@ def threshold(mu: float, delta: float) -> float:
     counts = np.arange(1, MOST_ITEMS + 1)
     per_item = math.log1p(-delta) / counts
     needed = 1.0 / np.sqrt(counts) + ndtri_exp(per_item) / mu
-    bound = float(needed.max()) * (1.0 + 1e-9) + 2.0 / _GRID
+    bound = float(needed.max()) * (1.0 + 1e-9) + 2.0 / WEIGHT
     assert bool(np.all(counts * log_ndtr((bound - 1.0 / np.sqrt(counts)) * mu) >= math.log1p(-delta)))
     return bound

@@ -22,19 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.gaussian.blocks import Block, ItemMatrix, ItemVector, ItemWeight, Pattern, UserMatrix
+from discreet.privacy.gaussian.blocks import Block, ItemMatrix, ItemVector, ItemWeight, UserMatrix
+from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
+from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
-__all__ = ["RoundContribution", "RoundStatistics", "Units", "read_round"]
-
-
-# Bits of the grid, sign excluded. A feature row is stretched to this norm, so it keeps 14 bits however small
-# its owner's weight is; the weight goes into the targets, of which a user with one item can fill 15 bits.
-_FEATURE = float(2**14)
-_TARGET = float(2**15 - 1)
-_WEIGHT = float(2**28)
-# Scaled down by this much before truncation so that float rounding cannot push an energy above 1.
-_MARGIN = 1.0 - 1e-10
+__all__ = ["EnergyScaledSums", "RoundStatistics", "Units"]
 
 
 @dataclass(frozen=True)
@@ -79,23 +72,32 @@ class RoundStatistics:
     curvature: Floats | None
 
 
-@dataclass(frozen=True)
-class RoundContribution:
-    """All users' integer contributions to one round."""
+@dataclass(frozen=True, eq=False)
+class EnergyScaledSums:
+    """The sums of one round, every user's whole contribution scaled to norm 1.
 
-    blocks: list[Block]
+    Parameters
+    ----------
+    item_weights
+        c, one per item, public and above zero.
+    units
+        Public scales.
+    order
+        Entries of phi.
+    """
 
-    @classmethod
-    def build(
-        cls,
+    item_weights: Floats
+    units: Units
+    order: int
+
+    def blocks(
+        self,
         pattern: Pattern,
         features: Floats,
         residuals: Floats,
         companions: Floats,
         moment_counts: Floats,
-        item_weights: Floats,
-        units: Units,
-    ) -> RoundContribution:
+    ) -> list[Block]:
         """Scale and truncate.
 
         Parameters
@@ -110,11 +112,8 @@ class RoundContribution:
             s, one per user.
         moment_counts
             k, one per user.
-        item_weights
-            c, one per item, public and above zero.
-        units
-            Public scales.
         """
+        item_weights, units = self.item_weights, self.units
         features, companions, residuals = _tamed(pattern, features, companions, residuals)
         norms = np.sqrt(np.einsum("ij,ij->i", features, features))
         square_weights = pattern.user_sums(item_weights[pattern.items] ** 2)
@@ -135,29 +134,33 @@ class RoundContribution:
             root = np.sqrt(omega / units.curvature * floor)
             blocks.append(
                 ItemMatrix(
-                    "curvature", _FEATURE**2 * floor, pattern, item_weights, _grid(features, root * _FEATURE)
+                    "curvature", FEATURE**2 * floor, pattern, item_weights, _grid(features, root * FEATURE)
                 )
             )
-        return cls(blocks)
+        return blocks
 
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        none = np.zeros(0)
+        nobody = Pattern.empty(len(self.item_weights))
+        return self.blocks(nobody, np.zeros((0, self.order)), none, none, none)
 
-def read_round(
-    units: Units, item_weights: Floats, released: Mapping[str, Floats], mu: float
-) -> RoundStatistics:
-    """Noisy integer sums back in real units; needs nothing but what is public."""
-    floor = float(item_weights.min())
-    curvature = released.get("curvature")
-    if curvature is not None and units.curvature is not None:
-        curvature = curvature * (units.curvature / (_FEATURE**2 * floor))
-    return RoundStatistics(
-        gradient=released["gradient"] / (_FEATURE * _TARGET * floor),
-        gradient_sigma=1.0 / (mu * item_weights),
-        weight=released["weight"] * (units.weight / (_WEIGHT * floor)),
-        weight_sigma=units.weight / (mu * item_weights),
-        moment=released["moment"] * (units.moment / _FEATURE**2),
-        moment_sigma=units.moment / mu,
-        curvature=curvature,
-    )
+    def read(self, released: Mapping[str, Floats], mu: float) -> RoundStatistics:
+        """Noisy integer sums back in real units; needs nothing but what is public."""
+        units, item_weights = self.units, self.item_weights
+        floor = float(item_weights.min())
+        curvature = released.get("curvature")
+        if curvature is not None and units.curvature is not None:
+            curvature = curvature * (units.curvature / (FEATURE**2 * floor))
+        return RoundStatistics(
+            gradient=released["gradient"] / (FEATURE * TARGET * floor),
+            gradient_sigma=1.0 / (mu * item_weights),
+            weight=released["weight"] * (units.weight / (WEIGHT * floor)),
+            weight_sigma=units.weight / (mu * item_weights),
+            moment=released["moment"] * (units.moment / FEATURE**2),
+            moment_sigma=units.moment / mu,
+            curvature=curvature,
+        )
 
 
 def _tamed(
@@ -179,7 +182,7 @@ def _tamed(
 def _weights(pattern: Pattern, energy: Floats) -> Floats:
     omega = np.zeros_like(energy)
     active = (pattern.counts > 0) & (energy > 0)
-    omega[active] = _MARGIN / np.sqrt(energy[active])
+    omega[active] = MARGIN / np.sqrt(energy[active])
     return omega
 
 
@@ -197,17 +200,17 @@ def _gradient(
     item_weights: Floats,
     floor: float,
 ) -> ItemVector:
-    unit = _FEATURE * _TARGET * floor
-    stretch = np.divide(_FEATURE, norms, out=np.zeros_like(norms), where=norms > 0)
-    per_user = omega * norms * (_TARGET * floor)
+    unit = FEATURE * TARGET * floor
+    stretch = np.divide(FEATURE, norms, out=np.zeros_like(norms), where=norms > 0)
+    per_user = omega * norms * (TARGET * floor)
     targets = np.trunc(residuals * np.repeat(per_user, np.diff(pattern.indptr))).astype(np.int16)
     return ItemVector("gradient", unit, pattern, item_weights, _grid(features, stretch), targets)
 
 
 def _weight(pattern: Pattern, omega: Floats, item_weights: Floats, floor: float) -> ItemWeight:
-    unit = _WEIGHT * floor
+    unit = WEIGHT * floor
     return ItemWeight("weight", unit, pattern, item_weights, np.trunc(omega * unit).astype(np.int32))
 
 
 def _moment(rows: Floats, omega: Floats) -> UserMatrix:
-    return UserMatrix("moment", _FEATURE**2, _grid(rows, np.sqrt(omega) * _FEATURE))
+    return UserMatrix("moment", FEATURE**2, _grid(rows, np.sqrt(omega) * FEATURE))

@@ -13,18 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.privacy.gaussian.blocks import Block, total_energies
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.grid import SLACK
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import Total, check_exact, exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
-__all__ = ["Gate", "bounded", "check_grids", "paid"]
+__all__ = ["Gate", "check_noise", "paid"]
 
 
-# Float rounding in computing energies (relative error below 1e-12 for any row length) is allowed for by
-# this much in the check and paid for by the same amount in the noise.
-_SLACK = 1e-9
-_EXACT = 2.0**53
 _FINEST = 2.0**10
 # What leaves lies on steps of about this part of the noise. A normal number from a generator of 52 bits lies on
 # some 2^52 points; every step must hold so many of them that no likelihood shows where they are.
@@ -59,7 +57,7 @@ class Gate:
     def release(
         self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0
     ) -> dict[str, Floats]:
-        """Release the noisy sums of all blocks together for one charge of ``mu``.
+        """Release the noisy sums of all blocks together for one charge of ``mu``, where all users are here.
 
         Parameters
         ----------
@@ -81,51 +79,61 @@ class Gate:
         -----
         **Privacy**: mu-GDP for adding or removing one user, whatever the blocks contain.
         """
+        check_noise(name, blocks, mu)
+        return self.release_totals(name, blocks, exact_totals(blocks), mu=mu, delta=delta)
+
+    def release_totals(
+        self,
+        name: str,
+        forms: Sequence[Block],
+        totals: Sequence[Total],
+        *,
+        mu: float,
+        delta: float = 0.0,
+        noised: bool = False,
+    ) -> dict[str, Floats]:
+        """The same from exact totals that an engine has added up.
+
+        Parameters
+        ----------
+        forms
+            The blocks, with or without users: only names, units and noise are read.
+        totals
+            One for each of them, of users that were each bounded (:func:`exact_totals`).
+        noised
+            Whether the noise is in the totals already, added in shares by those who added up.
+        """
         mu = float(mu)
-        if not mu > 0.0:
-            raise BudgetInvalid(f"{name!r} must cost more than nothing, got mu {mu}")
-        check_grids(blocks, mu)
-        charge = self.ledger.charge(
-            name, mu=mu, delta=delta, detail={"blocks": ", ".join(b.name for b in blocks)}
-        )
+        check_noise(name, forms, mu)
+        for total in totals:
+            check_exact(total.name, total.largest)
+        names = [form.name for form in forms]
+        if [total.name for total in totals] != names:
+            raise SettingsInvalid(f"{name!r} has totals of other blocks than {', '.join(names)}")
+        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": ", ".join(names)})
         released = {}
-        for block in bounded(blocks):
-            total = block.total()
-            total += block.noise(self._noise, paid(mu))
-            released[block.name] = _coarse(total, block.sigmas(mu))
+        for form, total in zip(forms, totals, strict=True):
+            noisy = np.zeros_like(total.value) if noised else form.noise(self._noise, paid(mu))
+            noisy += total.value
+            released[form.name] = _coarse(noisy, form.sigmas(mu))
         self.ledger.redeem(charge)
         return released
 
 
-def check_grids(blocks: Sequence[Block], mu: float) -> None:
-    """Refuse blocks whose sums would not be exact, or whose noise would be too fine. Reads nothing private."""
+def check_noise(name: str, blocks: Sequence[Block], mu: float) -> None:
+    """Refuse a release without a cost, or one whose noise would be too fine for the grid. Reads nothing private."""
+    if not mu > 0.0:
+        raise BudgetInvalid(f"{name!r} must cost more than nothing, got mu {mu}")
     for block in blocks:
-        _check_grid(block, mu)
-
-
-def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
-    """The blocks without those users whose contributions to all of them together exceed the bound."""
-    # `not <=` rather than `>`: an energy that is not a number is silenced as well.
-    excess = ~(total_energies(blocks) <= 1.0 + _SLACK)
-    if excess.any():
-        return [block.without(excess) for block in blocks]
-    return blocks
+        if not block.sigmas(mu).min() >= _FINEST:
+            raise SettingsInvalid(
+                f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
+            )
 
 
 def paid(mu: float) -> float:
     """The mu to draw noise for, so that the slack of the check is paid."""
-    return mu / (1.0 + _SLACK)
-
-
-def _check_grid(block: Block, mu: float) -> None:
-    if not block.largest_entry() * (1.0 + _SLACK) < _EXACT:
-        raise SettingsInvalid(
-            f"{block.name}: too many users for exact sums on this grid (partial sums could pass 2^53)"
-        )
-    if not block.sigmas(mu).min() >= _FINEST:
-        raise SettingsInvalid(
-            f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
-        )
+    return mu / (1.0 + SLACK)
 
 
 def _coarse(noisy: Floats, sigma: Floats) -> Floats:

@@ -53,6 +53,11 @@ class Pattern:
         if not rising.all():
             raise RatingsInvalid("a user's items must be strictly ascending; repeated pairs are not allowed")
 
+    @classmethod
+    def empty(cls, n_items: int) -> Pattern:
+        """Nobody, over a catalogue of this size."""
+        return cls(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), n_items)
+
     @property
     def n_users(self) -> int:
         """Number of users."""

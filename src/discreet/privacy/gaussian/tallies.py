@@ -1,31 +1,27 @@
 """Contributions to the simplest statistics: a mean over users, a mean for each item, how often an item was chosen.
 
-Every function turns private arrays into integer blocks whose energy is at most 1 for every user, whatever the arrays
+Every mechanism turns private arrays into integer blocks whose energy is at most 1 for every user, whatever the arrays
 hold, and reads the noisy sums back. Values are in units of half the rating range around its middle, so they lie in
 [-1, 1]; what does not is clipped. The proof note is ``proofs/trivial.md``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from discreet.privacy.gaussian.blocks import Block, ItemVector, ItemWeight, UserVector
 from discreet.privacy.gaussian.clipped import clip_entries
-from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.grid import FEATURE, MARGIN, MEAN, TARGET, WEIGHT
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
-__all__ = ["ItemTallies", "release_choices", "release_item_tallies", "release_mean_of_means"]
+__all__ = ["Choices", "ItemTallies", "MeanOfMeans", "NoisyChoices", "NoisyTallies"]
 
 
-_FEATURE = float(2**14)
-_TARGET = float(2**15 - 1)
-_WEIGHT = float(2**28)
-_MEAN = float(2**20)
-# Scaled down by this much before truncation, so that float rounding cannot lift an energy above 1.
-_MARGIN = 1.0 - 1e-10
 # A user's mean gets three quarters of their energy and the count one: the least noise in the ratio for an overall mean
 # of a third, and for no mean more than 4/3 of the best split's variance.
 _SUM, _COUNT = 0.75**0.5, 0.5
@@ -35,7 +31,7 @@ _WEIGHT_UNIT = 2.0
 _STANDS_OUT = 4.0
 
 
-class ItemTallies(NamedTuple):
+class NoisyTallies(NamedTuple):
     """Noisy weighted sum of the values and noisy weight of each item, and the noise scale of both."""
 
     sums: Floats
@@ -44,57 +40,98 @@ class ItemTallies(NamedTuple):
     weight_sigma: float
 
 
-def release_mean_of_means(gate: Gate, name: str, pattern: Pattern, values: Floats, *, mu: float) -> float:
-    """Noisy mean over users of each user's own mean."""
-    active = pattern.counts > 0
-    own = np.clip(pattern.user_sums(clip_entries(values)) / np.maximum(pattern.counts, 1.0), -1.0, 1.0)
-    rows = np.column_stack([_SUM * own, np.full(pattern.n_users, _COUNT)]) * active[:, None]
-    block = UserVector("means", _MEAN, np.trunc(rows * (_MEAN * _MARGIN)).astype(np.int32))
-    total, users = gate.release(name, [block], mu=mu)["means"] / (_MEAN * np.array([_SUM, _COUNT]))
-    return float(np.clip(total / max(users, _STANDS_OUT / (mu * _COUNT)), -1.0, 1.0))
+class NoisyChoices(NamedTuple):
+    """How often each item was chosen, in users' weights, and the scale of the noise."""
+
+    choices: Floats
+    sigma: float
 
 
-def release_item_tallies(
-    gate: Gate, name: str, pattern: Pattern, values: Floats, *, mu: float
-) -> ItemTallies:
-    """For each item the noisy sums of ``omega x`` and ``omega``, omega such that every user has energy 1."""
-    values = clip_entries(values)
-    energy = pattern.user_sums(values**2) + pattern.counts / _WEIGHT_UNIT**2
-    omega = _inverse_root(energy)
-    per_pair = np.repeat(omega * _TARGET, np.diff(pattern.indptr))
-    same = np.ones(pattern.n_items)
-    blocks: list[Block] = [
-        ItemVector(
-            "sums",
-            _FEATURE * _TARGET,
-            pattern,
-            same,
-            np.full((pattern.n_users, 1), _FEATURE).astype(np.int16),
-            np.trunc(values * per_pair).astype(np.int16),
-        ),
-        ItemWeight(
-            "weights", _WEIGHT, pattern, same, np.trunc(omega * (_WEIGHT / _WEIGHT_UNIT)).astype(np.int32)
-        ),
-    ]
-    released = gate.release(name, blocks, mu=mu)
-    return ItemTallies(
-        released["sums"][:, 0] / (_FEATURE * _TARGET),
-        released["weights"] * (_WEIGHT_UNIT / _WEIGHT),
-        1.0 / mu,
-        _WEIGHT_UNIT / mu,
-    )
+@dataclass(frozen=True)
+class MeanOfMeans:
+    """Mean over users of each user's own mean."""
+
+    def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
+        """From one value for each pair of the pattern."""
+        active = pattern.counts > 0
+        own = np.clip(pattern.user_sums(clip_entries(values)) / np.maximum(pattern.counts, 1.0), -1.0, 1.0)
+        rows = np.column_stack([_SUM * own, np.full(pattern.n_users, _COUNT)]) * active[:, None]
+        return [UserVector("means", MEAN, np.trunc(rows * (MEAN * MARGIN)).astype(np.int32))]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(1), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> float:
+        """The mean."""
+        total, users = released["means"] / (MEAN * np.array([_SUM, _COUNT]))
+        return float(np.clip(total / max(users, _STANDS_OUT / (mu * _COUNT)), -1.0, 1.0))
 
 
-def release_choices(gate: Gate, name: str, pattern: Pattern, *, mu: float) -> Floats:
-    """For each item the noisy sum of ``1 / sqrt(number of items of the user)``, noise of scale 1 / mu."""
-    weights = np.trunc(_inverse_root(pattern.counts) * _WEIGHT).astype(np.int32)
-    block = ItemWeight("choices", _WEIGHT, pattern, np.ones(pattern.n_items), weights)
-    return gate.release(name, [block], mu=mu)["choices"] / _WEIGHT
+@dataclass(frozen=True)
+class ItemTallies:
+    """For each item the sums of ``omega x`` and ``omega``, omega such that every user has energy 1."""
+
+    n_items: int
+
+    def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
+        """From one value for each pair of the pattern."""
+        values = clip_entries(values)
+        energy = pattern.user_sums(values**2) + pattern.counts / _WEIGHT_UNIT**2
+        omega = _inverse_root(energy)
+        per_pair = np.repeat(omega * TARGET, np.diff(pattern.indptr))
+        same = np.ones(pattern.n_items)
+        return [
+            ItemVector(
+                "sums",
+                FEATURE * TARGET,
+                pattern,
+                same,
+                np.full((pattern.n_users, 1), FEATURE).astype(np.int16),
+                np.trunc(values * per_pair).astype(np.int16),
+            ),
+            ItemWeight(
+                "weights", WEIGHT, pattern, same, np.trunc(omega * (WEIGHT / _WEIGHT_UNIT)).astype(np.int32)
+            ),
+        ]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyTallies:
+        """Sums and weights with their noise."""
+        return NoisyTallies(
+            released["sums"][:, 0] / (FEATURE * TARGET),
+            released["weights"] * (_WEIGHT_UNIT / WEIGHT),
+            1.0 / mu,
+            _WEIGHT_UNIT / mu,
+        )
+
+
+@dataclass(frozen=True)
+class Choices:
+    """For each item the sum of ``1 / sqrt(number of items of the user)``."""
+
+    n_items: int
+
+    def blocks(self, pattern: Pattern) -> list[Block]:
+        """From who touched what."""
+        weights = np.trunc(_inverse_root(pattern.counts) * WEIGHT).astype(np.int32)
+        return [ItemWeight("choices", WEIGHT, pattern, np.ones(pattern.n_items), weights)]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(Pattern.empty(self.n_items))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyChoices:
+        """The sums, with noise of scale 1 / mu."""
+        return NoisyChoices(released["choices"] / WEIGHT, 1.0 / mu)
 
 
 def _inverse_root(energy: Floats) -> Floats:
     """The factor that scales a contribution of this energy to 1; 0 for users without ratings."""
     factor = np.zeros_like(energy)
     filled = energy > 0
-    factor[filled] = _MARGIN / np.sqrt(energy[filled])
+    factor[filled] = MARGIN / np.sqrt(energy[filled])
     return factor

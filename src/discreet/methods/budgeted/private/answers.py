@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.private.activity import activity_block
 from discreet.methods.budgeted.private.user_side import user_statistics
-from discreet.methods.budgeted.public.schedule import ActivityQuestion, Question
-from discreet.privacy.gaussian.blocks import Block, Pattern
-from discreet.privacy.gaussian.energy_scaled import RoundContribution
+from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
+from discreet.methods.question import Question
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.pattern import Pattern
 
-__all__ = ["Answers"]
+__all__ = ["BudgetedAnswers"]
 
 
-class Answers:
-    """Integer contributions of one holder's users to any question.
+class BudgetedAnswers:
+    """Integer contributions of some users to any question of budgeted ALS.
 
     Parameters
     ----------
     ratings
         Private, over a public catalogue.
-
-    Notes
-    -----
-    **Privacy**. Blocks are private until a gate has summed and noised them. A user's energies over all blocks of one
-    question are at most 1, whatever the question says: the code that builds them scales every user to that.
     """
 
     def __init__(self, ratings: Ratings) -> None:
         self._ratings = ratings
         self._pattern = Pattern(ratings.indptr, ratings.items, ratings.n_items)
 
-    def blocks(self, question: Question) -> Sequence[Block]:
+    def answer(self, question: Question[Any]) -> Sequence[Block]:
         """Contributions to this question, in the order in which they are released."""
+        ratings, pattern = self._ratings, self._pattern
         if isinstance(question, ActivityQuestion):
-            return [activity_block(self._ratings)]
-        users = user_statistics(self._ratings, self._pattern, question.side, question.frame)
-        counts = self._pattern.counts if self._ratings.explicit else np.ones(self._pattern.n_users)
-        return RoundContribution.build(
-            self._pattern,
-            users.features,
-            users.residuals,
-            users.spread / question.frame.residual,
-            counts,
-            question.item_weights,
-            question.units,
-        ).blocks
+            return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
+        assert isinstance(question, RoundQuestion)
+        users = user_statistics(ratings, pattern, question.side, question.frame)
+        counts = pattern.counts if ratings.explicit else np.ones(pattern.n_users)
+        return question.mechanism.blocks(
+            pattern, users.features, users.residuals, users.spread / question.frame.residual, counts
+        )

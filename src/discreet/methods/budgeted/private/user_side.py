@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.public.update import Frame
+from discreet.methods.budgeted.public.round import Frame
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Pattern
 from discreet.types import Floats

@@ -8,11 +8,11 @@ import numpy as np
 
 from discreet.types import Floats
 
-__all__ = ["Popularity"]
+__all__ = ["ItemWeights"]
 
 
 @dataclass(frozen=True)
-class Popularity:
+class ItemWeights:
     """How much weight each item's users have together, in the units of the first release.
 
     Parameters
@@ -25,7 +25,7 @@ class Popularity:
     variance: Floats
 
     @classmethod
-    def first(cls, weight: Floats, sigma: Floats) -> Popularity:
+    def first(cls, weight: Floats, sigma: Floats) -> ItemWeights:
         """From the first release."""
         return cls(weight, sigma**2)
 
@@ -44,9 +44,9 @@ class Popularity:
         ratio = max(float(weight.sum()) / self.total, 1e-9)
         return ratio, self.positive() * ratio
 
-    def updated(self, weight: Floats, sigma: Floats) -> Popularity:
+    def updated(self, weight: Floats, sigma: Floats) -> ItemWeights:
         """Fold in one more release of the same weights, which may be larger or smaller by one factor."""
         ratio, _ = self.scaled(weight)
         precision = 1.0 / self.variance + ratio**2 / sigma**2
         estimate = (self.estimate / self.variance + weight * ratio / sigma**2) / precision
-        return Popularity(estimate, 1.0 / precision)
+        return ItemWeights(estimate, 1.0 / precision)

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from discreet.kernels.lapack import one_blas_thread
-from discreet.methods.shared.public.item_weights import Popularity
+from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.types import Floats
 
 __all__ = [
@@ -85,7 +85,7 @@ def seen_share(direction: Floats, usual: int) -> float:
     return min(usual * float((sizes**3).sum() / sizes.sum()), 1.0)
 
 
-def rating_factors(moment: Floats, sigma: float, rank: int, popularity: Popularity, usual: int) -> Floats:
+def rating_factors(moment: Floats, sigma: float, rank: int, popularity: ItemWeights, usual: int) -> Floats:
     """Items x at most ``rank``: eigenvectors scaled so that a user's coefficients have variance 1 under a ridge of 1.
 
     Parameters

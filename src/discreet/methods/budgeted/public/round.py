@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
-from discreet.methods.shared.public.item_weights import Popularity
+from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import denoise, regress_offsets, shrink_to_identity
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
@@ -52,9 +52,9 @@ class Frame:
 
 def first_offsets(
     side: ItemSide, frame: Frame, statistics: RoundStatistics, ratings: float
-) -> tuple[ItemSide, Popularity, float]:
+) -> tuple[ItemSide, ItemWeights, float]:
     """Offsets, popularity and residual size from the first release of explicit feedback (the feature 1)."""
-    popularity = Popularity.first(statistics.weight, statistics.weight_sigma)
+    popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
     weight = popularity.positive()
     total = _total(statistics.moment, np.eye(1))
     mean_square = _mean_square(frame, statistics, total)
@@ -64,9 +64,9 @@ def first_offsets(
     return replace(side, offsets=offsets), popularity, float(np.sqrt(mean_square))
 
 
-def first_popularity(side: ItemSide, statistics: RoundStatistics) -> tuple[ItemSide, Popularity]:
+def first_popularity(side: ItemSide, statistics: RoundStatistics) -> tuple[ItemSide, ItemWeights]:
     """Scores and popularity from the first release of implicit feedback: the share of users who took an item."""
-    popularity = Popularity.first(statistics.weight, statistics.weight_sigma)
+    popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
     users = _total(statistics.moment, np.eye(1))
     weight = popularity.positive()
     return replace(side, offsets=weight / (weight + side.clicks.gravity * users)), popularity
@@ -86,11 +86,11 @@ def refine(
     side: ItemSide,
     frame: Frame,
     statistics: RoundStatistics,
-    popularity: Popularity,
+    popularity: ItemWeights,
     *,
     ratings: float,
     caution: float,
-) -> tuple[ItemSide, Frame, Popularity]:
+) -> tuple[ItemSide, Frame, ItemWeights]:
     """One round: denoise the gradients, step, and choose the next coordinates.
 
     Parameters
@@ -132,7 +132,7 @@ def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
     return not (statistics.weight.sum() > 3.0 * weight and total > 3.0 * moment)
 
 
-def _normalised(frame: Frame, statistics: RoundStatistics, popularity: Popularity) -> _Round:
+def _normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeights) -> _Round:
     order = len(frame.whiten)
     total = _total(statistics.moment, frame.whiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
@@ -185,7 +185,7 @@ def _regauge(
     side: ItemSide,
     frame: Frame,
     now: _Round,
-    popularity: Popularity,
+    popularity: ItemWeights,
     caution: float,
     chance: Floats | None = None,
 ) -> tuple[ItemSide, Frame]:

@@ -1,0 +1,216 @@
+"""A run of a public half, question by question: repeats, replay, and the one driver. Sees no ratings.
+
+The engine says where the users are, the gate what leaves; this is all there is between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.errors import BudgetInvalid
+from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.question import Question, Trained
+from discreet.methods.settings import PrivateSettings
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.totals import Total
+from discreet.types import Floats
+
+__all__ = ["Conversation", "Engine", "Progress", "Release", "converse"]
+
+Release = Mapping[str, Floats]
+Progress = Callable[[str, int, int], None]
+
+# A question is not asked again when less than this share of what it and all after it would have cost is left.
+_LEAST_LEFT = 0.05
+
+
+class Engine(Protocol):
+    """Where the users are: in memory, on disk, on a cluster, at several organisations."""
+
+    def totals(self, question: Question[Any]) -> Sequence[Total]:
+        """Exact integer totals of all users' contributions, block by block; the same bits on every engine."""
+
+
+@dataclass(frozen=True)
+class _Released:
+    release: Release
+    noise_excess: float
+
+
+@dataclass(frozen=True)
+class _GivenUp:
+    noise_excess: float
+
+
+class Conversation:
+    """A position in a public half's run.
+
+    Everything follows from the arguments and from what :meth:`take` and :meth:`repeat` were told, so a run that was
+    stored can be replayed to where it was.
+
+    Parameters
+    ----------
+    half, settings, facts
+        Public.
+    seed
+        Of the ordinary randomness (starts, samples); a generator can be given where nothing will be replayed.
+    """
+
+    def __init__(
+        self,
+        half: PublicHalf,
+        settings: PrivateSettings,
+        facts: Facts,
+        seed: int | np.random.Generator,
+    ) -> None:
+        self._half, self._settings, self._seed = half, settings, seed
+        self._facts = replace(facts)
+        self._steps: list[_Released | _GivenUp] = []
+        self._live: _Position | None = None
+
+    @property
+    def question(self) -> Question[Any] | None:
+        """The one to answer now; ``None`` at the end."""
+        return self._position().question
+
+    @property
+    def trained(self) -> Trained | None:
+        """What was learnt, at the end."""
+        return self._position().trained
+
+    @property
+    def done(self) -> int:
+        """How many questions have been answered."""
+        return sum(isinstance(step, _Released) for step in self._steps)
+
+    def copy(self) -> Conversation:
+        """An independent copy. The generator goes with the copy; the original is replayed if it is used again."""
+        other = Conversation(self._half, self._settings, self._facts, self._seed)
+        other._steps = list(self._steps)
+        other._live, self._live = self._live, None
+        return other
+
+    def take(self, release: Release, noise_excess: float = 1.0) -> None:
+        """Read the answer to the current question and go on to the next.
+
+        Parameters
+        ----------
+        release
+            As it came out of the gate.
+        noise_excess
+            How many times larger its noise was than what it cost asks for.
+
+        Raises
+        ------
+        BudgetInvalid
+            When the method finds that the budget does not carry the run.
+        """
+        self._step(_Released(release, noise_excess))
+
+    def repeat(self, noise_excess: float = 1.0) -> None:
+        """Ask the current question again after an attempt that was paid for and came to nothing.
+
+        What is left is spread over this question and all later ones in their planned proportions.
+
+        Raises
+        ------
+        BudgetInvalid
+            When hardly anything is left, as in the last round. Nothing has changed then.
+        """
+        self._step(_GivenUp(noise_excess))
+
+    def forget(self) -> None:
+        """Drop what a replay would need: a run that is never copied need not keep every release."""
+        self._steps.clear()
+
+    def _step(self, step: _Released | _GivenUp) -> None:
+        position = self._position()
+        position.apply(step)
+        self._steps.append(step)
+
+    def _position(self) -> _Position:
+        if self._live is None:
+            self._live = _Position(self._half, self._settings, self._facts, self._seed)
+            for step in self._steps:
+                self._live.apply(step)
+        return self._live
+
+
+class _Position:
+    """A running generator, what it has left to spend, and the question it has asked."""
+
+    def __init__(
+        self, half: PublicHalf, settings: PrivateSettings, facts: Facts, seed: int | np.random.Generator
+    ) -> None:
+        # The generator sees changes of the noise; the caller's facts stay as they are.
+        self._facts = replace(facts)
+        self._asking: Asking = half.train(settings, self._facts, np.random.default_rng(seed))
+        self._left, self._scale = facts.mu**2, 1.0
+        self._asked: Question[Any] | None = None
+        self.trained: Trained | None = None
+        self._advance(None)
+
+    @property
+    def question(self) -> Question[Any] | None:
+        return None if self._asked is None else self._asked.at(self._asked.mu * self._scale)
+
+    def apply(self, step: _Released | _GivenUp) -> None:
+        question = self.question
+        assert question is not None
+        if isinstance(step, _GivenUp):
+            self._repeat(question, step.noise_excess)
+            return
+        self._left -= question.mu**2
+        self._facts.noise_excess = step.noise_excess / self._scale
+        self._advance(question.mechanism.read(step.release, question.mu / step.noise_excess))
+
+    def _repeat(self, question: Question[Any], noise_excess: float) -> None:
+        left = self._left - question.mu**2
+        share = left / self._left
+        if not share >= _LEAST_LEFT:
+            raise BudgetInvalid(
+                f"{question.name!r} cannot be repeated: after the attempt that was paid for, {max(share, 0.0):.0%} of "
+                "what was meant for it and all later rounds is left"
+            )
+        self._left, self._scale = left, self._scale * float(np.sqrt(share))
+        self._facts.noise_excess = noise_excess / self._scale
+
+    def _advance(self, reply: Any) -> None:
+        try:
+            self._asked = self._asking.send(reply)
+        except StopIteration as end:
+            self._asked, self.trained = None, end.value
+
+
+def converse(
+    half: PublicHalf,
+    settings: PrivateSettings,
+    facts: Facts,
+    rng: np.random.Generator,
+    engine: Engine,
+    gate: Gate,
+    progress: Progress | None = None,
+) -> Trained:
+    """The one driver: question, the engine's exact total, the gate, release, until the public half is done."""
+    conversation = Conversation(half, settings, facts, rng)
+    done = 0
+    while (question := conversation.question) is not None:
+        _report(progress, done, question.planned)
+        release = gate.release_totals(
+            question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu
+        )
+        conversation.take(release, facts.noise_excess)
+        conversation.forget()
+        done += 1
+    _report(progress, done, done)
+    assert conversation.trained is not None
+    return conversation.trained
+
+
+def _report(progress: Progress | None, done: int, planned: int | None) -> None:
+    if progress is not None:
+        progress("training", done, max(planned or 0, done, 1))

@@ -1,0 +1,1 @@
+"""What users answer to DPALS. Sees ratings."""

@@ -1,0 +1,103 @@
+"""What users contribute to the questions of DPALS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.methods.dpals.public.questions import (
+    CountsQuestion,
+    MeanQuestion,
+    RoundQuestion,
+    Sampling,
+    StartQuestion,
+)
+from discreet.methods.question import Question
+from discreet.methods.shared.private.sample import Sampler, pattern_of
+from discreet.methods.shared.private.sampling import draw_numbers, keep_lowest, sample_uniform
+from discreet.methods.shared.public.sample import SampledCounts
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.clipped import clip_rows
+from discreet.privacy.gaussian.pattern import Pattern
+from discreet.types import Floats
+
+__all__ = ["DPALSAnswers"]
+
+
+class DPALSAnswers:
+    """Integer contributions of some users. The sample is a cache: it follows from the question.
+
+    Parameters
+    ----------
+    ratings
+        Private, over a public catalogue.
+    """
+
+    def __init__(self, ratings: Ratings) -> None:
+        self._ratings = ratings
+        self._cache: tuple[Sampling, Ratings, Pattern] | None = None
+
+    def answer(self, question: Question[Any]) -> Sequence[Block]:
+        """Contributions to this question."""
+        if isinstance(question, SampledCounts):
+            return Sampler(self._ratings).count(question)
+        if isinstance(question, CountsQuestion):
+            return question.mechanism.blocks(self._sample(question.sampling)[1])
+        if isinstance(question, MeanQuestion):
+            return self._mean(question)
+        if isinstance(question, StartQuestion):
+            sample, pattern = self._sample(question.sampling)
+            bound = question.entry_clip * np.sqrt(question.sampling.max_ratings)
+            return question.mechanism.blocks(pattern, _targets(sample, question.centre) / bound)
+        assert isinstance(question, RoundQuestion)
+        sample, pattern = self._sample(question.sampling)
+        rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip
+        targets = _targets(sample, question.side.centre) / question.entry_clip
+        return question.mechanism.blocks(pattern, rows, targets)
+
+    def _mean(self, question: MeanQuestion) -> Sequence[Block]:
+        sampling = question.sampling
+        sample, pattern = self._sample(sampling)
+        if sampling.kind == "weights":
+            sample = sample.keep(sample_uniform(sample, sampling.max_ratings, sampling.seed + 1))
+            pattern = pattern_of(sample)
+        return question.mechanism.blocks(pattern, sample.scale.scaled(sample.values))
+
+    def _sample(self, sampling: Sampling) -> tuple[Ratings, Pattern]:
+        """The ratings that take part in the item step."""
+        if self._cache is None or not _same(self._cache[0], sampling):
+            sample = self._ratings
+            trained = sampling.trained > 0.0
+            if not trained.all():
+                sample = sample.keep(trained[sample.items])
+            if sampling.kind == "tail":
+                rarity = sampling.counts[sample.items]
+                sample = sample.keep(keep_lowest(sample, rarity, sampling.max_ratings))
+            elif sampling.kind == "uniform":
+                sample = sample.keep(sample_uniform(sample, sampling.max_ratings, sampling.seed + 1))
+            self._cache = (sampling, sample, pattern_of(sample))
+        return self._cache[1:]
+
+    def _vectors(self, question: RoundQuestion) -> Floats:
+        """Every user's vector, from their own ratings."""
+        own = self._ratings
+        if question.split_users:
+            numbers = draw_numbers(own, question.sampling.seed + 2)
+            place = (numbers >> np.uint64(32)) * np.uint64(question.rounds)
+            own = own.keep(place >> np.uint64(32) == question.number)
+        return question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]
+
+
+def _targets(ratings: Ratings, centre: float) -> Floats:
+    return ratings.values - centre if ratings.explicit else np.ones(ratings.n_ratings)
+
+
+def _same(one: Sampling, other: Sampling) -> bool:
+    return one is other or (
+        (one.kind, one.seed, one.max_ratings) == (other.kind, other.seed, other.max_ratings)
+        and np.array_equal(one.counts, other.counts)
+        and np.array_equal(one.trained, other.trained)
+    )

@@ -1,0 +1,1 @@
+"""What users answer to Frank-Wolfe. Sees ratings."""

@@ -1,0 +1,1 @@
+"""What Frank-Wolfe asks and what it makes of the releases. Sees no ratings."""

@@ -1,0 +1,1 @@
+"""What users answer to projected gradient. Sees ratings."""

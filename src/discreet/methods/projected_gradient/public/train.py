@@ -1,0 +1,182 @@
+"""Private projected gradient: every user steps on their own row, the spectrum of the stepped rows is shrunk.
+
+The baseline of Jain, Thakkar, Thakurta (ICML 2018): the singular-value thresholding of Cai, Candes and Shen (2010) with
+noisy steps. With Y the completed matrix, X the ratings on Omega and eta the step size, one round is
+
+    W_i = Y_i - eta P_Omega(Y_i - X_i)      release sum_i W_i^T W_i      Y_i <- W_i V f V^T,   f = 1 - tau / s
+
+where V and s are the released matrix's first eigenvectors and the roots of their eigenvalues; its diagonal, which holds
+the scatter of single ratings, is left out. Y is kept as each user's weights on V. For fixed V and f the rows come to
+rest at a ridge solution with penalty (1 / f - 1) / eta on each direction, which is what people are served with.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.errors import CatalogueInvalid
+from discreet.methods.projected_gradient.settings import ProjectedGradientSettings
+from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.question import Question, Trained
+from discreet.methods.shared.public.sample import (
+    SampledMean,
+    UniformSample,
+    ask_centre,
+    draw_sample,
+    typical_row_norm,
+)
+from discreet.methods.shared.public.spectrum import beside_diagonal, leading, seen_share, signal
+from discreet.model.fold_in import Clicks, FoldIn, OwnMean
+from discreet.model.item_side import ItemSide
+from discreet.privacy.gaussian.clipped import NoisyMoment
+from discreet.privacy.gaussian.dense_rows import DenseMoments
+from discreet.types import Floats
+
+__all__ = ["PROJECTED_GRADIENT", "Course", "RowsQuestion", "Shrunk"]
+
+# Typical distance of a rating from the centre, in halves of the range: what the automatic bound on a row expects.
+_SPREAD = 0.5
+# A round releases items x items numbers and multiplies users x items x items.
+_MOST_ITEMS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    """One round's outcome: directions (items x rank), the factor on each, and the step size from here on."""
+
+    directions: Floats
+    factors: Floats
+    step_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Everything that a user's row follows from: what was sampled, and the rounds so far.
+
+    Parameters
+    ----------
+    sample, centre
+        Which ratings, and what they are measured from.
+    n_items
+        Of the catalogue.
+    gravity
+        Weight of unseen items as zeros.
+    row_clip, typical_ratings
+        Bound on a row of ratings, and how many of them a typical user has.
+    shrunk
+        Outcomes of the rounds that kept a direction.
+    """
+
+    sample: UniformSample
+    centre: float
+    n_items: int
+    gravity: float
+    row_clip: float
+    typical_ratings: int
+    shrunk: tuple[Shrunk, ...] = ()
+
+    @property
+    def step_size(self) -> float:
+        """eta: 1 until the first directions are known."""
+        return self.shrunk[-1].step_size if self.shrunk else 1.0
+
+    @property
+    def directions(self) -> Floats:
+        """Those of the last round that kept any."""
+        return self.shrunk[-1].directions if self.shrunk else np.zeros((self.n_items, 0))
+
+    def bound(self, step_size: float) -> float:
+        """Bound on a row over all items: the one on a row of ratings, as much longer as a step can make it."""
+        return self.row_clip * min(step_size, math.sqrt(self.n_items / self.typical_ratings))
+
+
+@dataclass(frozen=True, eq=False)
+class RowsQuestion(Question[NoisyMoment]):
+    """What is the second moment of users' rows after one more gradient step?"""
+
+    course: Course
+
+    @property
+    def mechanism(self) -> DenseMoments:
+        """Items x items."""
+        return DenseMoments(self.course.directions)
+
+
+def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    """The centre, then rounds: everyone steps, the second moment is released, everyone's row is shrunk."""
+    if facts.n_items > _MOST_ITEMS:
+        raise CatalogueInvalid(
+            f"projected gradient releases a matrix of items x items in every round; {facts.n_items:,} items are "
+            f"more than {_MOST_ITEMS:,}. Offer fewer items, or use Frank-Wolfe with eigenvector='oja'"
+        )
+    rounds = settings.rounds
+    planned = rounds + int(settings.centre == "mean" and facts.scale.explicit)
+    sample = draw_sample(settings, facts, rng)
+    centre, left = yield from ask_centre(settings, facts, sample, planned)
+    course = _begin(settings, facts, sample, centre)
+    for number in range(1, rounds + 1):
+        moment = yield RowsQuestion(f"step {number}", left / math.sqrt(rounds), course, planned=planned)
+        course = _shrink(settings, course, moment, last=number == rounds)
+    return Trained(_side(facts, course), rounds)
+
+
+def _begin(settings: ProjectedGradientSettings, facts: Facts, sample: UniformSample, centre: float) -> Course:
+    typical = min(settings.typical_ratings, sample.max_ratings)
+    clip = typical_row_norm(facts, typical, _SPREAD) if settings.row_clip == "auto" else settings.row_clip
+    gravity = 0.0
+    if not facts.scale.explicit:
+        usual = min(1.0, 20.0 * typical / facts.n_items)
+        gravity = usual if settings.gravity == "auto" else settings.gravity
+    return Course(sample, centre, facts.n_items, gravity, clip, typical)
+
+
+def _shrink(
+    settings: ProjectedGradientSettings, course: Course, moment: NoisyMoment, *, last: bool
+) -> Course:
+    """The directions that rows are projected on next.
+
+    A direction that is mostly noise may still be led right by later rounds, so only the last one leaves out what
+    does not stand out.
+    """
+    values, vectors = leading(beside_diagonal(moment.matrix), settings.rank)
+    found = signal(values, 1.0 / moment.mu, len(moment.matrix)) if last else np.maximum(values, 0.0)
+    singular = np.sqrt(found)
+    threshold = settings.shrinkage * float(singular.max(initial=0.0))
+    kept = singular > threshold
+    if not kept.any():
+        return replace(course, shrunk=()) if last else course
+    vectors, factors, step_size = vectors[:, kept], 1.0 - threshold / singular[kept], course.step_size
+    if not course.shrunk:
+        # From zero, the first rows have the same directions for any step size: now it can be chosen.
+        step_size = _step_size(settings, course, vectors[:, 0])
+    return replace(course, shrunk=(*course.shrunk, Shrunk(vectors, factors, step_size)))
+
+
+def _step_size(settings: ProjectedGradientSettings, course: Course, direction: Floats) -> float:
+    if settings.step_size != "auto":
+        return settings.step_size
+    return 1.0 / (seen_share(direction, course.typical_ratings) + course.gravity)
+
+
+def _side(facts: Facts, course: Course) -> ItemSide:
+    """Directions scaled so that a ridge of 1 is the fixed point of the rounds."""
+    factors = course.directions
+    if course.shrunk:
+        last = course.shrunk[-1]
+        factors = last.directions / np.sqrt((1.0 / last.factors - 1.0) / last.step_size)
+    rule: FoldIn = Clicks(course.gravity)
+    if facts.scale.explicit:
+        rule = OwnMean(np.zeros(facts.n_items))
+    return ItemSide(facts.scale, course.centre, np.zeros(facts.n_items), factors, rule)
+
+
+PROJECTED_GRADIENT = PublicHalf(
+    "projected-gradient",
+    ProjectedGradientSettings,
+    train,
+    (SampledMean, RowsQuestion),
+    public=("all settings", "the seed of the samples"),
+)

@@ -1,0 +1,78 @@
+"""The public half of a private method: a generator that asks and is sent what was released. Sees no ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.catalogue.scale import RatingScale
+from discreet.methods.question import Question, Trained
+from discreet.methods.settings import PrivateSettings
+from discreet.privacy.budget import Budget
+
+__all__ = ["Asking", "Facts", "PublicHalf", "Train"]
+
+
+@dataclass
+class Facts:
+    """What is public before the first question.
+
+    Parameters
+    ----------
+    n_items, scale
+        Of the public catalogue and of the ratings.
+    budget
+        For the words of a refusal, and the check of delta against the number of users.
+    mu
+        Gaussian cost that all questions together may have.
+    spent_mu, spent_delta
+        What was spent before the first question, on finding a catalogue.
+    noise_excess
+        How many times larger the noise is than a question's ``mu`` asks for, as of the last release: above 1 where
+        more silos add a share than need to, or where a round was paid for twice. Estimates are then trusted less.
+    """
+
+    n_items: int
+    scale: RatingScale
+    budget: Budget
+    mu: float
+    noise_excess: float = 1.0
+    spent_mu: float = 0.0
+    spent_delta: float = 0.0
+
+
+Asking: TypeAlias = Generator[Question[Any], Any, Trained]
+Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Asking]
+
+
+@dataclass(frozen=True)
+class PublicHalf:
+    """What a method asks, and what it makes of the releases.
+
+    Parameters
+    ----------
+    name
+        On the command line, in agreements and in saved models.
+    settings_type
+        Its checked settings.
+    train
+        The generator: called with settings, facts and ordinary randomness; yields questions, is sent what the
+        question's mechanism reads from the release, and returns the item side. The same arguments and releases must
+        give the same questions to the last bit: a restart is a replay.
+    questions
+        All kinds of question that it asks, so that one can be read back from a message.
+    adaptive
+        Whether number or cost of the releases may follow from earlier releases (see `Statement.from_ledger`).
+    public
+        What it takes as public beside the item catalogue and the rating range.
+    """
+
+    name: str
+    settings_type: type[PrivateSettings]
+    train: Train
+    questions: tuple[type[Question[Any]], ...]
+    adaptive: bool = False
+    public: tuple[str, ...] = ("all settings",)

@@ -1,0 +1,114 @@
+"""Which ratings of a user take part, as settings and questions say it. Public."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.methods.public_half import Facts
+from discreet.methods.question import Question
+from discreet.methods.settings import MaxRatings, PrivateSettings, Share
+from discreet.privacy.accounting import remaining
+from discreet.privacy.gaussian.clipped import ItemCounts, MeanValue, NoisyCounts
+
+__all__ = [
+    "CentredSettings",
+    "SampleSettings",
+    "SampledCounts",
+    "SampledMean",
+    "UniformSample",
+    "ask_centre",
+    "draw_sample",
+    "typical_row_norm",
+]
+
+
+class SampleSettings(PrivateSettings):
+    """Which ratings take part.
+
+    Attributes
+    ----------
+    max_ratings
+        A user takes part with at most this many ratings, drawn evenly; ``None`` takes all of them.
+    typical_ratings
+        Public guess of how many ratings a user has (at most ``max_ratings`` count); the automatic bounds follow it.
+    """
+
+    max_ratings: MaxRatings | None = 80
+    typical_ratings: MaxRatings = 80
+
+
+class CentredSettings(SampleSettings):
+    """Which ratings take part and what they are measured from.
+
+    Attributes
+    ----------
+    centre
+        ``"middle"`` of the rating range, free, or the ``"mean"`` of the sampled ratings, charged.
+    centre_share
+        Share of mu^2 for that mean.
+    """
+
+    centre: Literal["middle", "mean"] = "middle"
+    centre_share: Share = 0.02
+
+
+@dataclass(frozen=True)
+class UniformSample:
+    """At most ``max_ratings`` of each user's ratings, drawn evenly by a hash of the user's own ratings and the seed."""
+
+    seed: int
+    max_ratings: int
+
+
+@dataclass(frozen=True, eq=False)
+class SampledCounts(Question[NoisyCounts]):
+    """How many users does each item have in the sample?"""
+
+    sample: UniformSample
+    n_items: int
+
+    @property
+    def mechanism(self) -> ItemCounts:
+        """One number for each item."""
+        return ItemCounts(self.n_items, self.sample.max_ratings)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMean(Question[float]):
+    """What is the mean rating in the sample, in units of half the range around its middle?"""
+
+    sample: UniformSample
+
+    @property
+    def mechanism(self) -> MeanValue:
+        """A sum and a count."""
+        return MeanValue(self.sample.max_ratings)
+
+
+def draw_sample(settings: SampleSettings, facts: Facts, rng: np.random.Generator) -> UniformSample:
+    """The sample's public seed and size; the size of the catalogue where nothing is left out."""
+    seed = int(rng.integers(2**62))
+    most = settings.max_ratings
+    return UniformSample(seed, facts.n_items if most is None else min(most, facts.n_items))
+
+
+def ask_centre(
+    settings: CentredSettings, facts: Facts, sample: UniformSample, planned: int
+) -> Generator[Question[Any], Any, tuple[float, float]]:
+    """The centre of the model, free or a charged estimate of the mean; and what is left to spend."""
+    scale = facts.scale
+    if settings.centre == "middle" or not scale.explicit:
+        return scale.middle, facts.mu
+    mu = facts.mu * math.sqrt(settings.centre_share)
+    mean: float = yield SampledMean("mean rating", mu, sample, planned=planned)
+    return scale.middle + scale.half_width * mean, remaining(facts.mu, mu)
+
+
+def typical_row_norm(facts: Facts, typical: int, spread: float) -> float:
+    """Norm of a typical user's row whose entries are ``spread`` half-widths large."""
+    return spread * facts.scale.half_width * math.sqrt(typical)

@@ -1,0 +1,1 @@
+"""What users answer to private SVD. Sees ratings."""

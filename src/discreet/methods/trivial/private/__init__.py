@@ -1,0 +1,1 @@
+"""What users answer to the trivial methods. Sees ratings."""

@@ -1,0 +1,1 @@
+"""What the trivial methods ask. Sees no ratings."""
