@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import DiscreetError
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.prototypes import (
     FactorSettings,
     PrototypeMessage,
@@ -20,7 +21,6 @@ from discreet.methods.prototypes import (
     random_message,
 )
 from discreet.methods.prototypes.public.factorise import factorise
-from discreet.methods.settings import BudgetedSettings
 from discreet.privacy.budget import Budget
 from reproduction.scoring import Draws
 from reproduction.silo_methods import (

@@ -14,6 +14,7 @@ from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.evaluation.ranks import percentile_ranks
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.prototypes import (
     FactorSettings,
     GlobalFactors,
@@ -21,7 +22,6 @@ from discreet.methods.prototypes import (
     PrototypeMessage,
     SiloRecommender,
 )
-from discreet.methods.settings import BudgetedSettings
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.prototypes import FactorSettings
 from discreet.methods.prototypes.public.factorise import factorise
-from discreet.methods.settings import BudgetedSettings
 from reproduction import plotting
 from reproduction.context import Context
 from reproduction.experiment import Experiment

@@ -254,7 +254,7 @@ def test_nothing_to_discover_is_said(market: Ratings) -> None:
 
 def test_a_run_on_a_spent_gate_gets_only_what_is_left(market: Ratings) -> None:
     from discreet.methods.budgeted.run import BudgetedRun
-    from discreet.methods.settings import BudgetedSettings
+    from discreet.methods.budgeted.settings import BudgetedSettings
 
     gate = Gate(Ledger(BUDGET))
     gate.ledger.charge("something else", mu=0.6 * BUDGET.mu)

@@ -204,7 +204,8 @@ def test_the_papers_claim_stands_beside_what_is_owed(market: Ratings) -> None:
 
 def test_a_ledger_that_was_used_before_is_not_overdrawn(market: Ratings) -> None:
     """Discovery spends first; the plan takes what is left."""
-    from discreet.methods.dpals.estimator import DPALSSettings, make_plan
+    from discreet.methods.dpals.public.plan import make_plan
+    from discreet.methods.dpals.settings import DPALSSettings
 
     ledger = Ledger(BUDGET)
     ledger.charge("something", mu=BUDGET.mu * 0.6)
@@ -243,8 +244,9 @@ def test_settings_out_of_this_world_are_refused(settings: dict[str, Any]) -> Non
 
 def test_splitting_users_splits_their_ratings_evenly(market: Ratings) -> None:
     """Every rating belongs to exactly one round, about as many to each."""
-    from discreet.methods.dpals.estimator import DPALSSettings, make_plan
+    from discreet.methods.dpals.public.plan import make_plan
     from discreet.methods.dpals.run import DPALSRun
+    from discreet.methods.dpals.settings import DPALSSettings
 
     settings = DPALSSettings(**(SMALL | {"split_users": True, "rounds": 3}))
     gate = Gate(Ledger(BUDGET))

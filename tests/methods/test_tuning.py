@@ -13,7 +13,7 @@ import pytest
 
 from discreet import ALS, Budget, BudgetedALS, Ratings, Statement
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.trivial.estimators import ItemMean, UserMean
 from discreet.methods.tuning import tuning
 from discreet.methods.tuning.space import Space

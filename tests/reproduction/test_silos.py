@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from discreet.data.synthetic import market
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from reproduction import Context, perform, silos_bytes, silos_movielens, silos_poisson
 from reproduction import sources as datasets
 from reproduction.experiment import Experiment

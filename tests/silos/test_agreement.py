@@ -11,7 +11,7 @@ import pytest
 from discreet import Budget, Catalogue
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.plan import Activity, choose_rank
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
 from discreet.silos.shared.messages import _MOST_RANK, max_bytes
 from tests.silos.worlds import agree, world

@@ -12,7 +12,7 @@ import pytest
 from discreet import Budget
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.budgeted.public.schedule import BudgetedSchedule
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import BUDGET, Run, agree, asked, dump, world
 

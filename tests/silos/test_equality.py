@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from tests.silos.worlds import Run, agree, central, world
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet import Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.data.synthetic import market
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.silos.server.coordinator import Coordinator

@@ -25,7 +25,7 @@ __all__ = [
 
 Option: TypeAlias = Callable[[Any], Any]
 
-_CONFIGURED = "discreet.methods.settings"
+_CONFIGURED = "discreet.settings"
 _TABLE = "settings"
 # Not for a file: what it would be circular or dangerous to leave lying there.
 _ONLY_TYPED = {"config", "set", "json", "force"}

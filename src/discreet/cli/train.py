@@ -33,6 +33,9 @@ __all__ = ["command"]
     help="Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
 )
 @click.option(
+    "--preset", metavar="NAME", help="With --method dpals: a column of its paper's table 4 (ml-10m-eps-1)."
+)
+@click.option(
     "--accounting",
     type=click.Choice(["owed", "paper"]),
     default="owed",
@@ -54,7 +57,7 @@ def command(
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --method als --out baseline/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
-          --catalogue items.csv --epsilon 1 --delta 1e-5 --method dpals --set preset=ml-10m-eps-1 \\
+          --catalogue items.csv --epsilon 1 --delta 1e-5 --method dpals --preset ml-10m-eps-1 \\
           --accounting paper --out published/
     """
     started = time.perf_counter()

@@ -13,8 +13,9 @@ from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.als import ALS
+from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.method import PrivateMethod
-from discreet.methods.registry import METHODS, Method
+from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
 from discreet.privacy.budget import Budget
 
@@ -32,7 +33,7 @@ OWN_OPTIONS = {
 class Plan:
     """A method with its settings, and the budget if it needs one; all checked before any data is read."""
 
-    method: PrivateMethod[Any] | ALS
+    method: PrivateMethod | ALS
     budget: Budget | None
 
     def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> Fitted:
@@ -47,7 +48,7 @@ class Plan:
 
 def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
     """Everything about a request that can be judged without the ratings."""
-    method = METHODS[options["method"]]
+    method = find_method(options["method"])
     settings = read_settings(ctx, options, method)
     if method is ALS:
         _refuse_private_options(options)
@@ -56,15 +57,16 @@ def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
     given = [key for key in ("epsilon", "delta") if options[key] is not None]
     budget = None if free and not given else read_budget(options)
     settings["discover_share"] = _discover_share(options)
-    return Plan(method(**settings), budget)
+    preset = options.get("preset")
+    if preset is None:
+        return Plan(method(**settings), budget)
+    if not issubclass(method, DPALS):
+        raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
+    return Plan(method.from_preset(preset, **settings), budget)
 
 
 def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -> dict[str, Any]:
     """The method's settings from ``--set``, the configuration file, ``--rank`` and ``--rounds``."""
-    if options["device"] != "cpu":
-        raise SettingsInvalid(
-            f"--device {options['device']}: this version computes on the CPU only; use --device cpu"
-        )
     settings = merge_settings(ctx, options["sets"])
     for key, (name, option) in OWN_OPTIONS.items():
         if key in settings and name in options:
@@ -75,7 +77,8 @@ def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -
         known = method.settings_type.model_fields
         if key not in known:
             raise SettingsInvalid(
-                f"--method {method.name} has no {key}; leave --{key} out. Its settings: {', '.join(sorted(known))}"
+                f"--method {method.method_name()} has no {key}; leave --{key} out. Its settings: "
+                f"{', '.join(sorted(known))}"
             )
         settings[key] = options[key]
     return settings

@@ -15,7 +15,7 @@ from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.errors import CatalogueMissing, SettingsInvalid
 from discreet.methods.method import PrivateMethod
-from discreet.methods.registry import METHODS
+from discreet.methods.registry import find_method
 from discreet.methods.tuning.tuning import tune
 from discreet.model.storage import check_target
 
@@ -75,11 +75,11 @@ def command(
     """
     started = time.perf_counter()
     check_target(out, overwrite=force)
-    method = METHODS[options["method"]]
+    method = find_method(options["method"])
     if not issubclass(method, PrivateMethod):
         raise SettingsInvalid(
-            f"--method {method.name} is not private: choosing its settings costs no budget, so train and evaluate it "
-            "as often as you like"
+            f"--method {method.method_name()} is not private: choosing its settings costs no budget, so train and "
+            "evaluate it as often as you like"
         )
     settings = read_settings(ctx, options, method)
     budget = read_budget(options)

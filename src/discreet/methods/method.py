@@ -14,7 +14,7 @@ from discreet.methods.conversation import Progress, converse
 from discreet.methods.discovery import discover_catalogue
 from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.public_half import Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
@@ -24,7 +24,7 @@ from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 
-__all__ = ["PrivateMethod", "described"]
+__all__ = ["PrivateMethod"]
 
 
 class PrivateMethod(Estimator):
@@ -127,9 +127,10 @@ class PrivateMethod(Estimator):
             fixed_noise_key=gate.fixed_noise,
             adaptive=self.public_half.adaptive,
         )
-        return self._learnt(trained, Model(
-            trained.side, ratings.catalogue, statement, self.public_half.name, described(settings, trained)
-        ))  # fmt: skip
+        said = described(self.public_half, settings, trained)
+        return self._learnt(
+            trained, Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)
+        )
 
     def _begin(self, settings: PrivateSettings, facts: Facts) -> None:
         """What a method notes down before its first question; public."""
@@ -138,13 +139,6 @@ class PrivateMethod(Estimator):
         self.rank_, self.rounds_ = trained.side.rank, trained.rounds
         self.model_, self.statement_ = model, model.statement
         return self
-
-
-def described(settings: PrivateSettings, trained: Trained) -> dict[str, Any]:
-    """Settings as they go into the model's files: what was left to a rule is replaced by what it chose."""
-    chosen = {"rank": trained.side.rank, "rounds": trained.rounds}
-    said = settings.model_dump(mode="json")
-    return said | {name: value for name, value in chosen.items() if said.get(name) == "auto"}
 
 
 def _discover(gate: Gate, ratings: Ratings, settings: PrivateSettings) -> Ratings:

@@ -13,7 +13,7 @@ from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 
-__all__ = ["Asking", "Facts", "PublicHalf", "Train"]
+__all__ = ["Asking", "Facts", "PublicHalf", "Train", "described"]
 
 
 @dataclass
@@ -48,6 +48,11 @@ Asking: TypeAlias = Generator[Question[Any], Any, Trained]
 Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Asking]
 
 
+def _many(settings: Any, n_items: int) -> int:
+    """More than a method with a few hundred numbers an item needs."""
+    return 1_000_000 + 2_000 * n_items
+
+
 @dataclass(frozen=True)
 class PublicHalf:
     """What a method asks, and what it makes of the releases.
@@ -68,6 +73,8 @@ class PublicHalf:
         Whether number or cost of the releases may follow from earlier releases (see `Statement.from_ledger`).
     public
         What it takes as public beside the item catalogue and the rating range.
+    numbers
+        Called with settings and the number of items: no question together with a release has more numbers.
     """
 
     name: str
@@ -76,3 +83,11 @@ class PublicHalf:
     questions: tuple[type[Question[Any]], ...]
     adaptive: bool = False
     public: tuple[str, ...] = ("all settings",)
+    numbers: Callable[[Any, int], int] = _many
+
+
+def described(half: PublicHalf, settings: PrivateSettings, trained: Trained) -> dict[str, Any]:
+    """Settings as they go into the model's files: what a rule may choose is replaced by what it chose."""
+    said: dict[str, Any] = settings.model_dump(mode="json")
+    chosen = {"rank": trained.side.rank, "rounds": trained.rounds} if half.adaptive else {}
+    return said | {name: value for name, value in chosen.items() if name in said}

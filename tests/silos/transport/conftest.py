@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.silos.shared.methods import AnyAgreement
 from discreet.silos.transport.authority import make_authority
 from tests.silos.transport.zygote import ITEMS, USERS

@@ -19,7 +19,7 @@ from discreet.cli.settings import (
 )
 from discreet.errors import SettingsInvalid
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
-from discreet.methods.settings import BudgetedSettings
+from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.methods import AnyAgreement
@@ -42,26 +42,29 @@ def agreement_options(function: F) -> F:
 def make_agreement(
     ctx: click.Context, name: str, silos: Mapping[str, str], options: dict[str, Any]
 ) -> AnyAgreement:
-    """An agreement from the options of :func:`agreement_options`; only budgeted ALS needs the silos' keys."""
+    """An agreement from the options of :func:`agreement_options`; only sums need the silos' keys."""
     if options["implicit"] == bool(options["rating_range"]):
         raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
     settings = merge_settings(ctx, options["sets"])
     if options["method"] == "prototypes":
         return _prototypes(ctx, name, silos, options, settings)
     if options["delta"] is None:
-        raise SettingsInvalid("budgeted ALS needs --delta, well below 1 / users")
+        raise SettingsInvalid(f"{options['method']} needs --delta, well below 1 / users")
     if options["prototypes"] is not None:
         raise SettingsInvalid("--prototypes goes with --method prototypes")
     noise: Literal["shares", "server"] = options["noise"]
+    half = find_public_half(options["method"])
     for key in ("rank", "rounds"):
-        _set(settings, key, options[key], f"--{key}")
+        if options[key] != "auto":
+            _set(settings, key, options[key], f"--{key}")
     return Agreement.make(
         name,
         silos=silos,
         budget=Budget.parse(options["epsilon"], options["delta"]),
         catalogue=Catalogue.from_file(options["catalogue"]),
         rating_range=options["rating_range"] or None,
-        settings=BudgetedSettings.checked(**settings),
+        method=options["method"],
+        settings=half.settings_type.checked(**settings),
         honest=options["honest"],
         noise=noise,
         seed=options["seed"],
@@ -77,7 +80,7 @@ def _prototypes(
 ) -> PrototypeAgreement:
     for key in ("honest", "noise", "rounds"):
         if ctx.get_parameter_source(key) not in (ParameterSource.DEFAULT, None):
-            raise SettingsInvalid(f"--{key} is for budgeted ALS; prototypes have no use for it")
+            raise SettingsInvalid(f"--{key} is for methods that sum; prototypes have no use for it")
     factors = {
         key.removeprefix(_FACTORS): settings.pop(key) for key in list(settings) if key.startswith(_FACTORS)
     }
@@ -117,10 +120,11 @@ def _number(name: str, text: object) -> float:
 _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--method",
-        type=click.Choice(["budgeted", "prototypes"]),
+        metavar="NAME|PACKAGE:CLASS",
         default="budgeted",
         show_default=True,
-        help="budgeted: one model by ALS, round by round. prototypes: one message from each silo and one back.",
+        help=f"Summed round by round: {', '.join(PUBLIC_HALVES)}, or another package's class. prototypes: one "
+        "message from each silo and one back.",
     ),
     click.option("--epsilon", required=True, help="Privacy parameter epsilon, for every silo's users."),
     click.option(

@@ -13,8 +13,8 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Conversation, Progress
-from discreet.methods.method import PrivateMethod, described
-from discreet.methods.public_half import Facts
+from discreet.methods.method import PrivateMethod
+from discreet.methods.public_half import Facts, described
 from discreet.methods.trivial.private.answers import TrivialAnswers
 from discreet.methods.trivial.public.train import GLOBAL_MEAN, ITEM_MEAN, POPULARITY, USER_MEAN
 from discreet.model import Model
@@ -92,7 +92,7 @@ class UserMean(PrivateMethod):
             ratings.catalogue,
             statement,
             self.public_half.name,
-            described(self.settings, trained),
+            described(self.public_half, self.settings, trained),
         )
         return self._learnt(trained, model)
 

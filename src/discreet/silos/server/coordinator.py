@@ -26,7 +26,7 @@ __all__ = ["Coordinator"]
 
 
 class Coordinator(StoreOwner[CoordinatorStore]):
-    """Runs the schedule of an agreement. Safe to use from several threads.
+    """Runs the conversation of an agreement. Safe to use from several threads.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """End the run with what the completed rounds have taught, where the current one cannot be completed."""
         with self._store.lock:
             self._proceed()
-            if not self._progress.running or not self._progress.course.schedule.learnt:
+            if not self._progress.running or self._progress.course.trained() is None:
                 raise Refused("a run can be ended early after its second release and before its last")
             self._store.end(self._progress.course.round)
             self._progress.end()
@@ -171,9 +171,9 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if progress.running:
                 raise Refused("the run is not over yet; there is no model")
             fixed = self._store.fixed_noise or self._server_noise().fixed
-            return build_model(
-                self.agreement, progress.course.schedule, catalogue, progress.ledger, fixed_noise_key=fixed
-            )
+            trained = progress.course.trained()
+            assert trained is not None
+            return build_model(self.agreement, trained, catalogue, progress.ledger, fixed_noise_key=fixed)
 
     def _waiting_for(self) -> list[str]:
         if not self._progress.running:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, Refused
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.silo_gate import Summed
+from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.course import Course
@@ -40,12 +40,21 @@ def release_sum(
     for body in answers:
         total += AnswerMessage.decode(body, agreement).masked
     values = to_totals(total, list(course.shapes().values()))
-    noised = agreement.noise == "shares"
-    blocks = [Summed(block, value, noised) for block, value in zip(course.blocks(), values, strict=True)]
+    forms = course.forms()
+    totals = [
+        Total(form.name, value, float(np.abs(value).max(initial=0.0)))
+        for form, value in zip(forms, values, strict=True)
+    ]
     # A ledger of its own: the run's is charged once the release is on the disk.
     gate = Gate(Ledger(agreement.budget), noise)
     try:
-        return gate.release(course.question.name, blocks, mu=course.question.mu)
+        return gate.release_totals(
+            course.question.name,
+            forms,
+            totals,
+            mu=course.question.mu,
+            noised=agreement.noise == "shares",
+        )
     except DiscreetError as error:
         raise Refused(
             f"the answers to round {course.round} do not add up to a sum over users: some silo has masked or summed "

@@ -1,16 +1,21 @@
-"""What all organisations have signed up to, out of band, before they train budgeted ALS together."""
+"""What all organisations have signed up to, out of band, before they train together by summed contributions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
-from discreet.catalogue import Catalogue
-from discreet.methods.settings import BudgetedSettings
+from discreet.catalogue import Catalogue, RatingScale
+from discreet.errors import SettingsInvalid
+from discreet.methods.conversation import Conversation
+from discreet.methods.public_half import Facts, PublicHalf
+from discreet.methods.public_halves import find_public_half
+from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
+from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.base_agreement import Agreed, Hex32, Name, catalogue_digest
 
 __all__ = ["Agreement", "catalogue_digest"]
@@ -25,8 +30,8 @@ class Agreement(Agreed):
         X25519 public key (hex) of each organisation, by name.
     epsilon, delta
         What each silo's users may spend in the run.
-    settings
-        Of budgeted ALS.
+    method, settings
+        Any private method whose answers are Gaussian sums, by its name, and its settings.
     honest
         How many silos at least add their noise and keep their keys to themselves.
     noise
@@ -34,10 +39,10 @@ class Agreement(Agreed):
         adds the noise.
     """
 
-    method: Literal["budgeted"] = "budgeted"
+    method: Annotated[str, Field(min_length=1, max_length=200)] = "budgeted"
     silos: Annotated[dict[Name, Hex32], Field(min_length=1, max_length=1000)]
     delta: float
-    settings: BudgetedSettings
+    settings: SerializeAsAny[PrivateSettings]
     honest: Annotated[int, Field(ge=1)]
     noise: Literal["shares", "server"]
 
@@ -50,7 +55,8 @@ class Agreement(Agreed):
         budget: Budget,
         catalogue: Catalogue,
         rating_range: tuple[float, float] | None,
-        settings: BudgetedSettings | None = None,
+        method: str = "budgeted",
+        settings: PrivateSettings | None = None,
         honest: int | None = None,
         noise: Literal["shares", "server"] = "shares",
         seed: int | None = None,
@@ -66,10 +72,24 @@ class Agreement(Agreed):
             silos=dict(sorted(silos.items())),
             epsilon=budget.epsilon,
             delta=budget.delta,
-            settings=BudgetedSettings() if settings is None else settings,
+            method=method,
+            settings={} if settings is None else settings.model_dump(mode="json"),
             honest=honest,
             noise=noise,
         )
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _of_the_method(cls, value: Any, known: ValidationInfo) -> PrivateSettings:
+        """The method's own settings, whole and checked."""
+        try:
+            half = find_public_half(known.data.get("method", ""))
+            given = value.model_dump(mode="json") if isinstance(value, PrivateSettings) else value
+            if not isinstance(given, dict):
+                raise ValueError("settings are an object of names and values")
+            return half.settings_type.checked(**given)
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -82,13 +102,25 @@ class Agreement(Agreed):
         return self
 
     @property
+    def half(self) -> PublicHalf:
+        """The method's public half."""
+        return find_public_half(self.method)
+
+    def facts(self) -> Facts:
+        """What is public before the first question."""
+        mu = Ledger(self.budget).remaining_mu
+        scale = RatingScale(self.rating_range)
+        return Facts(self.n_items, scale, self.budget, mu, self.noise_excess(len(self.silos)))
+
+    @property
     def budget(self) -> Budget:
         """Of every silo's users."""
         return Budget(self.epsilon, self.delta)
 
     def check_budget(self) -> None:
-        """Refuse a budget that is none."""
-        _ = self.budget
+        """Refuse a budget that is none, and a method that cannot ask its first question."""
+        if Conversation(self.half, self.settings, self.facts(), self.seed).question is None:
+            raise SettingsInvalid(f"{self.method} asks nothing, so there is nothing to do together")
 
     @property
     def roster(self) -> tuple[str, ...]:

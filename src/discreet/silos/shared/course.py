@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-
-import numpy as np
+from typing import Any
 
 from discreet.errors import BudgetInvalid, Refused
-from discreet.methods.budgeted.public.nobody import empty_blocks
-from discreet.methods.budgeted.public.schedule import BudgetedSchedule, Question
+from discreet.methods.conversation import Conversation
+from discreet.methods.question import Question, Trained
 from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.types import Floats
 
@@ -22,7 +20,7 @@ __all__ = ["Course", "charge_name"]
 
 
 class Course:
-    """A position in the public schedule. A step that raises leaves it undefined: step on a :meth:`copy`.
+    """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`.
 
     Attributes
     ----------
@@ -35,40 +33,40 @@ class Course:
     def __init__(self, agreement: Agreement) -> None:
         self._agreement = agreement
         self.round, self.attempt, self.roster = 0, 0, agreement.roster
-        self.schedule = BudgetedSchedule(
-            agreement.settings,
-            agreement.budget,
-            agreement.n_items,
-            agreement.rating_range,
-            Ledger(agreement.budget).remaining_mu,
-            np.random.default_rng(agreement.seed),
-            agreement.noise_excess(len(self.roster)),
+        self.conversation = Conversation(
+            agreement.half, agreement.settings, agreement.facts(), agreement.seed
         )
 
     def copy(self) -> Course:
         """An independent copy."""
         other = copy.copy(self)
-        other.schedule = copy.deepcopy(self.schedule)
+        other.conversation = self.conversation.copy()
         return other
 
     @property
-    def question(self) -> Question | None:
+    def question(self) -> Question[Any] | None:
         """The one to answer now; ``None`` at the end."""
-        return self.schedule.question
+        return self.conversation.question
 
     @property
     def rounds(self) -> int | None:
-        """Questions of the whole run, once the first answer is in."""
-        return self.schedule.plan.rounds + 2 if self.round else None
+        """Questions of the whole run, as far as is known now."""
+        question = self.question
+        return self.round if question is None else question.planned
 
-    def blocks(self) -> Sequence[Block]:
-        """Of the current question, without anybody's contributions."""
+    def trained(self) -> Trained | None:
+        """What has been learnt so far, or at the end."""
+        question = self.question
+        return self.conversation.trained if question is None else question.so_far()
+
+    def forms(self) -> Sequence[Block]:
+        """Of the current question's answer: blocks without anybody's contributions."""
         assert self.question is not None
-        return empty_blocks(self.question, self._agreement.n_items, explicit=self._agreement.explicit)
+        return self.question.mechanism.empty()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of each part of the current question's answer, in order."""
-        return {block.name: block.total().shape for block in self.blocks()}
+        return {block.name: block.total().shape for block in self.forms()}
 
     def take(self, release: Mapping[str, Floats]) -> None:
         """Go on to the next round.
@@ -78,26 +76,31 @@ class Course:
         Refused
             When this is no release of the current question.
         BudgetInvalid
-            When the schedule finds that the budget does not carry the run.
+            When the method finds that the budget does not carry the run.
         """
         if self.question is None:
             raise Refused("the run is over: there is no further round")
         if {name: value.shape for name, value in release.items()} != self.shapes():
-            raise Refused(f"what came as the release of round {self.round} does not answer its question")
-        try:
-            with np.errstate(all="ignore"):
-                self.schedule.take(dict(release))
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-            raise Refused(f"the release of round {self.round} cannot be used") from None
+            raise Refused(
+                f"what came as the release of round {self.round} has other parts or sizes than it must"
+            )
+        self.conversation.take(release, self._agreement.noise_excess(len(self.roster)))
         self.round, self.attempt = self.round + 1, 0
 
     def repeat(self, roster: Sequence[str], times: int = 1) -> None:
-        """Give the attempt up, and ``times`` - 1 more that others have seen, and ask again without some silos.
+        """Ask the current question again, without some of its silos.
+
+        Parameters
+        ----------
+        roster
+            Those that are left; fewer than before.
+        times
+            How often it was given up; each time was paid for.
 
         Raises
         ------
         Refused
-            When the roster has not shrunk with every attempt, is too small, or too little of the budget is left.
+            When the agreement does not allow it. Nothing is paid then.
         """
         if self.question is None:
             raise Refused("the run is over: there is nothing to repeat")
@@ -111,10 +114,9 @@ class Course:
         least = self._agreement.smallest_roster
         if len(smaller) < least:
             raise Refused(f"{len(smaller)} silos are too few: the agreement needs {least} in every round")
-        self.schedule.noise_excess = self._agreement.noise_excess(len(smaller))
         try:
             for _ in range(times):
-                self.schedule.repeat()
+                self.conversation.repeat(self._agreement.noise_excess(len(smaller)))
         except BudgetInvalid as error:
             raise Refused(str(error)) from None
         self.roster, self.attempt = smaller, self.attempt + times

@@ -37,7 +37,7 @@ class Header(BaseModel):
                 Annotated[list[Annotated[int, Field(ge=0, lt=2**40)]], Field(max_length=3)],
             ]
         ],
-        Field(max_length=16),
+        Field(max_length=256),
     ]
 
 

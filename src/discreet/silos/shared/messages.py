@@ -1,6 +1,6 @@
 """Questions that go down to the silos and answers that come up, as bytes and back.
 
-A question carries the release of the round before it, so that every silo can follow the public schedule on its own
+A question carries the release of the round before it, so that every silo can follow the conversation on its own
 and compare what it is asked with what it expects.
 """
 
@@ -9,16 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
-from discreet.errors import Refused
-from discreet.methods.budgeted.public.schedule import Question
+from discreet.errors import ModelInvalid, Refused
+from discreet.methods.question import Question
+from discreet.model.wire import from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
-from discreet.silos.shared.question_form import Scales, build_question, question_arrays, question_scales
 from discreet.types import Floats, Words
 
 __all__ = ["MAX_BYTES", "AnswerMessage", "QuestionMessage", "digest", "max_bytes"]
@@ -26,8 +26,6 @@ __all__ = ["MAX_BYTES", "AnswerMessage", "QuestionMessage", "digest", "max_bytes
 
 _QUESTION, _ANSWER = b"dsQ1", b"dsA1"
 _RELEASE = "release:"
-# The rule for the rank never chooses more (discreet.methods.budgeted.public.plan).
-_MOST_RANK = 24
 
 Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -40,9 +38,7 @@ class _QuestionHeader(Header):
     round: Count
     attempt: Count
     roster: Annotated[list[Name], Field(min_length=1, max_length=1000)]
-    name: Annotated[str, Field(min_length=1, max_length=100)]
-    mu: Annotated[float, Field(gt=0)]
-    scales: Scales | None
+    question: dict[str, Any]
 
 
 class _AnswerHeader(Header):
@@ -65,7 +61,7 @@ class QuestionMessage:
     roster
         Silos whose answers go into the sum.
     question
-        What is asked, in the schedule's own form.
+        What is asked, in the method's own form.
     release
         What the round before released; empty in round 0.
     """
@@ -74,22 +70,19 @@ class QuestionMessage:
     round: int
     attempt: int
     roster: tuple[str, ...]
-    question: Question
+    question: Question[Any]
     release: Mapping[str, Floats]
 
     def encode(self) -> bytes:
         """As bytes."""
-        arrays = question_arrays(self.question) | {
-            _RELEASE + name: value for name, value in self.release.items()
-        }
+        content, parts = to_parts(self.question)
+        arrays = parts | {_RELEASE + name: value for name, value in self.release.items()}
         header = _QuestionHeader(
             run=self.run,
             round=self.round,
             attempt=self.attempt,
             roster=list(self.roster),
-            name=self.question.name,
-            mu=self.question.mu,
-            scales=question_scales(self.question),
+            question=content,
             arrays=shapes(arrays),
         )
         return encode(_QUESTION, header, arrays, "<f8")
@@ -105,7 +98,7 @@ class QuestionMessage:
             name.removeprefix(_RELEASE): array for name, array in arrays.items() if name.startswith(_RELEASE)
         }
         rest = {name: array for name, array in arrays.items() if not name.startswith(_RELEASE)}
-        question = build_question(header.name, header.mu, header.scales, rest)
+        question = _read_question(header.question, rest, agreement)
         return cls(header.run, header.round, header.attempt, tuple(header.roster), question, release)
 
 
@@ -172,16 +165,28 @@ def digest(body: bytes) -> str:
 
 def max_bytes(agreement: Agreement) -> int:
     """Length that no message of the run exceeds."""
-    rank = agreement.settings.rank
-    order = 1 + (_MOST_RANK if rank == "auto" else rank)
-    items = agreement.n_items
-    entries = items * (2 * order + 4) + 2 * (order + 1) ** 2 + 128
-    if agreement.settings.curvature == "full":
-        entries += items * order**2
-    return 8 + MOST_HEADER + 8 * entries
+    numbers = agreement.half.numbers(agreement.settings, agreement.n_items)
+    return 8 + MOST_HEADER + 8 * numbers
 
 
 MAX_BYTES = max_bytes
+
+
+def _read_question(
+    content: dict[str, Any], arrays: Mapping[str, Floats], agreement: Agreement
+) -> Question[Any]:
+    """A question of the agreed method back from its parts; refuses parts that are missing or too many."""
+    kinds = {kind.__name__: kind for kind in agreement.half.questions}
+    kind = kinds.get(str(content.get("kind")))
+    if kind is None:
+        raise Refused(f"{agreement.method} asks no such question")
+    try:
+        question: Question[Any] = from_parts(kind, content, arrays)
+    except ModelInvalid as error:
+        raise Refused(f"the question cannot be read: {error}") from None
+    if not question.mu > 0.0 or not 1 <= len(question.name) <= 100:
+        raise Refused("the question has no name, or no cost")
+    return question
 
 
 def _same_run(run: str, agreement: Agreement) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
-from discreet.methods.budgeted.public.schedule import ActivityQuestion, Question, RoundQuestion
+from discreet.methods.question import Question
+from discreet.model.wire import to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.base_agreement import Agreed, catalogue_digest
 from discreet.types import Floats
@@ -23,7 +24,7 @@ _ROOM = 1e-6
 _COST_ROOM = 1e-9
 
 
-def check_question(asked: Question, expected: Question) -> None:
+def check_question(asked: Question[Any], expected: Question[Any]) -> None:
     """Refuse a question that asks for less noise, wider scales or anything else than expected."""
     if type(asked) is not type(expected) or asked.name != expected.name:
         raise Refused(f"the server asks for {asked.name!r} where {expected.name!r} is due")
@@ -32,9 +33,12 @@ def check_question(asked: Question, expected: Question) -> None:
             f"{asked.name!r} costs mu {asked.mu:.6g}, but {expected.mu:.6g} was planned: "
             "the server asks for less noise than agreed"
         )
-    if isinstance(asked, ActivityQuestion) or isinstance(expected, ActivityQuestion):
-        return
-    _check_round(asked, expected)
+    (content, arrays), (own_content, own_arrays) = to_parts(asked), to_parts(expected)
+    _compare_content("", content, own_content)
+    if list(arrays) != list(own_arrays):
+        raise Refused(f"{asked.name!r} is not the question that follows from the releases so far")
+    for name, array in arrays.items():
+        _compare_array(name, array, own_arrays[name])
 
 
 def same_release(one: Mapping[str, Floats], other: Mapping[str, Floats]) -> bool:
@@ -59,45 +63,37 @@ def check_public(agreement: Agreed, ratings: Ratings) -> None:
         )
 
 
-def _check_round(asked: RoundQuestion, expected: RoundQuestion) -> None:
-    side, own = asked.side, expected.side
-    if (side.scale, side.centre) != (own.scale, own.centre):
-        raise Refused("the server asks about another rating range than agreed")
-    if (asked.frame.start, asked.units.curvature is None) != (
-        expected.frame.start,
-        expected.units.curvature is None,
-    ):
-        raise Refused(f"{asked.name!r} is not the round that follows from the releases so far")
-    _compare(
-        "item weights or units",
-        (asked.item_weights, _units(asked)),
-        (expected.item_weights, _units(expected)),
+def _compare_content(path: str, asked: Any, expected: Any) -> None:
+    """Numbers with room for the last bits, everything else exactly; the scale of the ratings exactly."""
+    if isinstance(expected, dict) and isinstance(asked, dict):
+        if expected.get("kind") == "RatingScale" and asked != expected:
+            raise Refused("the server asks about another rating range than agreed")
+        if set(asked) == set(expected):
+            for key, value in expected.items():
+                if path or key != "mu":
+                    _compare_content(f"{path}.{key}" if path else key, asked[key], value)
+            return
+    elif isinstance(expected, list) and isinstance(asked, list) and len(asked) == len(expected):
+        for number, (one, other) in enumerate(zip(asked, expected, strict=True)):
+            _compare_content(f"{path}.{number}", one, other)
+        return
+    elif type(expected) is float and isinstance(asked, int | float) and not isinstance(asked, bool):
+        if abs(asked - expected) <= _ROOM * abs(expected):
+            return
+    elif type(asked) is type(expected) and asked == expected:
+        return
+    raise Refused(
+        f"the question's {path or 'form'} differs from what follows from the agreement and the releases so far"
     )
-    _compare("scales", (_scales(asked),), (_scales(expected),))
-    _compare(
-        "item side",
-        (side.offsets, side.factors, asked.frame.whiten),
-        (own.offsets, own.factors, expected.frame.whiten),
-    )
 
 
-def _compare(what: str, asked: tuple[Floats, ...], expected: tuple[Floats, ...]) -> None:
-    for one, other in zip(asked, expected, strict=True):
-        if one.shape != other.shape:
-            raise Refused(f"the question's {what} have another shape than follows from the releases so far")
-        largest = float(np.abs(other).max(initial=0.0))
-        room = _ROOM * (np.abs(other) if what != "item side" else largest)
-        if not (np.abs(one - other) <= room).all():
-            raise Refused(
-                f"the question's {what} differ from those that follow from the agreement and the releases so far"
-            )
-
-
-def _units(question: RoundQuestion) -> Floats:
-    units = question.units
-    return np.array([units.weight, units.moment, units.curvature or 1.0])
-
-
-def _scales(question: RoundQuestion) -> Floats:
-    side, frame = question.side, question.frame
-    return np.array([*dataclasses.astuple(side.rule), frame.residual, frame.ratings_per_user])
+def _compare_array(name: str, asked: Floats, expected: Floats) -> None:
+    if asked.shape != expected.shape:
+        raise Refused(f"the question's {name} has another shape than follows from the releases so far")
+    # Numbers that are all above zero are compared one by one, others by the largest among them.
+    size = np.abs(expected)
+    room = _ROOM * (size if (expected > 0.0).all() else size.max(initial=0.0))
+    if not (np.abs(asked - expected) <= room).all():
+        raise Refused(
+            f"the question's {name} differs from what follows from the agreement and the releases so far"
+        )

@@ -1,6 +1,6 @@
 """One organisation: holds ratings, follows the agreement, and answers what follows from it, once and for one charge.
 
-Nothing that the server says is taken on trust. The silo keeps its own copy of the public schedule, fed with the
+Nothing that the server says is taken on trust. The silo keeps its own copy of the conversation, fed with the
 releases that come with the questions, and its own ledger; both survive a crash with the answers given. Proof note:
 ``proofs/federated.md``.
 """
@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.ratings import Ratings
+from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetExceeded, BudgetInvalid, Refused, SettingsInvalid
-from discreet.methods.budgeted.private.answers import Answers
+from discreet.methods.method import PrivateMethod
+from discreet.methods.private_half import PrivateHalf
+from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.statement import Statement
@@ -65,7 +68,7 @@ class Silo(StoreOwner[SiloStore]):
             raise Refused(f"the private key is not that of {name} in the agreement")
         self.agreement, self.name = agreement, name
         self._private_key = private_key
-        self._answers = Answers(ratings)
+        self._engine = MemoryEngine(_private_half(agreement), ratings)
         self._noise_key = fixed_noise_key_not_private
         self._store = SiloStore(Path(store), agreement, name)
         self._course, self._begun = Course(agreement), False
@@ -166,10 +169,10 @@ class Silo(StoreOwner[SiloStore]):
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
         detail = {"silos": len(message.roster), "attempt": message.attempt}
         name = charge_name(message.question.name, message.attempt)
-        blocks = self._answers.blocks(message.question)
+        question_ = message.question
         try:
-            totals = gate.totals(name, blocks, mu=message.question.mu, detail=detail)
-            vector = from_totals(totals)
+            forms, sums = question_.mechanism.empty(), self._engine.totals(question_)
+            vector = from_totals(gate.totals(name, forms, sums, mu=question_.mu, detail=detail))
         except (BudgetExceeded, SettingsInvalid) as error:
             raise Refused(str(error)) from None
         vector += mask(
@@ -210,3 +213,10 @@ class Silo(StoreOwner[SiloStore]):
             if attempt > course.attempt:
                 course.repeat(roster, attempt - course.attempt)
             self._begun, self._release = True, release
+
+
+def _private_half(agreement: Agreement) -> type[PrivateHalf]:
+    method = find_method(agreement.method)
+    if not issubclass(method, PrivateMethod):
+        raise Refused(f"{agreement.method} is not a private method")
+    return method.private_half

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Activity", "Plan", "difficulty"]
+__all__ = ["MOST_RANK", "Activity", "Plan", "difficulty"]
 
 
 @dataclass(frozen=True)
@@ -101,3 +101,5 @@ def choose_rounds(*, explicit: bool) -> int:
 
 _ROUNDS = {True: 10, False: 4}
 _MOST = {True: 12, False: 24}
+MOST_RANK = max(_MOST.values())
+"""The rule never chooses more."""

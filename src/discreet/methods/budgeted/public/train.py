@@ -8,7 +8,14 @@ import numpy as np
 
 from discreet.errors import BudgetInvalid
 from discreet.methods.budgeted.public.activity import read_activity
-from discreet.methods.budgeted.public.plan import Activity, Plan, choose_rank, choose_rounds, difficulty
+from discreet.methods.budgeted.public.plan import (
+    MOST_RANK,
+    Activity,
+    Plan,
+    choose_rank,
+    choose_rounds,
+    difficulty,
+)
 from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion, without_start
 from discreet.methods.budgeted.public.round import Frame, first_offsets, first_popularity, refine
 from discreet.methods.budgeted.settings import BudgetedSettings
@@ -193,6 +200,12 @@ class _Asker:
         )
 
 
+def _numbers(settings: BudgetedSettings, n_items: int) -> int:
+    order = 1 + (MOST_RANK if settings.rank == "auto" else settings.rank)
+    entries = n_items * (2 * order + 4) + 2 * (order + 1) ** 2 + 128
+    return entries + n_items * order**2 if settings.curvature == "full" else entries
+
+
 BUDGETED = PublicHalf(
     name="budgeted",
     settings_type=BudgetedSettings,
@@ -204,4 +217,5 @@ BUDGETED = PublicHalf(
         "all settings; a rank or number of rounds left to the rule follows from the first release",
         "the random start of the factors",
     ),
+    numbers=_numbers,
 )

@@ -188,10 +188,17 @@ def _orthonormal(factors: Floats, frequent: Bools) -> Floats:
     return np.asarray(product * np.sqrt(frequent.sum()), dtype=np.float64)
 
 
+def _numbers(settings: DPALSSettings, n_items: int) -> int:
+    order = settings.rank
+    entries = n_items * (order**2 + 2 * order + 8) + order**2 + 128
+    return entries + n_items**2 if settings.start == "spectral" else entries
+
+
 DPALS_HALF = PublicHalf(
     "dpals",
     DPALSSettings,
     train,
     (SampledCounts, CountsQuestion, MeanQuestion, StartQuestion, RoundQuestion),
     public=("all settings", "the random start of the factors"),
+    numbers=_numbers,
 )

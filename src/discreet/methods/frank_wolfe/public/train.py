@@ -165,4 +165,5 @@ FRANK_WOLFE = PublicHalf(
     train,
     (SampledMean, MomentQuestion, ProductQuestion),
     public=("all settings", "the seed of the samples and the random start of the directions"),
+    numbers=lambda settings, n_items: n_items * (n_items + settings.rounds + 4) + settings.rounds + 128,
 )

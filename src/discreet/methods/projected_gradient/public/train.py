@@ -179,4 +179,5 @@ PROJECTED_GRADIENT = PublicHalf(
     train,
     (SampledMean, RowsQuestion),
     public=("all settings", "the seed of the samples"),
+    numbers=lambda settings, n_items: (n_items + 2) * (n_items + settings.rounds * (settings.rank + 1)) + 128,
 )

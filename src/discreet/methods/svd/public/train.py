@@ -177,4 +177,5 @@ SVD = PublicHalf(
     train,
     (ItemMeansQuestion, ResidualMomentQuestion, SampledCounts, ChosenMomentQuestion),
     public=("all settings", "the seed of the samples"),
+    numbers=lambda settings, n_items: n_items * (n_items + settings.rank + 4) + 128,
 )

@@ -1,0 +1,59 @@
+"""The public halves of all private methods by name, for whoever may not load what holds ratings. Public."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+
+from discreet.errors import SettingsInvalid
+from discreet.methods.budgeted.public.train import BUDGETED
+from discreet.methods.dpals.public.train import DPALS_HALF
+from discreet.methods.frank_wolfe.public.train import FRANK_WOLFE
+from discreet.methods.projected_gradient.public.train import PROJECTED_GRADIENT
+from discreet.methods.public_half import PublicHalf
+from discreet.methods.svd.public.train import SVD
+from discreet.methods.trivial.public.train import GLOBAL_MEAN, ITEM_MEAN, POPULARITY, USER_MEAN
+
+__all__ = ["PUBLIC_HALVES", "find_public_half"]
+
+PUBLIC_HALVES = {
+    half.name: half
+    for half in (
+        BUDGETED,
+        DPALS_HALF,
+        FRANK_WOLFE,
+        SVD,
+        PROJECTED_GRADIENT,
+        GLOBAL_MEAN,
+        USER_MEAN,
+        ITEM_MEAN,
+        POPULARITY,
+    )
+}
+
+
+def find_public_half(name: str) -> PublicHalf:
+    """The public half of a method by its name, or of ``package.module:Class``.
+
+    A method of another package brings both halves with its class; ours are told apart.
+
+    Raises
+    ------
+    SettingsInvalid
+        When there is no such method.
+    """
+    if name in PUBLIC_HALVES:
+        return PUBLIC_HALVES[name]
+    path = name
+    for entry in entry_points(group="discreet.methods", name=name):
+        path = entry.value
+    module, colon, attribute = path.partition(":")
+    half = None
+    if colon:
+        try:
+            half = getattr(getattr(importlib.import_module(module), attribute), "public_half", None)
+        except (ImportError, AttributeError) as error:
+            raise SettingsInvalid(f"there is no method {name}: {error}") from None
+    if not isinstance(half, PublicHalf):
+        raise SettingsInvalid(f"there is no private method {name!r}; known are {', '.join(PUBLIC_HALVES)}")
+    return half
