@@ -15,8 +15,8 @@ $(VENV)/.test: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
-$(VENV)/.plots: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
+$(VENV)/.reproduce: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,silos]'
 	touch $@
 
 $(VENV)/.benchmark: $(VENV)/.test
@@ -51,10 +51,10 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 
-reproduce-quick: $(VENV)/.plots  ## every figure and table of the papers, small: does it all run?
+reproduce-quick: $(VENV)/.reproduce  ## every figure and table of the papers, small: does it all run?
 	$(BIN)/python -m reproduction all --quick $(FOUND) --out build/reproduce-quick
 
-reproduce: $(VENV)/.plots      ## every figure and table of the papers, their records, and the results page
+reproduce: $(VENV)/.reproduce  ## every figure and table of the papers, their records, and the results page
 	$(BIN)/python -m reproduction all $(FOUND) --out reproduction/results
 	$(MAKE) results
 
