@@ -105,12 +105,12 @@ def test_the_papers_settings_are_tried_on_the_papers_data(monkeypatch: pytest.Mo
 
 def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch)
-    finished = perform(table_05.EXPERIMENT, Context("quick", draws=4))
+    finished = perform(table_05.EXPERIMENT, Context("quick", draws=2))
     write(finished, tmp_path)
     assert open_picture(tmp_path / "table-5.svg")[2] > 2
     rows = finished.result.tables[0].rows
     assert len(rows) == 3 * (2 + 4 * 2)
     assert {row["task"] for row in rows} == set(PUBLISHED)
-    assert "Every private method over 4 noise draws" in finished.result.notes[1]
+    assert "Every private method over 2 noise draws" in finished.result.notes[1]
     assert "not charged" in finished.result.notes[0]
     assert len(finished.result.data) == 3
