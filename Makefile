@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark hard flower reproduce reproduce-quick clean
+.PHONY: demo test lint benchmark hard flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,8 +15,8 @@ $(VENV)/.test: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
-$(VENV)/.plots: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
+$(VENV)/.reproduce: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,silos]'
 	touch $@
 
 $(VENV)/.benchmark: $(VENV)/.test
@@ -43,20 +43,23 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 
 # Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
 hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices at full size (some 15 minutes)
-	DISCREET_SPEED=2000 $(BIN)/pytest -s -q tests/local/collector/test_speed.py
-	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/local/collector/test_kills.py
-	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/federated/transport -k "kill"
-	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/local/collector/test_fuzz.py tests/federated/test_messages_fuzz.py \
-		tests/federated/prototypes/test_letters_fuzz.py
+	DISCREET_SPEED=2000 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py
+	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_kills.py
+	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
+	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
+		tests/methods/prototypes/test_letters_fuzz.py
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 
-reproduce-quick: $(VENV)/.plots  ## every figure and table of the papers, small: does it all run?
+reproduce-quick: $(VENV)/.reproduce  ## every figure and table of the papers, small: does it all run?
 	$(BIN)/python -m reproduction all --quick $(FOUND) --out build/reproduce-quick
 
-reproduce: $(VENV)/.plots      ## every figure and table of the papers, and the results page docs/results.md
-	$(BIN)/python -m reproduction all $(FOUND) --out benchmarks/results/reproduce
-	$(BIN)/python -m reproduction --report benchmarks/results/reproduce --docs docs
+reproduce: $(VENV)/.reproduce  ## every figure and table of the papers, their records, and the results page
+	$(BIN)/python -m reproduction all $(FOUND) --out reproduction/results
+	$(MAKE) results
+
+results: $(VENV)/.base         ## from the records, without running anything: docs/results.md, and tables in build/tables
+	$(BIN)/python -m reproduction --report reproduction/results --docs docs --tables build/tables
 
 .venv-flower/.flower: pyproject.toml
 	$(PYTHON) -m venv .venv-flower
@@ -64,7 +67,7 @@ reproduce: $(VENV)/.plots      ## every figure and table of the papers, and the 
 	touch $@
 
 flower: .venv-flower/.flower   ## the Flower adapter under a real "flwr run", in an environment of its own
-	OPENBLAS_NUM_THREADS=1 .venv-flower/bin/python -m pytest tests/federated/test_flower.py
+	OPENBLAS_NUM_THREADS=1 .venv-flower/bin/python -m pytest tests/silos/test_flower.py
 
 clean:
 	rm -rf $(VENV) .venv-flower build dist

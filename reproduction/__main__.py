@@ -1,4 +1,4 @@
-"""``discreet reproduce``: the papers' figures and tables, run again."""
+"""``python -m reproduction``: the papers' figures and tables, run again."""
 
 from __future__ import annotations
 
@@ -8,18 +8,34 @@ from typing import Any
 import click
 from rich.table import Table
 
-from discreet.cli.group import INTERRUPTED
+from discreet.cli.group import INTERRUPTED, errors_as_messages
 from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
-from reproduction.report import build_report
+from reproduction.output.record import write
+from reproduction.output.report import build_report
+from reproduction.output.tables import write_tables
 from reproduction.result import VERDICTS
-from reproduction.writing import write
 
 __all__ = ["command"]
 
+PROGRAM = "python -m reproduction"
 
-@click.command("reproduce")
+
+class _Command(click.Command):
+    """Ends as the commands of ``discreet`` do: exit code 2 and a message for a person's mistake."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it."""
+        with errors_as_messages(ctx):
+            return super().invoke(ctx)
+
+
+@click.command(
+    PROGRAM,
+    cls=_Command,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "show_list", is_flag=True, help="Show what there is, and how long it takes.")
 @click.option("--quick", is_flag=True, help="Seconds instead of minutes: shows that it works.")
@@ -45,7 +61,7 @@ __all__ = ["command"]
     "--report",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Run nothing; make the results page from the files in FOLDER.",
+    help="Run nothing; make the results page from the records in FOLDER.",
 )
 @click.option(
     "--docs",
@@ -53,6 +69,12 @@ __all__ = ["command"]
     default="docs",
     show_default=True,
     help="Where the results page goes.",
+)
+@click.option(
+    "--tables",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="With --report: also write the tables as CSV and Markdown to DIR.",
 )
 @click.option("--allow-quick", is_flag=True, help="Take quick runs into the results page, marked as such.")
 @json_option
@@ -69,28 +91,31 @@ def command(
     out: Path,
     report: Path | None,
     docs: Path,
+    tables: Path | None,
     allow_quick: bool,
     as_json: bool,
 ) -> None:
     """Run figures and tables of the papers again and hold them against what the papers say.
 
-    NAME is figure-2, table-4 and so on, or all. Each writes NAME.csv, .md, .json and mostly a picture (.png,
-    .svg). Data sets that are not at hand are replaced by the nearest that is, which the result says.
-    Pictures need the extra plots.
+    NAME is figure-2, table-4 and so on, or all. Each writes its record, NAME.json, and mostly a picture,
+    NAME.svg; --report makes a page and tables from records. Data sets that are not at hand are replaced by
+    the nearest that is, which the record says. Pictures need the extra plots.
 
     \b
     Example:
-      discreet reproduce --list
-      discreet reproduce figure-2 figure-6 --quick
-      discreet reproduce all --data data --dataset ml-10m=ml-10M100K --out results
-      discreet reproduce --report results --docs docs
+      python -m reproduction --list
+      python -m reproduction figure-2 figure-6 --quick
+      python -m reproduction all --data data --dataset ml-10m=ml-10M100K --out results
+      python -m reproduction --report results --docs docs --tables tables
     """
     if show_list + bool(names) + (report is not None) != 1:
         raise SettingsInvalid("give names of experiments (or all), or --list, or --report FOLDER")
+    if tables is not None and report is None:
+        raise SettingsInvalid("--tables makes tables from records: say where they are with --report FOLDER")
     if show_list:
         _list(as_json)
     elif report is not None:
-        _report(report, docs, allow_quick, as_json)
+        _report(report, docs, tables, allow_quick, as_json)
     else:
         context = Context(
             "quick" if quick else "full", _folder(data), _paths(datasets), seed=seed, draws=draws
@@ -149,12 +174,13 @@ def _list(as_json: bool) -> None:
     printer().print(table)
 
 
-def _report(results: Path, docs: Path, allow_quick: bool, as_json: bool) -> None:
-    target = build_report(results, docs, allow_quick=allow_quick)
+def _report(results: Path, docs: Path, tables: Path | None, allow_quick: bool, as_json: bool) -> None:
+    page = build_report(results, docs, allow_quick=allow_quick)
+    files = [] if tables is None else write_tables(results, tables, allow_quick=allow_quick)
     if as_json:
-        print_json({"page": str(target)})
+        print_json({"page": str(page), "tables": [str(file) for file in files]})
     else:
-        printer().print(f"Written: {target}")
+        printer().print(f"Written: {page}" + (f", and {len(files)} files to {tables}" if files else ""))
 
 
 def _folder(data: Path | None) -> Path | None:
@@ -175,3 +201,7 @@ def _paths(datasets: tuple[str, ...]) -> dict[str, Path]:
             raise SettingsInvalid(f"--dataset {text!r}: there is no {path}")
         paths[name] = Path(path)
     return paths
+
+
+if __name__ == "__main__":
+    command(prog_name=PROGRAM)

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from reproduction.sources import Dataset, find_dataset, known, market
+from reproduction.datasets.lookup import Dataset, find_dataset, known, market
 
 __all__ = ["Context", "Size"]
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reproduction import plotting
 from reproduction.context import Context, Size
+from reproduction.output import plotting
 from reproduction.result import Result
 
 __all__ = ["Experiment", "Finished", "perform"]

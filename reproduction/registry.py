@@ -1,4 +1,4 @@
-"""Which experiments there are: every module here that is named after a figure, a table or a plot."""
+"""Which experiments there are: every module in ``experiments``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import pkgutil
 import re
 from collections.abc import Iterable
 
-import reproduction as experiments
 from discreet.errors import SettingsInvalid
+from reproduction import experiments
 from reproduction.experiment import Experiment
 
 __all__ = ["find", "names"]
-
-_MODULE = re.compile(r"(figure|table|poster|local|silos)_\w+")
 
 
 def names() -> list[str]:
@@ -36,8 +34,8 @@ def find(wanted: Iterable[str]) -> list[Experiment]:
 
 def _modules() -> dict[str, str]:
     """Name to module: ``figure-2`` to ``figure_02``."""
-    names = [m.name for m in pkgutil.iter_modules(experiments.__path__) if _MODULE.fullmatch(m.name)]
-    found = sorted(names, key=lambda name: (name.startswith(("local", "silos")), name))
+    modules = [module.name for module in pkgutil.iter_modules(experiments.__path__)]
+    found = sorted(modules, key=lambda name: (name.startswith(("local", "silos")), name))
     return {re.sub(r"-0+(?=\d)", "-", module.replace("_", "-")): module for module in found}
 
 

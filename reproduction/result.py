@@ -60,9 +60,9 @@ class Table:
     rows
         One mapping for each row.
     key
-        Ends the file's name where an experiment has several tables; the first table has none.
+        Ends the CSV file's name where an experiment has several tables; the first table has none.
     shown
-        Rows that a page shows, 0 to leave the table out; all of them are in the CSV file.
+        Rows that a page shows, 0 to leave the table out; the record and the CSV file have all of them.
     """
 
     title: str
@@ -93,7 +93,7 @@ class Table:
         for row in self.rows[: self.shown]:
             lines.append("| " + " | ".join(c.cell(row.get(c.name)) for c in self.columns) + " |")
         if len(self.rows) > self.shown:
-            lines += ["", f"The first {self.shown} of {len(self.rows)} rows; the CSV file has all."]
+            lines += ["", f"The first {self.shown} of {len(self.rows)} rows; the record has all."]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,8 +106,13 @@ class Table:
             "columns": columns,
             "rows": rows,
             "shown": self.shown,
-            "markdown": self.to_markdown(),
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Table:
+        """The table that `to_dict` wrote down."""
+        columns = [Column(**column) for column in content["columns"]]
+        return cls(content["title"], columns, content["rows"], content["key"], content["shown"])
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The local-privacy schemes of the papers, and tools to compare them with ours."""
+"""The local-privacy schemes of the papers, which nobody should deploy, and what the experiments on devices share."""

@@ -15,7 +15,6 @@ from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.local.rotated import answers, respond, truths
 from discreet.privacy.local.rotation import packed_signs, participants, places, transform
-from reproduction.local.comparison import compare_popularity
 from tests.devices.questions import pseudonyms, question, released, rows
 
 
@@ -166,19 +165,6 @@ def test_popularity_is_found() -> None:
     truth = np.bincount(ratings.items, np.repeat(counts**-0.5, counts), minlength=40) / ratings.n_users
     assert np.corrcoef(truth, estimator.estimate())[0, 1] > 0.98
     assert np.abs(estimator.estimate() - truth).max() < 5 * math.sqrt(noise_variance(4.0, 30_000)) + 0.05
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_at_least_fifty_times_less_variance_than_coordinate_sampling(epsilon: float) -> None:
-    """2,000 items, the same devices and bits, one run."""
-    ratings = market(20_000, 2_000, 600_000, rng=3)
-    errors = compare_popularity(
-        (ratings.indptr, ratings.items, ratings.values), 2_000, epsilon, np.random.default_rng(1)
-    )
-    assert errors.ratio >= 50
-    assert errors.ratio == pytest.approx(2_000 / (math.pi / 2), rel=0.2)
-    assert errors.rotated == pytest.approx(noise_variance(epsilon, 20_000), rel=0.15)
-    assert errors.raw_ratio > 10
 
 
 def test_devices_without_ratings_answer_with_a_fair_coin() -> None:

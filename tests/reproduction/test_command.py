@@ -1,36 +1,69 @@
-"""``discreet reproduce``."""
+"""``python -m reproduction``."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
-from discreet.cli import reproduce
-from tests.cli.conftest import Run
+from reproduction import __main__ as program
+
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run() -> Run:
+    """Run the command; an exception that is not a message to a person fails the test."""
+
+    def call(*arguments: object) -> Result:
+        words = [str(argument) for argument in arguments]
+        result = CliRunner().invoke(program.command, words, prog_name=program.PROGRAM)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return call
+
+
+@pytest.fixture
+def refused(run: Run) -> Callable[..., str]:
+    """Run a command that must be refused: exit code 2, nothing on stdout, a message on stderr."""
+
+    def call(*arguments: object) -> str:
+        result = run(*arguments)
+        assert result.exit_code == 2, result.output
+        assert result.stdout == ""
+        assert "Traceback" not in result.stderr
+        return " ".join(result.stderr.split())
+
+    return call
 
 
 def test_the_list_names_every_experiment_with_its_minutes(run: Run) -> None:
-    shown = run("reproduce", "--list").stdout
+    shown = run("--list").stdout
     assert "figure-2" in shown
     assert "0.1 / 0.2" in shown
-    listed = json.loads(run("reproduce", "--list", "--json").stdout)
+    listed = json.loads(run("--list", "--json").stdout)
     assert listed["table-2"]["minutes"] == [0.1, 0.2]
 
 
 def test_a_run_writes_files_and_says_what_was_found(run: Run, tmp_path: Path) -> None:
-    result = run("reproduce", "figure-2", "--quick", "--out", tmp_path / "out")
+    result = run("figure-2", "--quick", "--out", tmp_path / "out")
     assert result.exit_code == 0
     assert "not comparable" in result.stdout
     assert "ran on a synthetic market instead" in " ".join(result.stdout.split())
     assert "figure-2 (1 of 1)" in result.stderr
-    assert (tmp_path / "out" / "figure-2.png").is_file()
+    assert (tmp_path / "out" / "figure-2.svg").is_file()
 
 
 def test_json_is_one_object_on_stdout(run: Run, tmp_path: Path) -> None:
-    result = run("reproduce", "table-2", "table-4", "--quick", "--out", tmp_path, "--json")
+    result = run("table-2", "table-4", "--quick", "--out", tmp_path, "--json")
     content = json.loads(result.stdout)
     assert list(content) == ["table-2", "table-4"]
     assert content["table-2"]["seconds"] >= 0
@@ -39,17 +72,19 @@ def test_json_is_one_object_on_stdout(run: Run, tmp_path: Path) -> None:
 
 
 def test_seed_and_draws_reach_the_record(run: Run, tmp_path: Path) -> None:
-    run("reproduce", "table-2", "--quick", "--seed", 5, "--draws", 2, "--out", tmp_path)
+    run("table-2", "--quick", "--seed", 5, "--draws", 2, "--out", tmp_path)
     record = json.loads((tmp_path / "table-2.json").read_text())
     assert (record["seed"], record["draws"], record["size"]) == (5, 2, "quick")
 
 
 def test_the_report_is_made_from_a_folder(run: Run, refused: Callable[..., str], tmp_path: Path) -> None:
-    run("reproduce", "table-4", "--quick", "--out", tmp_path)
-    making = ("reproduce", "--report", tmp_path, "--docs", tmp_path / "docs")
+    run("table-4", "--quick", "--out", tmp_path)
+    making = ("--report", tmp_path, "--docs", tmp_path / "docs")
     assert "--allow-quick" in refused(*making)
-    result = run(*making, "--allow-quick", "--json")
-    assert Path(json.loads(result.stdout)["page"]).read_text().startswith("# Results")
+    made = json.loads(run(*making, "--allow-quick", "--tables", tmp_path / "tables", "--json").stdout)
+    assert Path(made["page"]).read_text().startswith("# Results")
+    assert [Path(file).name for file in made["tables"]] == ["table-4.csv", "table-4.md"]
+    assert "Written: " in run(*making, "--allow-quick").stdout
 
 
 @pytest.mark.parametrize(
@@ -60,7 +95,7 @@ def test_a_damaged_record_is_named(
     refused: Callable[..., str], tmp_path: Path, content: str, message: str
 ) -> None:
     (tmp_path / "table-4.json").write_text(content)
-    said = refused("reproduce", "--report", tmp_path, "--docs", tmp_path / "docs")
+    said = refused("--report", tmp_path, "--docs", tmp_path / "docs")
     assert message in said
     assert "table-4.json" in said.replace(" ", "")
     assert not (tmp_path / "docs").exists()
@@ -72,6 +107,7 @@ def test_a_damaged_record_is_named(
         (["figure-99"], "no experiment is called 'figure-99'; there are figure-2"),
         ([], "give names of experiments (or all), or --list, or --report FOLDER"),
         (["figure-2", "--list"], "give names of experiments"),
+        (["figure-2", "--tables", "somewhere"], "say where they are with --report FOLDER"),
         (["figure-2", "--data", "no-such-folder"], "--data no-such-folder is not a folder"),
         (["figure-2", "--dataset", "ml-10m"], "must be NAME=PATH"),
         (["figure-2", "--dataset", "ml-10m=no-such-file"], "there is no no-such-file"),
@@ -80,7 +116,7 @@ def test_a_damaged_record_is_named(
     ],
 )
 def test_mistakes_are_refused(refused: Callable[..., str], arguments: list[str], message: str) -> None:
-    assert message in refused("reproduce", *arguments)
+    assert message in refused(*arguments)
 
 
 def test_an_interruption_says_what_is_there(
@@ -89,8 +125,29 @@ def test_an_interruption_says_what_is_there(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproduce, "perform", interrupt)
-    result = run("reproduce", "table-2", "--quick", "--out", tmp_path)
+    monkeypatch.setattr(program, "perform", interrupt)
+    result = run("table-2", "--quick", "--out", tmp_path)
     assert result.exit_code == 130
     assert "experiments that were finished are in" in result.stderr
     assert "nothing was written" not in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named(refused: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    said = refused("table-2", "--quick", "--out", tmp_path / "taken" / "below")
+    assert "Not a directory" in said
+
+
+def test_it_runs_as_a_module_and_calls_itself_by_that_name() -> None:
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "reproduction", *words]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    shown = call("--help")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("Usage: python -m reproduction [OPTIONS] [NAME]...")
+    assert "discreet reproduce" not in shown.stdout
+    wrong = call("figure-99")
+    assert wrong.returncode == 2
+    assert wrong.stdout == ""
+    assert wrong.stderr.startswith("Error: no experiment is called 'figure-99'")

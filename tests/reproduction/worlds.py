@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from reproduction import tasks
+from reproduction.central import tasks
+from reproduction.central.sweeps import Point
 from reproduction.result import Finding
 from reproduction.scoring import Draws
-from reproduction.sweeps import Point
 
 __all__ = ["points", "shrink", "verdicts"]
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import errno
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from discreet.errors import DiscreetError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "INTERRUPTED", "errors_as_messages", "main"]
 
 COMMANDS = (
     "demo",
@@ -37,6 +39,22 @@ class Refusal(click.ClickException):
     exit_code = 2
 
 
+@contextmanager
+def errors_as_messages(ctx: click.Context) -> Iterator[None]:
+    """End the command as the module's description says if what is inside fails."""
+    try:
+        yield
+    except DiscreetError as error:
+        raise Refusal(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Interrupted; nothing was written.", err=True)
+        ctx.exit(INTERRUPTED)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader of our output has gone; click ends quietly
+            raise
+        raise Refusal(_describe(error)) from error
+
+
 class Commands(click.Group):
     """Loads a command's module when it is asked for, and turns errors into messages."""
 
@@ -53,17 +71,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; see the module's description for errors."""
-        try:
+        with errors_as_messages(ctx):
             return super().invoke(ctx)
-        except DiscreetError as error:
-            raise Refusal(str(error)) from error
-        except KeyboardInterrupt:
-            click.echo("Interrupted; nothing was written.", err=True)
-            ctx.exit(INTERRUPTED)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader of our output has gone; click ends quietly
-                raise
-            raise Refusal(_describe(error)) from error
 
 
 def _describe(error: OSError) -> str:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ModelInvalid
-from discreet.methods.prototypes import GlobalFactors, PrototypeMessage, central_factors, random_message
+from discreet.methods.prototypes import GlobalFactors, PrototypeMessage
 from discreet.methods.prototypes.settings import FactorSettings
+from reproduction.silos.references import central_factors, random_message
 from tests.methods.prototypes.worlds import ratings, silo
 
 FUZZ = int(os.environ.get("DISCREET_FUZZ", "300"))

@@ -16,13 +16,11 @@ from discreet.methods.prototypes import (
     PrototypeMessage,
     SiloRecommender,
     as_printed,
-    central_factors,
-    k_means_message,
-    random_message,
 )
 from discreet.methods.prototypes.public.factorise import factorise
 from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.pure.noise import PureNoise
+from reproduction.silos.references import central_factors, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 WORKING = {
@@ -132,21 +130,6 @@ def test_a_user_of_two_unlike_silos_pays_for_both() -> None:
     assert noisy.statement.epsilon is not None
     assert together.epsilon_in_two >= pure.statement.epsilon + noisy.statement.epsilon
     assert factorise([pure, pure], FACTORS, 0).epsilon_in_two == 8.0
-
-
-def test_references_are_not_private() -> None:
-    silos = ratings(silo(60, 0))
-    for message in (k_means_message(silos, 3, 0), random_message(silos, 3, 0)):
-        assert not message.statement.private
-        assert message.values.shape[1] == ITEMS
-    assert not central_factors(silos, FACTORS).private
-
-
-def test_k_means_finds_the_two_tastes() -> None:
-    message = k_means_message(ratings([row for row in silo(400, 0) if len(row) == ITEMS]), 2, 1)
-    halves = message.values[:, : ITEMS // 2].mean(axis=1) - message.values[:, ITEMS // 2 :].mean(axis=1)
-    assert sorted(np.sign(halves)) == [-1.0, 1.0]
-    assert np.abs(halves).min() == pytest.approx(4.0)
 
 
 def test_unsuitable_ratings_and_settings_are_refused() -> None:

@@ -4,7 +4,6 @@ from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
 from discreet.methods.prototypes.public.factorise import factorise
 from discreet.methods.prototypes.public.message import GlobalFactors, PrototypeMessage
 from discreet.methods.prototypes.recommender import SiloRecommender
-from discreet.methods.prototypes.references import central_factors, k_means_message, random_message
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, Shares, as_printed
 from discreet.methods.prototypes.shares import ShareTable
 
@@ -18,8 +17,5 @@ __all__ = [
     "Shares",
     "SiloRecommender",
     "as_printed",
-    "central_factors",
     "factorise",
-    "k_means_message",
-    "random_message",
 ]

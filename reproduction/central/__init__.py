@@ -1,0 +1,1 @@
+"""What the experiments under a trusted server share: tasks, methods, tuning of the published ones, curves."""

@@ -1,0 +1,121 @@
+"""The published methods, and what is tried for each of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+from discreet.data.ratings import Ratings
+from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.frank_wolfe.estimator import FrankWolfe
+from discreet.methods.projected_gradient.estimator import ProjectedGradient
+from discreet.methods.svd.estimator import PrivateSVD
+from discreet.privacy.accounting import epsilon_from
+from discreet.privacy.budget import Budget
+from reproduction.central.contest import Rival
+from reproduction.tuning import Choice, LogUniform, Values
+
+__all__ = [
+    "dpals",
+    "frank_wolfe",
+    "frank_wolfe_clipped",
+    "frank_wolfe_noise_as_published",
+    "projected_gradient",
+    "svd",
+    "weighted_dpals",
+]
+
+
+class FrankWolfeAsPublished(FrankWolfe):
+    """Every step is taken, and a row's bound is the worst case: the root of k times a bound on one rating."""
+
+    def __init__(self, *, entry: float, most: int, **settings: Any) -> None:
+        super().__init__(most=most, usual=most, row_bound=entry * most**0.5, skip_noise=False, **settings)
+
+
+class FrankWolfeNoiseAsPublished(FrankWolfeAsPublished):
+    """With the noise of Jain, Thakkar and Thakurta (2018), algorithm 1, as well.
+
+    There each of T steps gets noise of scale ``L^2 sqrt(64 T ln(1/delta)) / epsilon`` above the diagonal and its
+    mirror image below. That is the noise of a run of mu = epsilon / sqrt(64 ln(1/delta)); ours, drawn on the whole
+    matrix and symmetrised, is smaller off the diagonal by sqrt(2) at the same mu, so mu is divided by that too.
+    """
+
+    def fit(self, ratings: Ratings, budget: Budget, **options: Any) -> Self:
+        """Spend as little of the budget as the paper's constants leave."""
+        mu = budget.epsilon / math.sqrt(128.0 * math.log(1.0 / budget.delta))
+        return super().fit(ratings, Budget(epsilon_from(mu, budget.delta), budget.delta), **options)
+
+
+def dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
+    """DPALS: algorithm 1, and what of algorithm 2 the fixed settings ask for."""
+    space = {
+        "rank": rank,
+        "most": most,
+        "entry_clip": entry,
+        "rounds": Choice((1, 2, 3, 4)),
+        "penalty": LogUniform(0.3, 100.0),
+        "row_clip": Choice((0.1, 0.3, 1.0)),
+        "noise_ratio": Choice((1.0, 2.0)),
+    }
+    return Rival(DPALS, space, fixed)
+
+
+def weighted_dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
+    """DPALS with the item weights of "Multi-Task Differential Privacy Under Distribution Skew"."""
+    rival = dpals(rank, most, entry, **{**fixed, "sampling": "weights"})
+    return Rival(DPALS, {**rival.space, "weight_exponent": Choice((0.0, 0.25, 0.5))}, rival.fixed)
+
+
+def frank_wolfe(most: Values, entry: Values, **fixed: Any) -> Rival:
+    """Joint-DP Frank-Wolfe as the poster has it."""
+    space = {
+        "most": most,
+        "entry": entry,
+        "steps": Choice((1, 2, 5, 10)),
+        "nuclear_scale": LogUniform(0.5, 30.0),
+    }
+    return Rival(FrankWolfeAsPublished, space, fixed)
+
+
+def frank_wolfe_noise_as_published(most: Values, entry: Values, **fixed: Any) -> Rival:
+    """The same with the noise that its paper's constants ask for."""
+    rival = frank_wolfe(most, entry, **fixed)
+    return Rival(FrankWolfeNoiseAsPublished, rival.space, rival.fixed)
+
+
+def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
+    """The same with error rows clipped well below their worst case, and steps that are noise passed over."""
+    space = {
+        "most": most,
+        "row_bound": bound,
+        "steps": Choice((2, 5, 10)),
+        "nuclear_scale": LogUniform(0.5, 30.0),
+    }
+    return Rival(FrankWolfe, space, fixed)
+
+
+def svd(most: Values, bound: Values, **fixed: Any) -> Rival:
+    """SVD after cleansing (McSherry and Mironov), at the level of users; as published with ``denoise=False``."""
+    space = {
+        "factor_penalty": LogUniform(0.003, 10.0) if fixed.get("denoise") is False else Choice((1.0,)),
+        "most": most,
+        "row_bound": bound,
+        "rank": Choice((1, 2, 4, 8)),
+        "mean_share": Choice((0.2, 0.4, 0.7)),
+        "own_stabiliser": Choice((1.0, 5.0)),
+        "offset_penalty": LogUniform(0.3, 10.0),
+    }
+    return Rival(PrivateSVD, space, fixed)
+
+
+def projected_gradient(most: Values, bound: Values, **fixed: Any) -> Rival:
+    """Projected gradient under a nuclear-norm bound."""
+    space = {
+        "most": most,
+        "row_bound": bound,
+        "rank": Choice((1, 2, 4, 8)),
+        "steps": Choice((1, 2, 4)),
+        "shrinkage": LogUniform(0.01, 0.5),
+    }
+    return Rival(ProjectedGradient, space, fixed)

@@ -1,0 +1,173 @@
+"""DPALS and the default method on one of the DPALS paper's tasks, at each of its epsilons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.dpals.presets import PRESETS
+from reproduction.central.tasks import TOP, Task
+from reproduction.scoring import Draws
+from reproduction.tuning import Choice, LogInteger, LogUniform, Space
+
+__all__ = ["OURS", "PUBLISHED", "TAIL", "TUNED", "WEIGHTS", "Panel", "compete", "our_space"]
+
+PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
+    "ML-10M-top400": {
+        0.8: (0.8855, 0.0025),
+        4.0: (0.8321, 0.0009),
+        8.0: (0.8201, 0.0011),
+        16.0: (0.8147, 0.0008),
+    },
+    "ML-10M": {1.0: (0.9398, 0.0009), 5.0: (0.8725, 0.0006), 10.0: (0.8530, 0.0004), 20.0: (0.8373, 0.0005)},
+    "ML-20M": {1.0: (0.3120, 0.0016), 5.0: (0.3330, 0.0010), 10.0: (0.3368, 0.0012), 20.0: (0.3444, 0.0013)},
+}
+"""Mean and standard deviation of DPALS by task and epsilon, from table 5."""
+TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "budgeted ALS (ours)"
+TUNED = "budgeted ALS (ours), tuned"
+VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
+USUAL: Mapping[str, dict[str, Any]] = {
+    "ratings": {"entry_clip": 1.5, "user_exponent": 0.5},
+    "clicks": {
+        "most": 40,
+        "item_exponent": 0.0,
+        "user_exponent": 0.0,
+        "start_scale": 0.2,
+        "noise_ratio": 1.0,
+    },
+}
+"""Settings that are not searched, or not in every trial."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One task's scores by method and epsilon, and the levels they are held against.
+
+    Parameters
+    ----------
+    task, metric, explicit
+        What is scored, and whether lower is better.
+    scores, settings
+        By method and epsilon; of what was tuned.
+    trivial, plain, plain_settings
+        The baseline's name and score, and score and settings of ALS without privacy, tuned as well.
+    as_published
+        Whether the data are the paper's own.
+    """
+
+    task: str
+    metric: str
+    explicit: bool
+    scores: Mapping[str, Mapping[float, Draws]]
+    settings: Mapping[tuple[str, float], Mapping[str, Any]]
+    trivial: tuple[str, float]
+    plain: float
+    plain_settings: Mapping[str, Any]
+    as_published: bool
+
+    def loss(self, value: float, other: float) -> float:
+        """How much worse a score is than another, as a fraction of the other; below 0 where it is better."""
+        return value / other - 1.0 if self.explicit else 1.0 - value / other
+
+
+def compete(
+    task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
+) -> Panel:
+    """Both kinds of DPALS and the default method, tuned by as many trials at each epsilon, and the latter untuned."""
+    usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_count": task.usual_count}
+    scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS, TUNED)}
+    chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
+    for epsilon in epsilons:
+        for name, fixed in VARIANTS.items():
+            make = partial(DPALS, **usual, **fixed)
+            found = task.tune(make, space(task), trials, epsilon, first=first(task, epsilon))
+            scores[name][epsilon] = task.repeat(partial(make, **found.settings), epsilon, draws)
+            chosen[name, epsilon] = found.settings
+        scores[OURS][epsilon] = task.repeat(BudgetedALS, epsilon, draws)
+        found = task.tune(BudgetedALS, our_space(task), trials, epsilon, first=[{}])
+        scores[TUNED][epsilon] = task.repeat(partial(BudgetedALS, **found.settings), epsilon, draws)
+        chosen[TUNED, epsilon] = found.settings
+        report()
+    return Panel(
+        task.name,
+        task.metric,
+        task.explicit,
+        scores,
+        chosen,
+        task.trivial(),
+        *task.without_privacy(trials),
+        task.data.as_published,
+    )
+
+
+def our_space(task: Task) -> Space:
+    """What is searched for the default method; its defaults are tried first."""
+    if task.explicit:
+        return {
+            "rank": LogInteger(3, 24),
+            "rounds": Choice((6, 10, 15)),
+            "offset_share": Choice((0.1, 0.2, 0.4)),
+        }
+    return {"rank": LogInteger(4, 32), "factor_penalty": LogUniform(0.03, 0.5), "rounds": Choice((3, 4, 6))}
+
+
+def space(task: Task) -> Space:
+    """What is searched: the settings of the paper's table 3, in ranges that suit less data than its own."""
+    few = task.train.n_items <= TOP
+    common: Space = {
+        "rank": LogInteger(4, 24),
+        "rounds": Choice((2, 3, 4)),
+        "frequent_share": Choice((1.0,)) if few else LogUniform(0.04, 1.0),
+    }
+    if task.explicit:
+        return {
+            **common,
+            "most": Choice((25, 50, 100)),
+            "penalty": LogUniform(8.0, 50.0),
+            "user_exponent": Choice((0.5, 1.0)),
+            "row_clip": LogUniform(0.1, 0.4),
+        }
+    return {
+        **common,
+        "most": Choice((20, 40, 60)),
+        "penalty": LogUniform(5.0, 40.0),
+        "gravity": LogUniform(0.1, 3.0),
+        "row_clip": LogUniform(0.05, 0.2),
+    }
+
+
+def first(task: Task, epsilon: float) -> list[dict[str, Any]]:
+    """Tried before the drawn ones: a small and a large model; on the paper's own data its own settings too."""
+    low, high = (1.0, 1.0) if task.train.n_items <= TOP else (0.1, 0.4)
+    if task.explicit:
+        given: list[dict[str, Any]] = [
+            {"rank": 8, "penalty": 40.0, "rounds": 3, "frequent_share": low, "row_clip": 0.15},
+            {"rank": 16, "penalty": 28.0, "rounds": 3, "frequent_share": high, "row_clip": 0.25},
+        ]
+    else:
+        given = [
+            {
+                "rank": 8,
+                "penalty": 20.0,
+                "rounds": 4,
+                "frequent_share": 0.1,
+                "gravity": 0.7,
+                "row_clip": 0.06,
+            },
+            {
+                "rank": 16,
+                "penalty": 20.0,
+                "rounds": 3,
+                "frequent_share": 0.2,
+                "gravity": 0.3,
+                "row_clip": 0.12,
+            },
+        ]
+    if task.data.as_published:
+        preset = PRESETS[f"{task.name.lower()}-eps-{epsilon:g}"].settings
+        given.append({name: value for name, value in preset.items() if not name.startswith("sigma")})
+    return given

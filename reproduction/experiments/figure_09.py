@@ -1,0 +1,125 @@
+"""Figure 9 of the DPALS paper: the rank at each epsilon, for ratings and for clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reproduction.central.sweeps import CLIPS, LABEL, UNCLIPPED, Point, Sweep
+from reproduction.central.tasks import NO_NOISE
+from reproduction.context import Context
+from reproduction.experiment import Experiment
+from reproduction.output import plotting
+from reproduction.result import Column, Finding, Result, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["EXPERIMENT"]
+
+FREQUENT = {1.0: 0.05, 5.0: 0.2, 10.0: 0.4, 20.0: 0.6, NO_NOISE: 1.0}
+"""Fraction of the items trained at each epsilon, near table 4's for ratings."""
+Curves = Mapping[int, Mapping[float, Point]]
+
+
+def run(context: Context) -> Result:
+    """Ratings, then clicks; ranks as curves over epsilon."""
+    epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 10.0, 20.0))
+    ranks = context.pick(quick=(2, 8), full=(4, 8, 16, 32))
+    figure, panels = plotting.panels(2)
+    rows: list[dict[str, Any]] = []
+    findings: list[Finding] = []
+    notes = [LABEL, CLIPS]
+    for make, axes in zip((Sweep.of_ratings, Sweep.of_clicks), panels, strict=True):
+        sweep = make(context)
+        kind = "ratings" if sweep.task.explicit else "clicks"
+        sweep.total = len(ranks) * (len(epsilons) + 1)
+        curves = {
+            rank: {
+                epsilon: sweep.at(
+                    epsilon,
+                    rank=rank,
+                    frequent_share=FREQUENT[epsilon],
+                    **(UNCLIPPED if epsilon == NO_NOISE else {}),
+                )
+                for epsilon in (*epsilons, NO_NOISE)
+            }
+            for rank in ranks
+        }
+        metric = sweep.task.metric
+        rows += [
+            {
+                "task": kind,
+                "rank": rank,
+                "epsilon": None if epsilon == NO_NOISE else epsilon,
+                "metric": metric,
+                "value": point.value.mean,
+                "spread": point.value.spread,
+            }
+            for rank, points in curves.items()
+            for epsilon, point in points.items()
+        ]
+        findings += judge(kind, curves, lower_is_better=sweep.task.explicit)
+        _draw(axes, kind, metric, epsilons, curves)
+        notes.append(f"{kind}: delta {sweep.task.delta:.2g}, {sweep.usual['most']} ratings a user.")
+    columns = (
+        Column("task"),
+        Column("rank"),
+        Column("epsilon", "none: no noise"),
+        Column("metric"),
+        Column("value", digits=4),
+        Column("spread", digits=4),
+    )
+    return Result(
+        [Table("Each rank at each epsilon", columns, rows, shown=60)], findings, figure, notes=notes
+    )
+
+
+def judge(kind: str, curves: Curves, *, lower_is_better: bool) -> list[Finding]:
+    """Which rank wins at each epsilon."""
+    better = min if lower_is_better else max
+    epsilons = list(next(iter(curves.values())))
+    winner = {e: better((p[e].value.mean, rank) for rank, p in curves.items())[1] for e in epsilons}
+    shown = ", ".join(f"{rank} at epsilon {e:g}" for e, rank in winner.items() if e != NO_NOISE)
+    private = [e for e in epsilons if e != NO_NOISE]
+    return [
+        Finding(
+            f"{kind.capitalize()}: without noise a higher rank is better.",
+            f"Best rank without noise: {winner[NO_NOISE]} of {', '.join(map(str, curves))}.",
+            winner[NO_NOISE] == max(curves) or winner[NO_NOISE] > winner[min(private)],
+        ),
+        Finding(
+            f"{kind.capitalize()}: at small epsilon a lower rank is better than at large epsilon.",
+            f"Best rank: {shown}.",
+            winner[min(private)] <= winner[max(private)] and winner[min(private)] < winner[NO_NOISE],
+        ),
+    ]
+
+
+def _draw(axes: Axes, kind: str, metric: str, epsilons: Sequence[float], curves: Curves) -> None:
+    for number, (rank, points) in enumerate(curves.items()):
+        plotting.curve(
+            axes,
+            epsilons,
+            [points[epsilon].value.mean for epsilon in epsilons],
+            [points[epsilon].value.spread for epsilon in epsilons],
+            label=f"rank {rank}",
+            number=number,
+        )
+        quiet = points[NO_NOISE].value.mean
+        plotting.baseline(axes, quiet, "_unnamed", number=number, linestyle=":")
+    plotting.epsilon_axis(axes, epsilons)
+    axes.set(title=f"{kind.capitalize()} (dotted: no noise)", ylabel=f"test {metric}")
+    plotting.legend(axes)
+
+
+EXPERIMENT = Experiment(
+    name="figure-9",
+    title="Figure 9: the rank",
+    source="Private Alternating Least Squares (DPALS), appendix, figure 9",
+    shows="Error (ratings) and recall (clicks) against epsilon for models of different ranks.",
+    paper_found="Without privacy a higher rank is better. With it, rank 128 is good at large epsilon and not at "
+    "epsilon 1 on MovieLens 10M; on MovieLens 20M rank 32 is best but near epsilon 20.",
+    minutes=(0.5, 5.0),
+    run=run,
+)

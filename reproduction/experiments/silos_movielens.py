@@ -1,0 +1,124 @@
+"""Figure 8 of the prototypes paper: MovieLens 1M over ten silos by ZIP digit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reproduction.context import Context
+from reproduction.experiment import Experiment
+from reproduction.result import Finding, Result
+from reproduction.silos.design import ALONE, CENTRAL, FEDERATED, Design
+from reproduction.silos.findings import beyond_the_paper
+from reproduction.silos.methods import POPULARITY
+from reproduction.silos.runs import Line, run_all
+from reproduction.silos.tables import NOTES, against_table, draw, find, level, table
+from reproduction.silos.worlds import movielens_world
+
+__all__ = ["EXPERIMENT"]
+
+SWAP, MISSING = "prototypes, local swap (the paper's)", "prototypes, local swap, missing and shrunk"
+LLOYD = "prototypes, Lloyd, missing and shrunk"
+_MEASURES = ("rank", "test", "train")
+_SHARED = {"items_per_user": 100, "support": 200}
+
+
+def run(context: Context) -> Result:
+    """Everything against epsilon, k and l."""
+    design = Design(
+        epsilons=context.pick(quick=(0.1, 10.0), full=(0.01, 0.1, 0.5, 1.0, 5.0, 20.0, 100.0)),
+        ks=context.pick(quick=(5, 20), full=(10, 50, 100)),
+        ranks=context.pick(quick=(5,), full=(5, 10, 20, 40)),
+        epsilon=0.1,
+        k=context.pick(quick=20, full=50),
+        rank=context.pick(quick=5, full=10),
+        k_epsilons=context.pick(quick=(0.1,), full=(0.1, 20.0)),
+        prototypes={
+            SWAP: {**_SHARED, "clustering": "swap", "unrated": "zero", "shrink": False},
+            MISSING: {**_SHARED, "clustering": "swap", "unrated": "missing"},
+            LLOYD: {**_SHARED, "clustering": "lloyd", "unrated": "missing"},
+        },
+        penalty=3.0,
+        printed=0.1,
+        draws=context.number_of_draws(quick=1, full=3),
+        rounds=context.pick(quick=5, full=10),
+        rank_epsilon=context.pick(quick=None, full=20.0),
+    )
+    world, said = movielens_world(context)
+    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods")
+    tables = [table(f"{world.name}, ten silos", lines), against_table(lines, design)]
+    notes = (
+        *NOTES,
+        "Lambda is 3 rather than the paper's 0.1, which is better for silos alone and for all data in one place; the "
+        "centre was run with 0.1 as well (column lambda).",
+        "'The paper's' prototypes take unrated items as zeros; with 'missing' a prototype is the mean over those who "
+        "rated the item, where their noisy number stands out.",
+    )
+    return Result(tables, judge(lines, design), draw(lines, design), [said], notes)
+
+
+def judge(lines: Sequence[Line], design: Design) -> list[Finding]:
+    """Hold errors and ranks against figure 8 and against what is free; each way at its better lambda."""
+    centre = {"k": design.k, "rank": design.rank, "epsilon": design.epsilon}
+    ranked, tested, trained = ({ALONE: _best(lines, ALONE, which, rank=design.rank)} for which in _MEASURES)
+    for name in design.prototypes:
+        ranked[name] = _best(lines, name, "rank", **centre)
+        tested[name] = _best(lines, name, "test", **centre)
+    tested[CENTRAL] = _best(lines, CENTRAL, "test", rank=design.rank)
+    trained[CENTRAL] = _best(lines, CENTRAL, "train", rank=design.rank)
+    prototypes = f"Prototypes at epsilon {design.epsilon:g} (k {design.k})"
+    popular = level(lines, POPULARITY, "rank")
+    orders = [level(lines, FEDERATED, "rank", epsilon=epsilon) for epsilon in design.epsilons]
+    order = min((value for value in orders if not math.isnan(value)), default=math.nan)
+    return [
+        Finding(
+            f"{prototypes} have a better mean percentile rank than each silo alone (figure 8).",
+            _listed(ranked),
+            any(ranked[name] < ranked[ALONE] for name in design.prototypes),
+        ),
+        Finding(
+            "All data in one place has a lower test error than silos alone and than prototypes (figure 8).",
+            _listed(tested),
+            all(tested[CENTRAL] < value for name, value in tested.items() if name != CENTRAL),
+        ),
+        Finding(
+            "Each silo alone has a lower error on training data than what is learnt together (section 5.4).",
+            _listed(trained),
+            trained[ALONE] < trained[CENTRAL],
+        ),
+        Finding(
+            f"{prototypes} have no larger test error than each silo alone (figure 2b, on other data).",
+            _listed(tested),
+            any(tested[name] <= tested[ALONE] for name in design.prototypes),
+        ),
+        *beyond_the_paper(lines, design),
+        Finding(
+            "(ours) Federated ALS orders items better than popularity does, which is not private.",
+            f"{order:.3f} at best against {popular:.3f}: an order by predicted rating does not look for what is rated.",
+            order < popular,
+        ),
+    ]
+
+
+def _best(lines: Sequence[Line], method: str, which: str, **wanted: Any) -> float:
+    """The lowest over lambda."""
+    values = [line.mean(which) for line in find(lines, method, **wanted) if line.scores]
+    return min(values, default=math.nan)
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{value:.3f} ({name})" for name, value in values.items()) + "."
+
+
+EXPERIMENT = Experiment(
+    name="silos-movielens",
+    title="Silos: MovieLens by ZIP digit",
+    source="Federating Recommendations Using Differentially Private Prototypes (2020), figure 8",
+    shows="RMSE and mean percentile rank on MovieLens 1M over ten silos, for each silo alone, prototypes, federated "
+    "ALS and all data in one place, against epsilon, number of prototypes and latent dimension, beside what is free.",
+    paper_found="With k 50 and epsilon 0.1 prototypes rank better than each silo alone; all data in one place has the "
+    "lowest error. What is free is not shown.",
+    minutes=(0.2, 6.0),
+    run=run,
+)

@@ -1,0 +1,196 @@
+"""What the experiments on devices share: the data, the free levels beside every number, and a descent's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.data import splits, synthetic
+from discreet.data.ratings import Ratings
+from discreet.evaluation import baselines, metrics
+from discreet.types import Floats
+from reproduction.context import Context
+from reproduction.datasets.lookup import Dataset
+from reproduction.local.channel import Channel, Exact, Round
+from reproduction.local.crowd import Crowd
+from reproduction.local.descent import Descent, Outcome, descend
+from reproduction.local.projection import Projected, Projection
+
+__all__ = ["EPSILONS", "RATES", "ROUNDS", "TUNING", "EvenCoins", "World", "world_of", "worlds"]
+
+
+EPSILONS = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""The paper's budgets."""
+ROUNDS = 10
+RATES = (0.3, 1.0, 3.0, 10.0, 30.0)
+"""Learning rates that are tried."""
+TUNING = (
+    "Learning rates were chosen on a validation split by looking at the results, which is not charged: every private "
+    "method is shown better than it could be run."
+)
+_CROWD = {"quick": (3_000, 300, 60_000), "full": (140_000, 5_000, 4_000_000)}
+
+
+@dataclass(frozen=True)
+class World:
+    """Ratings of devices, dealt into training, validation and test.
+
+    Parameters
+    ----------
+    data
+        Where the ratings came from.
+    train, valid, test
+        Eight, one and one tenth of the ratings.
+    rank
+        Of every descent.
+    seed
+        Of everything public.
+    """
+
+    data: Dataset
+    train: Ratings
+    valid: Ratings
+    test: Ratings
+    rank: int
+    seed: int
+    rates: Sequence[float] = RATES
+    _runs: dict[object, Outcome] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Of the data."""
+        return self.data.title
+
+    @property
+    def as_published(self) -> bool:
+        """Whether these are the paper's own ratings, so that its numbers can be compared."""
+        return self.data.wanted == "ml-20m" and self.data.as_published
+
+    @property
+    def dimensions(self) -> int:
+        """q of the projection: a tenth of the items, as in the paper."""
+        return max(1, self.train.n_items // 10)
+
+    @cached_property
+    def projected(self) -> Projected:
+        """Algorithm 2 with one matrix for all runs."""
+        return Projected(Projection(self.dimensions, self.train.n_items, np.random.default_rng(self.seed)))
+
+    @cached_property
+    def global_mean(self) -> float:
+        """Test RMSE of the mean of all training ratings."""
+        return metrics.rmse(np.full(self.test.n_ratings, baselines.global_mean(self.train)), self.test.values)
+
+    @cached_property
+    def user_mean_predictions(self) -> Floats:
+        """Each test rating predicted by the same user's own mean, the middle of the scale where there is none."""
+        assert self.train.rating_range is not None
+        means = baselines.user_means(self.train, 0.5 * sum(self.train.rating_range))
+        return np.repeat(means, np.diff(self.test.indptr))
+
+    @cached_property
+    def user_mean(self) -> float:
+        """Test RMSE of each user's own mean: free, and never leaves the device."""
+        return metrics.rmse(self.user_mean_predictions, self.test.values)
+
+    @cached_property
+    def rate(self) -> float:
+        """The learning rate at which the non-private descent is best on the validation split."""
+        return min(self.rates, key=lambda rate: self.error(self.exact(rate=rate), self.valid))
+
+    @cached_property
+    def untouched(self) -> Outcome:
+        """Items as they began, profiles stepped to on the devices: nothing was sent."""
+        return self.run(Exact(), None, rate=0.0)
+
+    def exact(self, rounds: int = ROUNDS, rate: float | None = None) -> Outcome:
+        """The non-private descent; kept, as several numbers are held against it."""
+        found = self.rate if rate is None else rate
+        if (rounds, found) not in self._runs:
+            self._runs[rounds, found] = self.run(Exact(), None, rounds=rounds, rate=found, correction=0.0)
+        return self._runs[rounds, found]
+
+    def run(
+        self,
+        channel: Channel,
+        epsilon: float | None,
+        *,
+        rate: float,
+        rounds: int = ROUNDS,
+        correction: float = 2.0,
+        batches: int = 1,
+    ) -> Outcome:
+        """One descent over all devices."""
+        settings = Descent(self.rank, rounds, rate, correction=correction, batches=batches)
+        return descend(self.train, channel, epsilon, settings, rng=self.seed)
+
+    def error(self, found: Outcome, test: Ratings) -> float:
+        """RMSE on held-out ratings, with the profiles the devices came to."""
+        return metrics.rmse(self.predictions(found, test), test.values)
+
+    def predictions(self, found: Outcome, test: Ratings) -> Floats:
+        """Of every held-out rating."""
+        return found.predict(np.repeat(np.arange(test.n_users), np.diff(test.indptr)), test.items)
+
+    def top(self, found: Outcome, users: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int32]:
+        """The best items for some users, without what they rated."""
+        rated = self.train.take_users(users)
+        index, _ = kernels.top_n(
+            found.profiles[users],
+            found.items,
+            np.zeros(len(found.items)),
+            n,
+            exclude_indptr=rated.indptr,
+            exclude_items=rated.items,
+        )
+        return index
+
+
+@dataclass(frozen=True)
+class EvenCoins:
+    """A control: the same mechanism with devices that rated nothing, so that every answer is an even coin."""
+
+    channel: Channel
+    name: str = "even coins"
+    protects: Literal["user", "rating", "nothing"] = "user"
+
+    def gradient(self, asked: Round) -> Floats:
+        """What the server would make of answers without any content."""
+        nobody = Crowd(
+            np.zeros(asked.crowd.size + 1, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+            np.zeros(0),
+            asked.crowd.n_items,
+        )
+        return self.channel.gradient(replace(asked, crowd=nobody))
+
+
+def worlds(context: Context) -> list[World]:
+    """MovieLens (20M, or what is at hand), goodbooks-10k, and a skewed market with 140,000 users."""
+    found = [context.dataset(name, quick_users=1_500) for name in ("ml-20m", "goodbooks")]
+    crowd = _crowd(context)
+    context.used[:] = [data for data in context.used if data.name != "market"]
+    context.used.append(crowd)
+    return [world_of(context, data) for data in [*(data for data in found if data.name != "market"), crowd]]
+
+
+def _crowd(context: Context) -> Dataset:
+    ratings = synthetic.market(*_CROWD[context.size], rng=context.seed_for("crowd"))
+    size = f"{ratings.n_users:,} users, {ratings.n_items:,} items, {ratings.n_ratings:,} ratings"
+    return Dataset("market", "market", "skewed market", ratings, f"A skewed synthetic market ({size}).")
+
+
+def world_of(context: Context, data: Dataset) -> World:
+    """A data set's ratings, dealt into three parts."""
+    train, valid, test = splits.by_rating(
+        data.ratings, (0.8, 0.1, 0.1), rng=context.seed_for("split", data.name)
+    )
+    rank = context.pick(quick=4, full=15)
+    rates = context.pick(quick=(1.0, 10.0), full=RATES)
+    return World(data, train, valid, test, rank, context.seed_for("devices", data.name) % 2**32, rates)

@@ -1,0 +1,162 @@
+"""One look for all pictures. Needs matplotlib, the extra ``plots``, which is loaded when the first picture is drawn."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.errors import SettingsInvalid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLOURS",
+    "PUBLISHED",
+    "baseline",
+    "curve",
+    "epsilon_axis",
+    "image",
+    "legend",
+    "log_axis",
+    "panels",
+    "published",
+    "style",
+]
+
+COLOURS = (
+    "#1f6f8b",
+    "#d1603d",
+    "#5b8c5a",
+    "#7d5ba6",
+    "#b58900",
+    "#444444",
+    "#c2477f",
+    "#3b9c9c",
+    "#8a6d3b",
+    "#9aa5b1",
+)
+"""In order of use; legible for the colour-blind beside each other, markers tell them apart as well."""
+MARKERS = ("o", "s", "^", "v", "P", "X", "*", "h", "d", "<")
+PUBLISHED = "#111111"
+
+_STYLE = {
+    "figure.dpi": 140,
+    "figure.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "errorbar.capsize": 3,
+    "legend.fontsize": 8.5,
+    "legend.framealpha": 0.9,
+    "legend.edgecolor": "none",
+    "svg.hashsalt": "discreet",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Everything drawn inside has the common look."""
+    try:
+        matplotlib = importlib.import_module("matplotlib")
+    except ImportError:
+        raise SettingsInvalid(
+            "pictures need matplotlib: install the extra plots, with pip install 'discreet[plots]'"
+        ) from None
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **_STYLE}):
+        yield
+
+
+def panels(
+    columns: int = 1, rows: int = 1, *, width: float = 4.8, height: float = 3.7, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure and its axes, row by row; width and height are one panel's, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, list(axes.flat)
+
+
+def curve(
+    axes: Axes,
+    x: Sequence[float],
+    mean: Sequence[float],
+    spread: Sequence[float] | None = None,
+    *,
+    label: str,
+    number: int,
+    **options: Any,
+) -> None:
+    """One method's line in the colour and with the marker of its number; ``spread`` gives error bars."""
+    look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **options}
+    bars = None if spread is None else [0.0 if math.isnan(s) else s for s in spread]
+    axes.errorbar(x, mean, yerr=bars, label=label, **look)
+
+
+def published(axes: Axes, x: Sequence[float], y: Sequence[float], label: str = "published") -> None:
+    """Numbers that the paper prints: hollow diamonds, without a line of our own between them."""
+    axes.plot(
+        x,
+        y,
+        linestyle="none",
+        marker="D",
+        markersize=7,
+        markerfacecolor="none",
+        markeredgewidth=1.5,
+        color=PUBLISHED,
+        label=label if "published" in label else f"published: {label}",
+    )
+
+
+def baseline(axes: Axes, value: float, label: str, *, number: int = 5, linestyle: str = "--") -> None:
+    """A level that does not depend on what is on the x axis."""
+    axes.axhline(value, color=COLOURS[number % len(COLOURS)], linestyle=linestyle, linewidth=1.3, label=label)
+
+
+def epsilon_axis(axes: Axes, epsilons: Sequence[float], label: str = "epsilon") -> None:
+    """A logarithmic axis with a tick at each budget that was run."""
+    axes.set_xscale("log")
+    ticks = sorted(set(epsilons))
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel(label)
+
+
+def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """A logarithmic axis with plain numbers at 1, 2, 5, 10, 20 and so on."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+
+
+def legend(axes: Axes, **options: Any) -> None:
+    """The legend, where it hides least, with some room above and below the curves."""
+    if axes.get_yscale() == "linear":
+        axes.margins(y=0.1)
+    axes.legend(**{"loc": "best", **options})
+
+
+def image(figure: Figure) -> bytes:
+    """The picture as SVG: the same bytes for the same numbers, no date inside."""
+    content = io.BytesIO()
+    with style():
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    return content.getvalue()

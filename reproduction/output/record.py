@@ -1,0 +1,144 @@
+"""The record of a run: ``NAME.json`` holds everything but the picture, which lies beside it as ``NAME.svg``.
+
+Nothing else is stored. Pages, CSV files and Markdown tables are made from records.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.errors import SettingsInvalid
+from reproduction import registry
+from reproduction.experiment import Finished
+from reproduction.output import plotting
+from reproduction.result import Table
+
+__all__ = ["Record", "as_record", "read_all", "write"]
+
+Record = dict[str, Any]
+
+_FIELDS = frozenset(
+    [
+        "name",
+        "title",
+        "source",
+        "shows",
+        "paper_found",
+        "size",
+        "seed",
+        "draws",
+        "seconds",
+        "cores",
+        "version",
+        "data",
+        "notes",
+        "findings",
+        "tables",
+        "picture",
+    ]
+)
+_INFINITIES = {"infinity": math.inf, "-infinity": -math.inf}
+
+
+def write(finished: Finished, folder: Path) -> list[Path]:
+    """Write ``NAME.svg``, if there is a picture, and then ``NAME.json``; give back their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name, figure = finished.experiment.name, finished.result.figure
+    record, picture = folder / f"{name}.json", folder / f"{name}.svg"
+    content = json.dumps(_infinities_as_text(as_record(finished)), indent=1, ensure_ascii=False) + "\n"
+    image = None if figure is None else plotting.image(figure)
+    # Without its record an experiment has no result: the old one goes first, the new one comes last.
+    record.unlink(missing_ok=True)
+    if image is None:
+        picture.unlink(missing_ok=True)
+    else:
+        picture.write_bytes(image)
+    record.write_bytes(content.encode())
+    return [record] if image is None else [picture, record]
+
+
+def as_record(finished: Finished) -> Record:
+    """Everything but the picture."""
+    experiment, result = finished.experiment, finished.result
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "source": experiment.source,
+        "shows": experiment.shows,
+        "paper_found": experiment.paper_found,
+        "size": finished.size,
+        "seed": finished.seed,
+        "draws": finished.draws,
+        "seconds": round(finished.seconds, 2),
+        "cores": os.cpu_count(),
+        "version": __version__,
+        "data": list(result.data),
+        "notes": list(result.notes),
+        "findings": [finding.to_dict() for finding in result.findings],
+        "tables": [table.to_dict() for table in result.tables],
+        "picture": result.figure is not None,
+    }
+
+
+def read_all(folder: Path, *, allow_quick: bool = False) -> list[Record]:
+    """The records in a folder, in the registry's order; one of an experiment that no longer exists is left out.
+
+    Parameters
+    ----------
+    folder
+        Folder that `write` filled.
+    allow_quick
+        Take quick runs too, which are refused otherwise.
+    """
+    files = [folder / f"{name}.json" for name in registry.names()]
+    records = [_read(file) for file in files if file.is_file()]
+    if not records:
+        raise SettingsInvalid(
+            f"{folder} holds no results; fill it with: python -m reproduction all --out {folder}"
+        )
+    quick = [record["name"] for record in records if record["size"] == "quick"]
+    if quick and not allow_quick:
+        raise SettingsInvalid(
+            f"{', '.join(quick)} in {folder} come from quick runs, whose numbers mean little; run them in full, "
+            "or use --allow-quick, which marks them"
+        )
+    return records
+
+
+def _read(file: Path) -> Record:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SettingsInvalid(f"{file} is not valid JSON ({error}); run the experiment again") from None
+    if not isinstance(content, dict) or not set(content) >= _FIELDS:
+        raise SettingsInvalid(f"{file} is not the record of an experiment; run it again")
+    picture = file.with_suffix(".svg")
+    if content["picture"] and not picture.is_file():
+        raise SettingsInvalid(f"{picture} is not beside its record; run the experiment again")
+    try:
+        for table in content["tables"]:
+            table["rows"] = _each_value(table["rows"], lambda value: _INFINITIES.get(value, value))
+            Table.from_dict(table)
+    except (KeyError, TypeError, ValueError):
+        raise SettingsInvalid(f"{file} holds a table that cannot be read; run the experiment again") from None
+    return content
+
+
+def _infinities_as_text(content: Any) -> Any:
+    """JSON knows no infinity: it is written as text."""
+    texts = {value: text for text, value in _INFINITIES.items()}
+    return _each_value(content, lambda value: texts.get(value, value) if isinstance(value, float) else value)
+
+
+def _each_value(content: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(content, dict):
+        return {key: _each_value(value, change) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_each_value(value, change) for value in content]
+    return change(content)

@@ -1,0 +1,198 @@
+"""What is compared over silos, each as vectors whose products are predictions, and how all of it is scored alike."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet import kernels
+from discreet.data.ratings import Ratings
+from discreet.errors import RatingsInvalid
+from discreet.evaluation.ranks import percentile_ranks
+from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.prototypes import (
+    FactorSettings,
+    GlobalFactors,
+    PrivatePrototypes,
+    PrototypeMessage,
+    SiloRecommender,
+)
+from discreet.model import Model
+from discreet.model.item_side import ItemSide
+from discreet.privacy.budget import Budget
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.shared import masks as secure_sum
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.model_message import encode_model
+from discreet.silos.silo.silo import Silo
+from discreet.types import Floats
+from reproduction.silos.worlds import SiloWorld
+
+__all__ = [
+    "DELTA",
+    "GLOBAL_MEAN",
+    "ITEM_MEAN",
+    "POPULARITY",
+    "USER_MEAN",
+    "Score",
+    "federate",
+    "levels",
+    "private_messages",
+    "score",
+    "with_factors",
+    "with_side",
+]
+
+Vectors: TypeAlias = tuple[Floats, Floats]
+"""One row for each user and one for each item; their products are predictions."""
+Predictor: TypeAlias = Callable[[int, Ratings], Vectors]
+"""From a silo's number and what is known of some of its users."""
+
+DELTA = 1e-6
+_MEMORY = Path("/dev/shm")  # stores are kept there if it exists: nothing has to outlive the run
+USER_MEAN, GLOBAL_MEAN = "user mean (free)", "global mean"
+ITEM_MEAN, POPULARITY = "item mean (not private)", "popularity (not private)"
+
+
+@dataclass(frozen=True)
+class Score:
+    """RMSE on known and on held-out ratings, and the mean percentile rank of the held-out ones."""
+
+    train: float
+    test: float
+    rank: float
+
+
+def score(world: SiloWorld, predictor: Predictor) -> Score:
+    """Score on the tested users of all silos; predictions are clipped to the scale, orders are not."""
+    wrong = {"train": 0.0, "test": 0.0}
+    rated = {"train": 0, "test": 0}
+    placed = weight = 0.0
+    for number, (known, held) in enumerate(world.tested):
+        left, right = predictor(number, known)
+        for part, ratings in (("train", known), ("test", held)):
+            users = np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
+            found = np.clip(kernels.dot_pairs(users, ratings.items, left, right), *world.scale)
+            wrong[part] += float(np.square(found - ratings.values).sum())
+            rated[part] += ratings.n_ratings
+        places = percentile_ranks(_scores(left, right), held.indptr, held.items, held.n_items)
+        placed += float(places @ held.values)
+        weight += float(held.values.sum())
+    train, test = ((wrong[part] / max(rated[part], 1)) ** 0.5 for part in ("train", "test"))
+    return Score(train, test, placed / weight if weight else float("nan"))
+
+
+def _scores(left: Floats, right: Floats) -> Callable[[slice], Floats]:
+    return lambda rows: left[rows] @ right.T
+
+
+def with_factors(factors: GlobalFactors | Sequence[GlobalFactors], settings: FactorSettings) -> Predictor:
+    """Non-negative factors: the same everywhere, or each silo's own."""
+
+    def vectors(number: int, known: Ratings) -> Vectors:
+        own = factors if isinstance(factors, GlobalFactors) else factors[number]
+        return SiloRecommender(own, settings).vectors(known), own.factors
+
+    return vectors
+
+
+def with_side(side: ItemSide) -> Predictor:
+    """Offsets and factors of alternating least squares."""
+    right = np.column_stack([side.design(), side.offsets + side.centre])
+
+    def vectors(_: int, known: Ratings) -> Vectors:
+        own = side.fold_in(known.indptr, known.items, known.values)
+        return np.column_stack([own, np.ones(len(own))]), right
+
+    return vectors
+
+
+def levels(world: SiloWorld) -> dict[str, Score]:
+    """What is free, and two numbers for each item taken without noise."""
+    train = world.train
+    counts = np.bincount(train.items, minlength=train.n_items).astype(np.float64)
+    mean = float(train.values.mean())
+    means = np.bincount(train.items, train.values, minlength=train.n_items) / np.maximum(counts, 1.0)
+    means[counts == 0] = mean
+
+    def user_mean(_: int, known: Ratings) -> Vectors:
+        sums = np.bincount(
+            np.repeat(np.arange(known.n_users), np.diff(known.indptr)), known.values, minlength=known.n_users
+        )
+        return (sums / np.maximum(np.diff(known.indptr), 1))[:, None], np.ones((known.n_items, 1))
+
+    def by_item(values: Floats) -> Predictor:
+        return lambda _, known: (np.ones((known.n_users, 1)), values[:, None])
+
+    found = {
+        GLOBAL_MEAN: score(world, by_item(np.full(train.n_items, mean))),
+        USER_MEAN: score(world, user_mean),
+        ITEM_MEAN: score(world, by_item(means)),
+    }
+    if train.n_ratings + world.test.n_ratings < train.n_users * train.n_items:  # else nothing is popular
+        found[POPULARITY] = Score(float("nan"), float("nan"), score(world, by_item(counts)).rank)
+    return found
+
+
+def private_messages(
+    parts: Iterable[Ratings], epsilon: float, settings: dict[str, Any]
+) -> list[PrototypeMessage]:
+    """The messages of all silos whose noisy count does not keep them out."""
+    method, messages = PrivatePrototypes(**settings), []
+    for part in parts:
+        try:
+            messages.append(method.message(part, epsilon))
+        except RatingsInvalid:
+            continue
+    return messages
+
+
+@dataclass(frozen=True)
+class FederatedRun:
+    """What came of a run: the model, bytes to and from all silos for each question, bytes of the model to one silo."""
+
+    model: Model
+    traffic: list[dict[str, int]]
+    model_bytes: int
+
+
+def federate(
+    parts: Iterable[Ratings], epsilon: float, seed: int, settings: BudgetedSettings | None = None
+) -> FederatedRun:
+    """A real run of federated ALS in this process, with noise in shares."""
+    held = list(parts)
+    names = [f"silo-{number:02}" for number in range(len(held))]
+    keys = {name: secure_sum.generate_key() for name in names}
+    catalogue = held[0].catalogue
+    assert catalogue is not None
+    agreement = Agreement.make(
+        "an experiment",
+        silos={name: secure_sum.public_key(key) for name, key in keys.items()},
+        budget=Budget(epsilon, DELTA),
+        catalogue=catalogue,
+        rating_range=held[0].rating_range,
+        settings=settings,
+        seed=seed,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="silos-", dir=_MEMORY if _MEMORY.is_dir() else None) as folder,
+        Coordinator(Path(folder) / "server.db", agreement) as coordinator,
+    ):
+        silos = {
+            name: Silo(Path(folder) / f"{name}.db", agreement, name, keys[name], part)
+            for name, part in zip(names, held, strict=True)
+        }
+        try:
+            while (question := coordinator.question()) is not None:
+                for name, silo in silos.items():
+                    coordinator.receive(name, silo.answer(question))
+            model = coordinator.model(catalogue)
+            return FederatedRun(model, coordinator.traffic(), len(encode_model(model, agreement)))
+        finally:
+            for silo in silos.values():
+                silo.close()

@@ -1,0 +1,165 @@
+"""All ways to learn from silos, run and scored alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.methods.als import ALS
+from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.prototypes import (
+    FactorSettings,
+    PrototypeMessage,
+)
+from discreet.methods.prototypes.public.factorise import factorise
+from discreet.privacy.budget import Budget
+from reproduction.scoring import Draws
+from reproduction.silos.design import ALONE, ALS_CENTRAL, CENTRAL, K_MEANS, POOLED, RANDOM, Design, Point
+from reproduction.silos.methods import (
+    DELTA,
+    Predictor,
+    Score,
+    federate,
+    levels,
+    private_messages,
+    score,
+    with_factors,
+    with_side,
+)
+from reproduction.silos.references import central_factors, k_means_message, random_message
+from reproduction.silos.worlds import SiloWorld
+
+__all__ = ["Line", "run_all"]
+
+_K_MEANS_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a point gave, draw by draw; no scores where every draw was refused.
+
+    Attributes
+    ----------
+    delta
+        Beside the point's epsilon; None without privacy.
+    silos, distinct
+        How many silos took part, and how many different prototypes each of them sent, on average.
+    chosen
+        Rank of the ALS model, on average, where a rule may have chosen it.
+    """
+
+    point: Point
+    scores: tuple[Score, ...]
+    delta: float | None = None
+    silos: float | None = None
+    distinct: float | None = None
+    chosen: float | None = None
+
+    def draws(self, which: str) -> Draws:
+        """``"train"``, ``"test"`` or ``"rank"``."""
+        return Draws(tuple(getattr(one, which) for one in self.scores))
+
+    def mean(self, which: str) -> float:
+        """Over all draws."""
+        return self.draws(which).mean
+
+
+@dataclass
+class _Runner:
+    world: SiloWorld
+    design: Design
+    seed: int
+    messages: dict[tuple[Any, ...], list[PrototypeMessage]] = field(default_factory=dict)
+
+    def line(self, point: Point) -> Line:
+        """Run a point as often as it takes."""
+        draws = 1 if point.epsilon is None else self.design.draws
+        if point.k is not None:
+            return self._with_messages(point, draws)
+        scores, ranks = [], []
+        for draw in range(draws):
+            try:
+                predictor, rank = self._train(point, self.seed + draw)
+            except DiscreetError:  # a budget too small to train at all
+                continue
+            scores.append(score(self.world, predictor))
+            ranks.append(rank)
+        if point.epsilon is None:
+            return Line(point, tuple(scores))
+        chosen = sum(ranks) / len(ranks) if ranks else None
+        return Line(point, tuple(scores), DELTA, chosen=chosen)
+
+    def _settings(self, point: Point) -> FactorSettings:
+        rank, penalty = point.rank or self.design.rank, point.penalty or self.design.penalty
+        return FactorSettings(rank=rank, rounds=self.design.rounds, penalty=penalty, user_penalty=penalty)
+
+    def _train(self, point: Point, seed: int) -> tuple[Predictor, int]:
+        world, settings = self.world, self._settings(point)
+        if point.method == CENTRAL:
+            return with_factors(central_factors(world.train, settings, seed), settings), settings.rank
+        if point.method == ALONE:
+            own = [central_factors(part, settings, seed) for part in world.parts]
+            return with_factors(own, settings), settings.rank
+        if point.method == ALS_CENTRAL:
+            exact = ALS(rank=settings.rank, rounds=settings.rounds).fit(world.train, rng=seed)
+            return with_side(exact.model_.item_side), settings.rank
+        assert point.epsilon is not None
+        if point.method == POOLED:
+            fitted = BudgetedALS().fit(world.clipped_train(), Budget(point.epsilon, DELTA), rng=seed)
+            side = fitted.model_.item_side
+        else:
+            chosen = BudgetedSettings(rank="auto" if point.rank is None else point.rank)
+            side = federate(world.clipped(), point.epsilon, seed, chosen).model.item_side
+        return with_side(side), side.rank
+
+    def _with_messages(self, point: Point, draws: int) -> Line:
+        settings = self._settings(point)
+        scores, silos, distinct = [], [], []
+        delta = None
+        for draw in range(draws):
+            messages = self._messages(point, draw)
+            silos.append(float(len(messages)))
+            if not messages:
+                continue
+            distinct.append(float(np.mean([len(np.unique(m.values, axis=0)) for m in messages])))
+            factors = factorise(messages, settings, self.seed + draw)
+            scores.append(score(self.world, with_factors(factors, settings)))
+            delta = factors.delta if factors.private else None
+        each = Draws(tuple(distinct)).mean
+        taking_part = Draws(tuple(silos)).mean
+        return Line(point, tuple(scores), delta, taking_part, None if math.isnan(each) else each)
+
+    def _messages(self, point: Point, draw: int) -> list[PrototypeMessage]:
+        key = (point.method, point.k, point.epsilon, draw)
+        if key not in self.messages:
+            self.messages[key] = self._fresh_messages(point)
+        return self.messages[key]
+
+    def _fresh_messages(self, point: Point) -> list[PrototypeMessage]:
+        parts, k = self.world.parts, point.k
+        assert k is not None
+        if point.method == K_MEANS:
+            return [k_means_message(part, k, self.seed, rounds=_K_MEANS_ROUNDS) for part in parts]
+        if point.method == RANDOM:
+            return [random_message(part, k, self.seed) for part in parts]
+        assert point.epsilon is not None
+        settings = {"users": self.world.order, "minimum_users": 1, **self.design.prototypes[point.method]}
+        return private_messages(parts, point.epsilon, {**settings, "prototypes": k})
+
+
+def run_all(
+    world: SiloWorld, design: Design, seed: int, report: Callable[[str, int, int], None], stage: str
+) -> list[Line]:
+    """Run the design; what is free comes first."""
+    lines = [Line(Point(name), (found,)) for name, found in levels(world).items()]
+    runner, points = _Runner(world, design, seed), design.points()
+    for number, point in enumerate(points):
+        lines.append(runner.line(point))
+        report(stage, number + 1, len(points))
+    return lines

@@ -1,0 +1,25 @@
+"""The results page is what the stored records give, and records are all that is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reproduction import registry
+from reproduction.output.record import read_all
+from reproduction.output.report import results_page
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "reproduction" / "results"
+
+
+def test_the_results_page_is_made_from_the_records() -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert page == results_page(RESULTS, ROOT / "docs"), "run: make results"
+
+
+def test_every_experiment_has_one_record_and_at_most_one_picture() -> None:
+    records = read_all(RESULTS)
+    assert [record["name"] for record in records] == registry.names()
+    expected = {f"{record['name']}.json" for record in records}
+    expected |= {f"{record['name']}.svg" for record in records if record["picture"]}
+    assert {path.name for path in RESULTS.iterdir()} == expected

@@ -1,0 +1,132 @@
+"""The DPALS paper's three tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.data.ratings import Ratings
+from discreet.methods.als import ALS
+from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.dpals.estimator import DPALS
+from reproduction.central import tasks
+from reproduction.central.tasks import NO_NOISE, Task
+from reproduction.context import Context
+from reproduction.scoring import score
+from reproduction.tuning import LogUniform
+from tests.reproduction.worlds import shrink
+
+
+@pytest.fixture
+def context(monkeypatch: pytest.MonkeyPatch) -> Context:
+    shrink(monkeypatch)
+    return Context("quick")
+
+
+def test_ratings_are_split_into_three_parts_of_their_own(context: Context) -> None:
+    for task, parts in (
+        (Task.of_ratings(context), (0.8, 0.1, 0.1)),
+        (Task.of_top_items(context), (0.9, 0.05, 0.05)),
+    ):
+        pieces = (task.train, task.valid[1], task.test[1])
+        found = set.union(*(pairs(piece) for piece in pieces))
+        assert len(found) == sum(piece.n_ratings for piece in pieces) == task.data.ratings.n_ratings
+        for piece, share in zip(pieces, parts, strict=True):
+            assert piece.n_ratings == pytest.approx(share * len(found), rel=0.05)
+        assert task.valid[0] is task.test[0] is task.train
+        assert (task.delta, task.metric, task.explicit) == (1e-5, "RMSE", True)
+        assert task.usual_count == pytest.approx(task.train.n_ratings / task.train.n_users, rel=0.01)
+
+
+def test_clicks_are_tested_on_users_who_were_not_trained_on(context: Context) -> None:
+    task = Task.of_clicks(context)
+    groups = [set(part.user_ids.tolist()) for part in (task.train, task.valid[0], task.test[0])]
+    assert len(set.union(*groups)) == sum(map(len, groups)) == task.data.ratings.n_users
+    for history, hidden in (task.valid, task.test):
+        assert history.user_ids.tolist() == hidden.user_ids.tolist()
+        assert not pairs(history) & pairs(hidden)
+    assert (task.delta, task.metric, task.explicit) == (0.2 / task.data.ratings.n_users, "Recall@20", False)
+
+
+def test_the_papers_data_are_used_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ml-10m"
+    path.mkdir()
+    rng = np.random.default_rng(0)
+    chosen = [(user, item) for user in range(60) for item in rng.choice(30, 12, replace=False)]
+    (path / "ratings.dat").write_text("".join(f"{u + 1}::{i + 1}::{1 + (u + i) % 5}::0\n" for u, i in chosen))
+    (path / "movies.dat").write_text("".join(f"{i + 1}::A (1999)::Drama\n" for i in range(30)))
+    monkeypatch.setattr(tasks, "TOP", 10)
+    context = Context("quick", tmp_path)
+    task = Task.of_top_items(context)
+    assert task.data.name == "ml-10m"
+    assert task.train.n_items == 10
+    assert task.test[1].n_ratings == pytest.approx(0.01 * task.data.ratings.n_ratings, abs=1.5)
+    assert [data.sentence for data in context.used] == [task.data.sentence]
+    assert "10 most rated items" in task.data.sentence
+
+
+def test_a_market_stands_in_and_is_named(context: Context) -> None:
+    assert Task.of_ratings(context).data.sentence == (
+        "MovieLens 10M is not at hand; ran on a skewed synthetic market of similar density instead "
+        "(800 users, 120 items, 20,000 ratings)."
+    )
+    assert not context.used[0].as_published
+
+
+def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context: Context) -> None:
+    task = Task.of_ratings(context)
+    space = {"penalty": LogUniform(3.0, 1e4)}
+    one, other = (
+        task.tune(maker(sampling=kind), space, 4, NO_NOISE, first=[{"penalty": 3.0}])
+        for kind in ("tail", "weights")
+    )
+    assert [t.settings for t in one.trials] == [t.settings for t in other.trials]
+    assert one.trials[0].settings == {"penalty": 3.0}
+    scores = {t.settings["penalty"]: t.value for t in one.trials}
+    assert one.value == min(scores.values())
+    made = maker()(**one.settings)
+    valid, test = (task.score(made, NO_NOISE, part) for part in (task.valid, task.test))
+    assert abs(one.value - valid) < abs(one.value - test)
+
+
+def test_some_users_can_be_trained_on_and_all_are_tested(context: Context) -> None:
+    task = Task.of_top_items(context)
+    some = task.train.take_users(np.arange(200))
+    few, many = (task.repeat(BudgetedALS, 50.0, 2, train=train).mean for train in (some, None))
+    assert few > many * 1.01
+
+
+def test_the_levels_to_beat(context: Context) -> None:
+    ratings, clicks = Task.of_ratings(context), Task.of_clicks(context)
+    name, error = ratings.trivial()
+    assert name == "user mean"
+    assert ratings.without_privacy(1)[0] < error
+    name, recall = clicks.trivial()
+    assert name == "popularity, no noise"
+    assert 1.0 > clicks.without_privacy(1)[0] > recall > 20 / clicks.train.n_items
+
+
+def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
+    ratings = Task.of_ratings(context)
+    (_, usual), (reached, found) = ratings.without_privacy(1), ratings.without_privacy(6)
+    assert usual == {"rank": 8}
+
+    def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
+        method = ALS(**{"rounds": 10, **settings})
+        return score(method.fit(ratings.train, rng=context.seed_for("als")).model_, *on)
+
+    assert error(ratings.valid, **found) < error(ratings.valid, **usual)
+    assert reached == error(ratings.test, **found)
+    assert Task.of_clicks(context).without_privacy(2)[0] > 0.5
+
+
+def maker(**fixed: Any) -> Any:
+    return lambda **settings: DPALS(**{"rank": 2, "penalty": 3.0, **fixed, **settings})
+
+
+def pairs(ratings: Ratings) -> set[tuple[int, int]]:
+    users = np.repeat(ratings.user_ids, np.diff(ratings.indptr))
+    return set(zip(users.tolist(), ratings.items.tolist(), strict=True))

@@ -1,0 +1,296 @@
+"""Loaders of published sets, on small files in those formats with the oddities of the real ones."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.data import Ratings
+from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
+from reproduction import datasets
+
+
+def write(folder: Path, files: dict[str, str], encoding: str = "utf-8") -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode(encoding))
+    return folder
+
+
+def titles(ratings: Ratings) -> dict[object, str]:
+    assert ratings.catalogue is not None
+    return dict(ratings.catalogue.titles)
+
+
+# --- MovieLens ------------------------------------------------------------------------------------------
+
+ML_100K = {
+    "u.data": "196\t242\t3\t881250949\n186\t302\t5\t891717742\n196\t302\t1\t878887116\n\n",
+    "u.item": "242|Kolya (1996)|24-Jan-1997||http://x|0|1\n302|Misérables, Les (1995)|||http://y|0|0\n267|unknown||||1|0\n",
+}
+ML_DAT = {
+    "ratings.dat": "1::1193::5::978300760\n1::661::3::978302109\n2::1193::4.5::978298413\n\n",
+    "movies.dat": "1193::Star Wars: Episode IV (1977)::Action|Sci-Fi\n661::Cité: «L'été» (1994)::Drama\n"
+    "7::Unseen (1950)::\n",
+}
+ML_CSV = {
+    "ratings.csv": "userId,movieId,rating,timestamp\n1,2,3.5,1112486027\n1,29,0.5,1112484676\n3,2,5.0,1\n",
+    "movies.csv": 'movieId,title,genres\n2,"American President, The (1995)",Comedy\n29,"Say ""Ah""",X\n'
+    "31,Café,Y\n\n",
+}
+
+
+def test_movielens_100k_in_latin_1(tmp_path: Path) -> None:
+    folder = write(tmp_path, ML_100K, "latin-1")
+    for path in (folder, folder / "u.data", str(folder)):
+        ratings = datasets.movielens(path, "100k")
+        assert ratings.history(196) == {242: 3.0, 302: 1.0}
+        assert ratings.user_ids.tolist() == [186, 196]
+        assert ratings.rating_range == (1, 5)
+        assert titles(ratings) == {242: "Kolya (1996)", 302: "Misérables, Les (1995)", 267: "unknown"}
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+@pytest.mark.parametrize(("edition", "low"), [("1m", 1), ("10m", 0.5)])
+def test_movielens_with_double_colons(
+    tmp_path: Path, encoding: str, edition: datasets._movielens.Edition, low: float
+) -> None:
+    ratings = datasets.movielens(write(tmp_path, ML_DAT, encoding), edition)
+    assert ratings.history(1) == {1193: 5.0, 661: 3.0}
+    assert ratings.history(2) == {1193: 4.5}
+    assert ratings.rating_range == (low, 5)
+    assert titles(ratings) == {
+        1193: "Star Wars: Episode IV (1977)",
+        661: "Cité: «L'été» (1994)",
+        7: "Unseen (1950)",
+    }
+
+
+def test_movielens_1m_has_no_half_star_below_one(tmp_path: Path) -> None:
+    folder = write(tmp_path, {**ML_DAT, "ratings.dat": "1::1193::5::1\n1::661::0.5::1\n"})
+    with pytest.raises(RatingsInvalid, match=r"row 2: the rating 0.5 is outside 1 to 5"):
+        datasets.movielens(folder, "1m")
+    assert datasets.movielens(folder, "10m").history(1) == {1193: 5.0, 661: 0.5}
+
+
+@pytest.mark.parametrize("edition", ["20m", "25m", "32m"])
+def test_movielens_with_commas(tmp_path: Path, edition: datasets._movielens.Edition) -> None:
+    ratings = datasets.movielens(write(tmp_path, ML_CSV), edition)
+    assert ratings.history(1) == {2: 3.5, 29: 0.5}
+    assert ratings.history(3) == {2: 5.0}
+    assert ratings.rating_range == (0.5, 5)
+    assert titles(ratings) == {2: "American President, The (1995)", 29: 'Say "Ah"', 31: "Café"}
+
+
+def test_movielens_needs_its_film_list(tmp_path: Path) -> None:
+    for edition, files, films in (
+        ("100k", ML_100K, "u.item"),
+        ("1m", ML_DAT, "movies.dat"),
+        ("25m", ML_CSV, "movies.csv"),
+    ):
+        folder = write(tmp_path / edition, {name: text for name, text in files.items() if name != films})
+        with pytest.raises(CatalogueMissing, match=f"public item list {films} is not beside"):
+            datasets.movielens(folder, edition)  # type: ignore[arg-type]
+
+
+def test_movielens_errors(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="no MovieLens '2m'"):
+        datasets.movielens(tmp_path, "2m")  # type: ignore[arg-type]
+    with pytest.raises(
+        RatingsInvalid, match=r"neither a file nor a folder with ratings.dat; give what was published"
+    ):
+        datasets.movielens(tmp_path, "1m")
+    write(tmp_path, {**ML_DAT, "movies.dat": "Star Wars::5::x\n"})
+    with pytest.raises(RatingsInvalid, match=r"movies.dat is not in the published format"):
+        datasets.movielens(tmp_path, "1m")
+    write(tmp_path, {**ML_DAT, "ratings.dat": "1,1193,5\n"})
+    with pytest.raises(RatingsInvalid, match="1 fields in its first line; is it the published file"):
+        datasets.movielens(tmp_path, "1m")
+    write(tmp_path, {**ML_DAT, "ratings.dat": "1::1193::5::1\n1::99::5::1\n"})
+    with pytest.raises(RatingsInvalid, match="row 2: item 99 is not in the catalogue"):
+        datasets.movielens(tmp_path, "1m")
+
+
+# --- Jester ---------------------------------------------------------------------------------------------
+
+
+def matrix_text(rows: list[dict[int, str]], jokes: int = 100, separator: str = ",") -> str:
+    lines = ([str(len(row)), *(row.get(joke, "99") for joke in range(1, jokes + 1))] for row in rows)
+    return "".join(separator.join(line) + "\n" for line in lines)
+
+
+def test_jester_matrix(tmp_path: Path) -> None:
+    rows = [{1: "-7.82", 100: "10"}, {}, {5: "0", 7: "-10.00"}]
+    path = tmp_path / "saved.csv"
+    for separator in (",", ";", "\t"):
+        path.write_text(matrix_text(rows, separator=separator) + "\n\n")
+        ratings = datasets.jester(path)
+        assert ratings.history(1) == {1: -7.82, 100: 10.0}
+        assert ratings.history(2) == {}
+        assert ratings.history(3) == {5: 0.0, 7: -10.0}  # zero is a rating, 99 is not
+        assert (ratings.n_users, ratings.n_items, ratings.rating_range) == (3, 100, (-10, 10))
+
+
+def test_jester_parts_are_put_together(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "jester-data-2.csv": matrix_text([{3: "3"}]),
+            "jester-data-1.csv": matrix_text([{1: "1"}, {2: "2"}]).replace("99,", "99.00,"),
+            "readme.txt": "x",
+        },
+    )
+    ratings = datasets.jester(tmp_path)
+    assert [ratings.history(user) for user in (1, 2, 3)] == [{1: 1.0}, {2: 2.0}, {3: 3.0}]
+
+
+def test_jester_matrix_of_150_jokes_and_odd_widths(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(matrix_text([{150: "1.5"}], jokes=150))
+    assert datasets.jester(path).history(1) == {150: 1.5}
+    path.write_text(matrix_text([{120: "1.5"}], jokes=120))
+    with pytest.raises(RatingsInvalid, match="120 columns of ratings; the published files have 100 or 150"):
+        datasets.jester(path)
+    assert datasets.jester(path, n_jokes=120).n_items == 120
+
+
+def test_jester_matrix_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(matrix_text([{1: "1"}, {4: "11.5"}]))
+    with pytest.raises(
+        RatingsInvalid, match=r"row 2, column 4: the rating 11.5 is not a number between -10 and 10"
+    ):
+        datasets.jester(path)
+    path.write_text(matrix_text([{1: "1"}, {4: "funny"}]))
+    with pytest.raises(
+        RatingsInvalid, match="row 2, column 5: 'funny' is not a number"
+    ):  # the count is column 1
+        datasets.jester(path)
+    write(tmp_path, {"jester-data-1.xls": "binary"})
+    with pytest.raises(RatingsInvalid, match="is a spreadsheet; save it as CSV"):
+        datasets.jester(tmp_path / "jester-data-1.xls")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("jester_ratings.csv", "userId,jokeId,rating\n1,5,0.219\n1,150,-9.281\n2,5,0\n\n"),
+        ("jester_ratings.csv", "1,5,0.219\n1,150,-9.281\n2,5,0\n"),
+        ("jester_ratings.dat", "1\t\t5\t\t0.219\n1\t\t150\t\t-9.281\n2\t\t5\t\t0\n"),
+        ("jester_ratings.dat", "1\t5\t0.219\r\n1\t150\t-9.281\r\n2\t5\t0\r\n"),
+    ],
+)
+def test_jester_list(tmp_path: Path, name: str, text: str) -> None:
+    folder = write(tmp_path, {name: text})
+    for path in (folder, folder / name):
+        ratings = datasets.jester(path)
+        assert ratings.history(1) == {5: 0.219, 150: -9.281}
+        assert ratings.history(2) == {5: 0.0}
+        assert ratings.n_items == 150
+    with pytest.raises(RatingsInvalid, match="row 2: item 150 is not in the catalogue"):
+        datasets.jester(folder, n_jokes=100)
+
+
+# --- Netflix --------------------------------------------------------------------------------------------
+
+NETFLIX = "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n10:\n1488844,1,2004-01-01\n\n"
+FILMS = "1,2003,Dinosaur Planet\n10,NULL,Fighter, The: «Déjà»\n11,1999,Unseen\n\n"
+
+
+def assert_netflix(ratings: Ratings) -> None:
+    assert ratings.user_ids.tolist() == [822109, 1488844]
+    assert ratings.history(1488844) == {1: 3.0, 10: 1.0}
+    assert ratings.history(822109) == {1: 5.0}
+    assert ratings.rating_range == (1, 5)
+
+
+def test_netflix_combined(tmp_path: Path) -> None:
+    first, second = NETFLIX.split("10:")
+    write(tmp_path, {"combined_data_1.txt": first, "combined_data_2.txt": "10:" + second})
+    write(tmp_path, {"movie_titles.csv": FILMS}, "latin-1")
+    ratings = datasets.netflix(tmp_path)
+    assert_netflix(ratings)
+    assert titles(ratings) == {1: "Dinosaur Planet", 10: "Fighter, The: «Déjà»", 11: "Unseen"}
+
+
+def test_netflix_one_file_a_film(tmp_path: Path) -> None:
+    first, second = NETFLIX.split("10:")
+    write(
+        tmp_path,
+        {
+            "training_set/mv_0000001.txt": first.rstrip(
+                "\n"
+            ),  # without a line end, the next must not be glued on
+            "training_set/mv_0000010.txt": "10:" + second,
+            "movie_titles.txt": FILMS,
+        },
+    )
+    for path in (tmp_path, tmp_path / "training_set"):
+        ratings = datasets.netflix(path)
+        assert_netflix(ratings)
+        assert ratings.n_items == 3
+    one = datasets.netflix(tmp_path / "training_set" / "mv_0000010.txt")
+    assert one.history(1488844) == {10: 1.0}
+
+
+def test_netflix_without_titles_has_the_published_range(tmp_path: Path) -> None:
+    write(tmp_path, {"combined_data_1.txt": NETFLIX.replace("\n", "\r\n")})
+    ratings = datasets.netflix(tmp_path / "combined_data_1.txt")
+    assert_netflix(ratings)
+    assert ratings.catalogue is not None
+    assert ratings.catalogue.ids[[0, -1]].tolist() == [1, 17_770]
+
+
+def test_netflix_errors(tmp_path: Path) -> None:
+    with pytest.raises(RatingsInvalid, match="neither combined_data"):
+        datasets.netflix(tmp_path)
+    write(tmp_path, {"combined_data_1.txt": "1488844,3,2005-09-06\n"})
+    with pytest.raises(RatingsInvalid, match="row 1: the item is missing"):
+        datasets.netflix(tmp_path)
+    write(tmp_path, {"combined_data_1.txt": "1:\n5,3,2005-09-06\n6,9,2005-09-06\n"})
+    with pytest.raises(RatingsInvalid, match="row 2: the rating 9 is outside 1 to 5"):
+        datasets.netflix(tmp_path)
+
+
+# --- the others -----------------------------------------------------------------------------------------
+
+
+def test_libimseti(tmp_path: Path) -> None:
+    folder = write(tmp_path, {"ratings.dat": "1,133,8\n1,720,6\n135359,220970,10\n\n", "gender.dat": "1,F\n"})
+    for path in (folder, folder / "ratings.dat"):
+        ratings = datasets.libimseti(path)
+        assert ratings.history(1) == {133: 8.0, 720: 6.0}
+        assert ratings.history(135359) == {220970: 10.0}
+        assert (ratings.rating_range, ratings.n_items) == ((1, 10), 220_970)
+
+
+def test_goodbooks_second_version(tmp_path: Path) -> None:
+    files = {
+        "ratings.csv": "user_id,book_id,rating\n1,258,5\n2,4081,4\n2,258,3\n",
+        "books.csv": 'book_id,goodreads_book_id,title\n258,2767052,"Hunger, Games"\n4081,3,Zoë\n7,9,Unread\n',
+    }
+    ratings = datasets.goodbooks(write(tmp_path, files))
+    assert ratings.history(2) == {258: 3.0, 4081: 4.0}
+    assert titles(ratings) == {258: "Hunger, Games", 4081: "Zoë", 7: "Unread"}
+    assert ratings.rating_range == (1, 5)
+
+
+def test_goodbooks_first_version_has_other_columns_and_repeats(tmp_path: Path) -> None:
+    files = {
+        "ratings.csv": "book_id,user_id,rating\n1,314,5\n1,439,3\n1,314,2\n",
+        "books.csv": "id,book_id,title\n1,2767052,The Hunger Games\n2,1,Other\n",
+    }
+    ratings = datasets.goodbooks(write(tmp_path, files) / "ratings.csv")
+    assert ratings.history(314) == {1: 2.0}
+    assert titles(ratings) == {1: "The Hunger Games", 2: "Other"}
+
+
+def test_goodbooks_without_books_has_the_published_range(tmp_path: Path) -> None:
+    ratings = datasets.goodbooks(write(tmp_path, {"ratings.csv": "user_id,book_id,rating\n1,10000,5\n"}))
+    assert ratings.catalogue is not None
+    assert np.array_equal(ratings.catalogue.ids, np.arange(1, 10_001))
+
+
+def test_public_names() -> None:
+    assert datasets.__all__ == ["goodbooks", "jester", "libimseti", "movielens", "netflix"]

@@ -1,0 +1,274 @@
+"""The experiments on silos: run small, look at what they say, and make them say no."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.data.synthetic import market
+from discreet.methods.budgeted.settings import BudgetedSettings
+from reproduction import Context, perform
+from reproduction.datasets import lookup as datasets
+from reproduction.experiment import Experiment
+from reproduction.experiments import silos_bytes, silos_movielens, silos_poisson
+from reproduction.experiments.silos_bytes import Traffic
+from reproduction.output.page import page
+from reproduction.output.record import as_record, write
+from reproduction.silos.design import (
+    ALONE,
+    ALS_CENTRAL,
+    CENTRAL,
+    FEDERATED,
+    FIXED,
+    K_MEANS,
+    POOLED,
+    RANDOM,
+    Design,
+    Point,
+)
+from reproduction.silos.methods import (
+    GLOBAL_MEAN,
+    ITEM_MEAN,
+    POPULARITY,
+    USER_MEAN,
+    Score,
+    federate,
+    levels,
+    score,
+    with_side,
+)
+from reproduction.silos.runs import Line, run_all
+from reproduction.silos.tables import against_table, level, table
+from reproduction.silos.worlds import SILOS, SiloWorld, movielens_world, poisson_world
+from tests.reproduction.pictures import open_picture
+from tests.reproduction.worlds import verdicts
+
+A, B = "prototypes, one", "prototypes, two"
+
+
+@pytest.fixture(scope="module")
+def world() -> SiloWorld:
+    ratings = market(800, 60, 14_000, rng=3)
+    return SiloWorld.split("small", ratings, np.arange(800) % SILOS, np.random.default_rng(0))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worlds of a few hundred users in place of the quick ones."""
+    ratings = market(700, 50, 9_000, rng=0)
+    few = datasets.Dataset("market", "market", "synthetic market", ratings, "A synthetic market (small).")
+    monkeypatch.setattr(datasets, "market", lambda *_: few)
+    for module in (silos_poisson, silos_bytes):
+        monkeypatch.setattr(module, "poisson_world", lambda context, *_: poisson_world(context, 600, 30))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("module", [silos_poisson, silos_movielens, silos_bytes])
+def test_a_quick_run_writes_tables_and_a_picture(module: object, tmp_path: Path) -> None:
+    experiment: Experiment = module.EXPERIMENT  # type: ignore[attr-defined]
+    finished = perform(experiment, Context("quick"))
+    write(finished, tmp_path)
+    name = experiment.name
+    shown = page(as_record(finished), results=".")
+    if module is not silos_bytes:
+        for method in (USER_MEAN, GLOBAL_MEAN, ITEM_MEAN, ALONE, CENTRAL, K_MEANS, RANDOM, FEDERATED, POOLED):
+            assert f"| {method} |" in shown
+        assert [table.key for table in finished.result.tables] == ["", "against"]
+        assert "delta 1e-6" in shown
+    if module is not silos_poisson:
+        assert "MovieLens 1M is not at hand" in shown
+        assert "dealt evenly over ten silos" in shown
+    height, width, marks = open_picture(tmp_path / f"{name}.svg")
+    assert height > 2
+    assert width > 5.7
+    assert marks > 2
+
+
+def test_five_ratings_of_one_user_in_five_are_held_out(world: SiloWorld) -> None:
+    held = np.diff(world.test.indptr)
+    assert set(held) == {0, 5}
+    assert (held > 0).sum() == 160
+    assert world.train.n_ratings + world.test.n_ratings == 14_000
+    assert sum(part.n_users for part in world.parts) == 800
+    assert sum(part.n_ratings for part in world.parts) == world.train.n_ratings
+    assert sum(test.n_ratings for _, test in world.tested) == world.test.n_ratings
+    for known, test in world.tested:
+        assert known.user_ids.tolist() == test.user_ids.tolist()
+        assert set(np.diff(test.indptr)) == {5}
+
+
+def test_zip_digits_make_the_silos(tmp_path: Path) -> None:
+    ratings = market(60, 20, 300, rng=0)
+    users = np.repeat(np.arange(1, 61), np.diff(ratings.indptr))
+    folder = tmp_path / "ml-1m"
+    folder.mkdir()
+    frame = {"user": users, "item": ratings.items + 1, "rating": np.clip(np.rint(ratings.values), 1, 5)}
+    pl.DataFrame(frame).write_parquet(folder / "ratings.parquet")
+    pl.DataFrame({"item": np.arange(1, 21)}).write_parquet(folder / "items.parquet")
+    context = Context("full", data=tmp_path)
+    assert "no ZIP codes" in movielens_world(context)[1]
+    lines = [f"{user}::F::1::10::{user % 7}4067-{user}" for user in range(1, 61)]
+    (folder / "users.dat").write_text("\n".join(lines) + "\n")
+    found, said = movielens_world(context)
+    assert found.silo.tolist() == [user % 7 for user in found.train.user_ids.tolist()]
+    assert "first digit" in said
+    codes = {"user": list(range(1, 61)), "zip": [f"{user % 3}0000" for user in range(1, 61)]}
+    pl.DataFrame(codes).write_parquet(folder / "users.parquet")
+    assert movielens_world(context)[0].silo.max() == 2
+
+
+def test_free_levels_by_hand(world: SiloWorld) -> None:
+    found = levels(world)
+    train, test = world.train, world.test
+    rows = np.repeat(np.arange(train.n_users), np.diff(train.indptr))
+    sums = np.bincount(rows, train.values, minlength=train.n_users)
+    own = np.repeat(sums / np.maximum(np.diff(train.indptr), 1), np.diff(test.indptr))
+    assert found[USER_MEAN].test == pytest.approx(np.sqrt(np.mean((own - test.values) ** 2)))
+    assert found[GLOBAL_MEAN].test == pytest.approx(
+        np.sqrt(np.mean((train.values.mean() - test.values) ** 2))
+    )
+    assert found[USER_MEAN].rank == found[GLOBAL_MEAN].rank == pytest.approx(0.5)
+    assert found[POPULARITY].rank < 0.35
+    assert found[ITEM_MEAN].rank < 0.5
+
+
+def test_ranks_are_by_equation_3(world: SiloWorld) -> None:
+    """A predictor that puts item 7 first for everybody, and all others level."""
+    first = np.zeros((world.train.n_items, 1))
+    first[7] = 1.0
+    found = score(world, lambda _, known: (np.ones((known.n_users, 1)), first))
+    weights = world.test.values
+    places = np.where(
+        world.test.items == 7, 0.0, (1 + (world.train.n_items - 1)) / 2 / (world.train.n_items - 1)
+    )
+    assert found.rank == pytest.approx(float(places @ weights / weights.sum()))
+
+
+def test_federated_runs_learn_and_count_their_messages(world: SiloWorld) -> None:
+    run = federate(world.clipped(), 30.0, 0, BudgetedSettings(rank=2, rounds=3))
+    assert len(run.traffic) == 2 + 3
+    assert all(entry["bytes_up"] > 0 and entry["bytes_down"] > 0 for entry in run.traffic)
+    assert run.model_bytes > 8 * 3 * world.train.n_items
+    assert run.model.statement.private
+    assert score(world, with_side(run.model.item_side)).test < levels(world)[USER_MEAN].test
+
+
+def test_the_cap_of_private_training_leaves_scores_alone() -> None:
+    counts = poisson_world(Context("quick"), 400, 20)
+    assert POPULARITY not in levels(counts)
+    assert counts.train.values.max() > 8
+    assert max(part.values.max() for part in counts.clipped()) == 8
+    assert counts.clipped_train().rating_range == (0.0, 8.0)
+    assert max(test.values.max() for _, test in counts.tested) > 8
+
+
+def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
+    design = Design(
+        (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {"support": 20}, B: {"clustering": "lloyd"}},
+        penalty=3.0, printed=0.1, draws=2, rounds=2, rank_epsilon=30.0,
+    )  # fmt: skip
+    lines = run_all(world, design, 0, lambda *_: None, "")
+    points = [line.point for line in lines]
+    assert len(set(points)) == len(points)
+    assert {point.method for point in points} == {
+        *(GLOBAL_MEAN, USER_MEAN, ITEM_MEAN, POPULARITY, CENTRAL, ALONE, ALS_CENTRAL, K_MEANS, RANDOM),
+        *(A, B, FEDERATED, POOLED, FIXED),
+    }
+    for line in lines:
+        private = line.point.epsilon is not None
+        assert len(line.scores) == (2 if private else 1)
+        assert (line.delta is not None) == private
+        if line.point.method in (A, B):
+            assert line.delta == (0.0 if line.point.method == A else 1e-6)
+            assert line.silos == 10
+            assert 1 <= (line.distinct or 0) <= (line.point.k or 0)
+        if line.point.method == FIXED:
+            assert line.chosen == line.point.rank
+    assert level(lines, CENTRAL, "train", rank=3, penalty=3.0) < level(lines, USER_MEAN, "train")
+    shown = table("x", lines).rows
+    assert len(shown) == len(lines)
+
+
+DESIGN = Design((0.01, 0.5), (10, 50), (5,), 0.5, 50, 5, (0.01, 0.5), {A: {}, B: {}}, 3.0, 0.1)
+
+
+def story(**values: float) -> list[Line]:
+    """A comparison with these test errors; a rank is a tenth of the error."""
+    errors = {
+        USER_MEAN: 4.0, CENTRAL: 1.0, ALONE: 3.0, K_MEANS: 2.7, RANDOM: 2.5, A: 2.6, B: 2.6, FEDERATED: 2.0,
+    } | values  # fmt: skip
+    errors.setdefault("least", errors[A])
+    lines = [Line(Point(USER_MEAN), (Score(4.0, errors[USER_MEAN], 0.5),))]
+    lines.append(Line(Point(POPULARITY), (Score(0.0, 0.0, errors.get("popularity", 0.3)),)))
+    for point in DESIGN.points():
+        if point.method not in errors:
+            continue
+        value = errors["least"] if point.epsilon == 0.01 and point.method in (A, B) else errors[point.method]
+        train = -value if point.method == ALONE else value
+        lines.append(
+            Line(point, (Score(train * errors.get("train", 1.0), value, value / 10.0),), distinct=2.0)
+        )
+    return lines
+
+
+def test_the_poisson_world_can_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(silos_poisson, "SWAP", A)
+    good = silos_poisson.judge(story(), DESIGN)
+    assert verdicts(good) == [True] * 8
+    poor = {RANDOM: 2.9, K_MEANS: 2.8, A: 4.1, B: 4.1, "least": 4.2, FEDERATED: 4.3}
+    lines = [replace(line, distinct=50.0) if line.point.k == 50 else line for line in story(**poor)]
+    assert verdicts(silos_poisson.judge(lines, DESIGN)) == [False] * 8
+
+
+def test_a_flat_prototype_is_not_better_than_the_users_mean() -> None:
+    flat = story(**{A: 3.999, B: 3.999, "least": 4.0, FEDERATED: 3.9})
+    assert verdicts(silos_movielens.judge(flat, DESIGN))[4] is False
+    assert verdicts(silos_movielens.judge(story(**{A: 3.9, B: 4.5}), DESIGN))[4] is True
+
+
+def test_movielens_can_say_no() -> None:
+    assert verdicts(silos_movielens.judge(story(), DESIGN)) == [True] * 8
+    poor = {A: 4.1, B: 4.1, CENTRAL: 5.0, FEDERATED: 4.3, "popularity": 0.2, "train": -1.0}
+    assert verdicts(silos_movielens.judge(story(**poor), DESIGN)) == [False] * 8
+
+
+def test_refusals_are_said_and_do_not_count() -> None:
+    lines = [
+        replace(line, scores=()) if line.point.method == FEDERATED and line.point.epsilon == 0.01 else line
+        for line in story()
+    ]
+    findings = silos_movielens.judge(lines, DESIGN)
+    assert verdicts(findings) == [True] * 8
+    assert "refused (epsilon 0.01)" in findings[5].observed
+    assert "6 of 6 cases" in findings[6].observed
+    none = [replace(line, scores=()) if line.point.method == FEDERATED else line for line in lines]
+    assert verdicts(silos_movielens.judge(none, DESIGN))[5:] == [False, None, False]
+
+
+def test_federated_als_may_harm_at_no_epsilon() -> None:
+    harmful = [
+        replace(line, scores=(Score(4.1, 4.1, 0.4),))
+        if line.point.method == FEDERATED and line.point.epsilon == 0.01
+        else line
+        for line in story()
+    ]
+    assert verdicts(silos_movielens.judge(harmful, DESIGN))[5] is False
+
+
+def test_ratios_are_prototypes_over_federated() -> None:
+    rows = against_table(story(), DESIGN).rows
+    assert len(rows) == sum(point.method in (A, B) for point in DESIGN.points()) == 10
+    assert rows[0]["RMSE ratio"] == pytest.approx(1.3)
+    assert rows[0]["rank ratio"] == pytest.approx(1.3)
+
+
+def test_bytes_can_say_no() -> None:
+    small = Traffic("x", silos_bytes.PROTOTYPES, "", 5, 1, 1, 10, 10)
+    rounds = [Traffic("x", silos_bytes.FEDERATED, "", rank, 4, 5, 20, 30) for rank in (0, 3)]
+    assert verdicts(silos_bytes.judge([small, *rounds])) == [True, True, True]
+    bad = [replace(one, messages_down=4, bytes_up=1, bytes_down=1) for one in rounds]
+    assert verdicts(silos_bytes.judge([replace(small, messages_up=2), *bad])) == [False, False, False]

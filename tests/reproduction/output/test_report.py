@@ -1,0 +1,93 @@
+"""The results page, and the tables that are made on demand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import SettingsInvalid
+from reproduction import Context, Finished, perform
+from reproduction.output.record import write
+from reproduction.output.report import build_report
+from reproduction.output.tables import write_tables
+from tests.reproduction.output.made_up import experiment
+
+
+def test_the_page_has_everything_a_reader_needs(finished: Finished, tmp_path: Path) -> None:
+    write(finished, tmp_path / "results")
+    page = build_report(tmp_path / "results", tmp_path / "docs").read_text()
+    for part in (
+        "A paper, figure 2",
+        "Something else.",
+        "| It is 0.7. | 0.8. | no |",
+        "| x | y | not comparable |",
+        "| ∞ | – |",
+        "A made-up world.",
+        "3 draws each, seed 4",
+        "- Tuned by hand.",
+    ):
+        assert part in page
+    assert "**More**" not in page
+
+
+def test_the_report_has_sections_pictures_and_a_summary(finished: Finished, tmp_path: Path) -> None:
+    results, docs = tmp_path / "results", tmp_path / "docs"
+    write(finished, results)
+    page = build_report(results, docs)
+    text = page.read_text()
+    assert page == docs / "results.md"
+    assert "## Figure 2: a test" in text
+    assert "| [Figure 2: a test](#figure-2-a-test) | 1 | 1 | 1 | full |" in text
+    assert "`results`; `make results`" in text
+    assert "(../results/figure-2.svg)" in text
+    assert [path.name for path in docs.iterdir()] == ["results.md"]
+
+
+def test_the_report_refuses_quick_runs_unless_asked_and_marks_them(tmp_path: Path) -> None:
+    write(perform(experiment(), Context("quick")), tmp_path)
+    with pytest.raises(SettingsInvalid, match=r"figure-2 in .* quick runs.*--allow-quick"):
+        build_report(tmp_path, tmp_path / "docs")
+    assert not (tmp_path / "docs").exists()
+    assert "**Quick run" in build_report(tmp_path, tmp_path / "docs", allow_quick=True).read_text()
+
+
+def test_the_report_needs_results(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="holds no results"):
+        build_report(tmp_path, tmp_path / "docs")
+
+
+def test_tables_and_pages_are_made_from_records_alone(finished: Finished, tmp_path: Path) -> None:
+    write(finished, tmp_path / "results")
+    tables = tmp_path / "some" / "tables"
+    files = write_tables(tmp_path / "results", tables)
+    assert [file.name for file in files] == ["figure-2.csv", "figure-2-more.csv", "figure-2.md"]
+    rows = "epsilon,RMSE (stars)\n1.0,0.9\ninf,\n"
+    assert files[0].read_text() == files[1].read_text() == rows
+    page = files[2].read_text()
+    assert page.startswith("# Figure 2: a test\n")
+    assert "(../../results/figure-2.svg)" in page
+
+
+def test_tables_of_quick_runs_must_be_asked_for(tmp_path: Path) -> None:
+    write(perform(experiment(), Context("quick")), tmp_path)
+    with pytest.raises(SettingsInvalid, match="--allow-quick"):
+        write_tables(tmp_path, tmp_path / "tables")
+    assert not (tmp_path / "tables").exists()
+
+
+def test_a_missing_picture_is_named(finished: Finished, tmp_path: Path) -> None:
+    write(finished, tmp_path)
+    (tmp_path / "figure-2.svg").unlink()
+    with pytest.raises(SettingsInvalid, match=r"figure-2\.svg is not beside its record"):
+        build_report(tmp_path, tmp_path / "docs")
+
+
+def test_a_table_that_cannot_be_read_is_named(finished: Finished, tmp_path: Path) -> None:
+    write(finished, tmp_path)
+    record = json.loads((tmp_path / "figure-2.json").read_text())
+    for damaged in ([{}], ["x"], 3, [{**record["tables"][0], "columns": []}]):
+        (tmp_path / "figure-2.json").write_text(json.dumps({**record, "tables": damaged}))
+        with pytest.raises(SettingsInvalid, match=r"figure-2\.json holds a table that cannot be read"):
+            build_report(tmp_path, tmp_path / "docs")
