@@ -112,7 +112,7 @@ def low_rank(users: int) -> Task:
     train, test = synthetic.low_rank(users, rng=0)
     title = f"the DPALS paper's synthetic world: rank 5, 1,000 items, {users:,} users (trivial = 1)"
     # The ratings have no noise, so the yardstick gets the true rank and hardly any ridge.
-    plain = ALS(rank=5, rounds=30, factor_penalty=1e-4, offset_penalty=1e-4)
+    plain = ALS(rank=5, rounds=30, penalty=1e-4, offset_penalty=1e-4)
     return Task(f"low-rank-{users}", title, train, train, test, 1e-5, (1.0, 5.0, 20.0), plain=plain)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ class Rival:
     Parameters
     ----------
     method
-        Its class.
+        Its class, or what makes it.
     space
         Where settings are drawn from.
     fixed
@@ -36,12 +36,12 @@ class Rival:
         Settings that are tried before the drawn ones.
     """
 
-    method: type[PrivateMethod[Any]]
+    method: Callable[..., PrivateMethod]
     space: Space
     fixed: Mapping[str, Any] = field(default_factory=dict)
     first: Sequence[Mapping[str, Any]] = ()
 
-    def make(self, **settings: Any) -> PrivateMethod[Any]:
+    def make(self, **settings: Any) -> PrivateMethod:
         """The method with these settings."""
         return self.method(**{**self.fixed, **settings})
 
@@ -115,7 +115,7 @@ class Contest:
     def _repeat(self, make: Any, budget: Budget) -> Draws:
         return Draws(tuple(self._score(make(), budget, draw, self.test) for draw in range(self.draws)))
 
-    def _score(self, method: PrivateMethod[Any], budget: Budget, draw: int, on: Ratings) -> float:
+    def _score(self, method: PrivateMethod, budget: Budget, draw: int, on: Ratings) -> float:
         fitted = method.fit(self.train, budget, rng=self.context.seed_for("start", draw))
         return score(fitted.model_, self.train, on)
 

@@ -61,7 +61,7 @@ def contestants(most: Values, half: float) -> dict[str, Rival]:
         DENOISED: rivals.svd(most, bound),
         MEANS: Rival(
             PrivateSVD,
-            {"most": most, "offset_penalty": Choice((0.3, 1.0, 3.0, 10.0))},
+            {"max_ratings": most, "offset_penalty": Choice((0.3, 1.0, 3.0, 10.0))},
             {"rank": 0, "mean_share": 0.99},
         ),
         DPPGD: rivals.projected_gradient(most, bound, centre="mean"),

@@ -26,15 +26,13 @@ __all__ = [
 ]
 
 
-class FrankWolfeAsPublished(FrankWolfe):
+def frank_wolfe_as_published(*, entry: float, max_ratings: int, **settings: Any) -> FrankWolfe:
     """Every step is taken, and a row's bound is the worst case: the root of k times a bound on one rating."""
-
-    def __init__(self, *, entry: float, most: int, **settings: Any) -> None:
-        super().__init__(most=most, usual=most, row_bound=entry * most**0.5, skip_noise=False, **settings)
+    return FrankWolfe(**settings, **_worst_case(entry, max_ratings))
 
 
-class FrankWolfeNoiseAsPublished(FrankWolfeAsPublished):
-    """With the noise of Jain, Thakkar and Thakurta (2018), algorithm 1, as well.
+class FrankWolfeNoise(FrankWolfe):
+    """With the noise of Jain, Thakkar and Thakurta (2018), algorithm 1.
 
     There each of T steps gets noise of scale ``L^2 sqrt(64 T ln(1/delta)) / epsilon`` above the diagonal and its
     mirror image below. That is the noise of a run of mu = epsilon / sqrt(64 ln(1/delta)); ours, drawn on the whole
@@ -47,11 +45,25 @@ class FrankWolfeNoiseAsPublished(FrankWolfeAsPublished):
         return super().fit(ratings, Budget(epsilon_from(mu, budget.delta), budget.delta), **options)
 
 
+def noise_as_published(*, entry: float, max_ratings: int, **settings: Any) -> FrankWolfe:
+    """As published in its noise as well."""
+    return FrankWolfeNoise(**settings, **_worst_case(entry, max_ratings))
+
+
+def _worst_case(entry: float, max_ratings: int) -> dict[str, Any]:
+    return {
+        "max_ratings": max_ratings,
+        "typical_ratings": max_ratings,
+        "row_clip": entry * max_ratings**0.5,
+        "skip_noise": False,
+    }
+
+
 def dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
     """DPALS: algorithm 1, and what of algorithm 2 the fixed settings ask for."""
     space = {
         "rank": rank,
-        "most": most,
+        "max_ratings": most,
         "entry_clip": entry,
         "rounds": Choice((1, 2, 3, 4)),
         "penalty": LogUniform(0.3, 100.0),
@@ -70,26 +82,26 @@ def weighted_dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> R
 def frank_wolfe(most: Values, entry: Values, **fixed: Any) -> Rival:
     """Joint-DP Frank-Wolfe as the poster has it."""
     space = {
-        "most": most,
+        "max_ratings": most,
         "entry": entry,
-        "steps": Choice((1, 2, 5, 10)),
+        "rounds": Choice((1, 2, 5, 10)),
         "nuclear_scale": LogUniform(0.5, 30.0),
     }
-    return Rival(FrankWolfeAsPublished, space, fixed)
+    return Rival(frank_wolfe_as_published, space, fixed)
 
 
 def frank_wolfe_noise_as_published(most: Values, entry: Values, **fixed: Any) -> Rival:
     """The same with the noise that its paper's constants ask for."""
     rival = frank_wolfe(most, entry, **fixed)
-    return Rival(FrankWolfeNoiseAsPublished, rival.space, rival.fixed)
+    return Rival(noise_as_published, rival.space, rival.fixed)
 
 
 def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
     """The same with error rows clipped well below their worst case, and steps that are noise passed over."""
     space = {
-        "most": most,
-        "row_bound": bound,
-        "steps": Choice((2, 5, 10)),
+        "max_ratings": most,
+        "row_clip": bound,
+        "rounds": Choice((2, 5, 10)),
         "nuclear_scale": LogUniform(0.5, 30.0),
     }
     return Rival(FrankWolfe, space, fixed)
@@ -98,12 +110,12 @@ def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
 def svd(most: Values, bound: Values, **fixed: Any) -> Rival:
     """SVD after cleansing (McSherry and Mironov), at the level of users; as published with ``denoise=False``."""
     space = {
-        "factor_penalty": LogUniform(0.003, 10.0) if fixed.get("denoise") is False else Choice((1.0,)),
-        "most": most,
-        "row_bound": bound,
+        "penalty": LogUniform(0.003, 10.0) if fixed.get("denoise") is False else Choice((1.0,)),
+        "max_ratings": most,
+        "row_clip": bound,
         "rank": Choice((1, 2, 4, 8)),
         "mean_share": Choice((0.2, 0.4, 0.7)),
-        "own_stabiliser": Choice((1.0, 5.0)),
+        "user_stabiliser": Choice((1.0, 5.0)),
         "offset_penalty": LogUniform(0.3, 10.0),
     }
     return Rival(PrivateSVD, space, fixed)
@@ -112,10 +124,10 @@ def svd(most: Values, bound: Values, **fixed: Any) -> Rival:
 def projected_gradient(most: Values, bound: Values, **fixed: Any) -> Rival:
     """Projected gradient under a nuclear-norm bound."""
     space = {
-        "most": most,
-        "row_bound": bound,
+        "max_ratings": most,
+        "row_clip": bound,
         "rank": Choice((1, 2, 4, 8)),
-        "steps": Choice((1, 2, 4)),
+        "rounds": Choice((1, 2, 4)),
         "shrinkage": LogUniform(0.01, 0.5),
     }
     return Rival(ProjectedGradient, space, fixed)

@@ -11,8 +11,9 @@ from discreet.data.ratings import Ratings
 from discreet.methods.shared.private.sampling import keep_lowest, sample_uniform
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.gaussian.clipped import release_counts
+from discreet.privacy.gaussian.clipped import ItemCounts
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
 from discreet.types import Bools, Floats
@@ -53,7 +54,8 @@ def noisy_counts(sample: Ratings, most: int, sigma: float) -> Floats:
     # A hair more than it costs: budgets are rounded down when they are turned into mu.
     budget = Budget(epsilon_from(mu, DELTA) * 1.001, DELTA)
     pattern = Pattern(sample.indptr, sample.items, sample.n_items)
-    return release_counts(Gate(Ledger(budget)), "item counts", pattern, most, mu=mu)
+    counted = release(Gate(Ledger(budget)), "item counts", ItemCounts(pattern.n_items, most), pattern, mu=mu)
+    return counted.counts
 
 
 def item_counts(ratings: Ratings, mask: Bools | None = None) -> Counts:

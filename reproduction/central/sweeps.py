@@ -64,10 +64,10 @@ class Sweep:
         task = Task.of_ratings(context)
         usual = {
             "rank": context.pick(quick=4, full=16),
-            "most": 50,
+            "max_ratings": 50,
             "row_clip": 0.2,
             "entry_clip": 1.5,
-            "typical_count": task.usual_count,
+            "typical_ratings": task.usual_count,
         }
         grid = penalties(*context.pick(quick=(15.0, 40.0), full=(5.0, 15.0, 40.0, 80.0)))
         return cls(task, usual, grid, context.number_of_draws(quick=1, full=draws))
@@ -79,13 +79,13 @@ class Sweep:
         usual = {
             "rank": context.pick(quick=4, full=16),
             "rounds": 4,
-            "most": min(60, int(task.usual_count)),
+            "max_ratings": min(60, int(task.usual_count)),
             "row_clip": 0.08,
             "start_scale": 0.2,
             "noise_ratio": 1.0,
             "item_exponent": 0.0,
             "user_exponent": 0.0,
-            "typical_count": task.usual_count,
+            "typical_ratings": task.usual_count,
         }
         grid = [
             {"penalty": penalty, "gravity": gravity}

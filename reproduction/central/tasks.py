@@ -42,16 +42,16 @@ TOP_CROWDS: Mapping[Size, tuple[int, int, int]] = {
 """The same for the small rating task."""
 
 PLAIN: Mapping[str, Space] = {
-    "ratings": {"rank": LogInteger(6, 32), "factor_penalty": LogUniform(0.03, 0.2)},
+    "ratings": {"rank": LogInteger(6, 32), "penalty": LogUniform(0.03, 0.2)},
     "clicks": {
         "rank": LogInteger(8, 32),
-        "factor_penalty": LogUniform(5.0, 40.0),
+        "penalty": LogUniform(5.0, 40.0),
         "gravity": LogUniform(0.1, 1.0),
     },
 }
 """What is searched for ALS without privacy."""
 
-M = TypeVar("M", bound=PrivateMethod[Any])
+M = TypeVar("M", bound=PrivateMethod)
 Pair = tuple[Ratings, Ratings]
 
 
@@ -139,7 +139,7 @@ class Task:
 
     def score(
         self,
-        method: PrivateMethod[Any],
+        method: PrivateMethod,
         epsilon: float,
         on: Pair,
         *,

@@ -33,7 +33,7 @@ VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weigh
 USUAL: Mapping[str, dict[str, Any]] = {
     "ratings": {"entry_clip": 1.5, "user_exponent": 0.5},
     "clicks": {
-        "most": 40,
+        "max_ratings": 40,
         "item_exponent": 0.0,
         "user_exponent": 0.0,
         "start_scale": 0.2,
@@ -78,7 +78,7 @@ def compete(
     task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
 ) -> Panel:
     """Both kinds of DPALS and the default method, tuned by as many trials at each epsilon, and the latter untuned."""
-    usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_count": task.usual_count}
+    usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_ratings": task.usual_count}
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS, TUNED)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
     for epsilon in epsilons:
@@ -112,7 +112,7 @@ def our_space(task: Task) -> Space:
             "rounds": Choice((6, 10, 15)),
             "offset_share": Choice((0.1, 0.2, 0.4)),
         }
-    return {"rank": LogInteger(4, 32), "factor_penalty": LogUniform(0.03, 0.5), "rounds": Choice((3, 4, 6))}
+    return {"rank": LogInteger(4, 32), "penalty": LogUniform(0.03, 0.5), "rounds": Choice((3, 4, 6))}
 
 
 def space(task: Task) -> Space:
@@ -126,14 +126,14 @@ def space(task: Task) -> Space:
     if task.explicit:
         return {
             **common,
-            "most": Choice((25, 50, 100)),
+            "max_ratings": Choice((25, 50, 100)),
             "penalty": LogUniform(8.0, 50.0),
             "user_exponent": Choice((0.5, 1.0)),
             "row_clip": LogUniform(0.1, 0.4),
         }
     return {
         **common,
-        "most": Choice((20, 40, 60)),
+        "max_ratings": Choice((20, 40, 60)),
         "penalty": LogUniform(5.0, 40.0),
         "gravity": LogUniform(0.1, 3.0),
         "row_clip": LogUniform(0.05, 0.2),

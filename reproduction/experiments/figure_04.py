@@ -28,7 +28,7 @@ Entries = Sequence[tuple[Mapping[str, Any], Entry]]
 def contestants() -> dict[str, Rival]:
     """DPALS as in algorithm 1 (the paper uses no heuristics here), and Frank-Wolfe."""
     most, entry = Choice((80, 150, 220)), Choice((1.0, 1.5, 2.0, 3.0))
-    plain = {"sampling": "uniform", "item_exponent": 0.0, "user_exponent": 0.0, "centring": "middle"}
+    plain = {"sampling": "uniform", "item_exponent": 0.0, "user_exponent": 0.0, "centre": "middle"}
     return {
         DPALS: rivals.dpals(Choice((3, 5)), most, entry, **plain),
         DPFW: rivals.frank_wolfe(most, entry),

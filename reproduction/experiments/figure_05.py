@@ -21,7 +21,7 @@ __all__ = ["EXPERIMENT"]
 
 EPSILON = 10.0
 CURVES: Mapping[str, tuple[float, dict[str, Any]]] = {
-    "no noise, all ratings": (NO_NOISE, {"most": 1_000, "sampling": "uniform", **UNCLIPPED}),
+    "no noise, all ratings": (NO_NOISE, {"max_ratings": 1_000, "sampling": "uniform", **UNCLIPPED}),
     "no noise, uniform sample": (NO_NOISE, {"sampling": "uniform", **UNCLIPPED}),
     "no noise, adaptive sample": (NO_NOISE, UNCLIPPED),
     "private, uniform sample": (EPSILON, {"sampling": "uniform"}),
@@ -61,7 +61,8 @@ def run(context: Context) -> Result:
     notes = (
         LABEL,
         CLIPS,
-        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
+        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, "
+        f"{sweep.usual['max_ratings']} ratings a "
         "user. Items that are not trained are predicted by the user's own mean.",
     )
     tables = [Table("Test error for each fraction of trained items", columns, rows, shown=60)]

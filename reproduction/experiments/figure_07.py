@@ -131,26 +131,26 @@ def _settings(context: Context, name: str) -> list[dict[str, Any]]:
     if name == ALS:
         return [{"penalty": p} for p in context.pick(quick=(1.0, 10.0), full=(0.1, 1.0, 10.0))]
     scales = context.pick(quick=(4.0,), full=(3.0, 12.0))
-    return [{"nuclear_scale": c, "row_bound": math.sqrt(MOST)} for c in scales]
+    return [{"nuclear_scale": c, "row_clip": math.sqrt(MOST)} for c in scales]
 
 
-def _make(name: str, sigma: float, steps: int, settings: Mapping[str, Any]) -> PrivateMethod[Any]:
+def _make(name: str, sigma: float, steps: int, settings: Mapping[str, Any]) -> PrivateMethod:
     if name == ALS:
         return DPALS(
             rank=5,
             rounds=steps,
-            most=MOST,
+            max_ratings=MOST,
             sampling="uniform",
             item_exponent=0.0,
             user_exponent=0.0,
-            centring="middle",
+            centre="middle",
             row_clip=0.3,
             entry_clip=2.0,
             sigma_matrix=sigma * (1.0 + 1e-9),
             sigma_vector=sigma * (1.0 + 1e-9),
             **settings,
         )
-    return FrankWolfe(steps=steps, most=MOST, usual=MOST, skip_noise=False, **settings)
+    return FrankWolfe(rounds=steps, max_ratings=MOST, typical_ratings=MOST, skip_noise=False, **settings)
 
 
 def _cost(sigma: float, steps: int) -> float:

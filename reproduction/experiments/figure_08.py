@@ -40,11 +40,11 @@ DPALS_FIRST = (
     {"rank": 16, "penalty": 15.0, "rounds": 3, "row_clip": 0.25},
     {"rank": 16, "penalty": 28.0, "rounds": 3, "row_clip": 0.25},
 )
-FRANK_WOLFE_SPACE: Space = {"steps": LogInteger(4, 30), "nuclear_scale": LogUniform(4.0, 24.0)}
+FRANK_WOLFE_SPACE: Space = {"rounds": LogInteger(4, 30), "nuclear_scale": LogUniform(4.0, 24.0)}
 FRANK_WOLFE_FIRST = (
-    {"steps": 12, "nuclear_scale": 8.0},
-    {"steps": 6, "nuclear_scale": 8.0},
-    {"steps": 24, "nuclear_scale": 16.0},
+    {"rounds": 12, "nuclear_scale": 8.0},
+    {"rounds": 6, "nuclear_scale": 8.0},
+    {"rounds": 24, "nuclear_scale": 16.0},
 )
 Curves = Mapping[str, Mapping[float, Draws]]
 """Errors by curve and epsilon."""
@@ -81,11 +81,11 @@ def run(context: Context) -> Result:
     for epsilon in epsilons:
         for share in shares:
             some = task.train.take_users(np.sort(order[: math.ceil(share * len(order))]))
-            make = partial(DPALS, typical_count=task.usual_count, **USUAL)
+            make = partial(DPALS, typical_ratings=task.usual_count, **USUAL)
             found = task.tune(make, DPALS_SPACE, trials, epsilon, first=DPALS_FIRST, train=some)
             value = task.repeat(partial(make, **found.settings), epsilon, draws, train=some)
             enter(named(share), some.n_users, epsilon, value, found.settings)
-        wolfe = partial(FrankWolfe, centre="mean", usual=usual)
+        wolfe = partial(FrankWolfe, centre="mean", typical_ratings=usual)
         found = task.tune(wolfe, FRANK_WOLFE_SPACE, trials, epsilon, first=FRANK_WOLFE_FIRST)
         value = task.repeat(partial(wolfe, **found.settings), epsilon, draws)
         enter(FRANK_WOLFE, len(order), epsilon, value, found.settings)

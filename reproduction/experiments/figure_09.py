@@ -61,7 +61,7 @@ def run(context: Context) -> Result:
         ]
         findings += judge(kind, curves, lower_is_better=sweep.task.explicit)
         _draw(axes, kind, metric, epsilons, curves)
-        notes.append(f"{kind}: delta {sweep.task.delta:.2g}, {sweep.usual['most']} ratings a user.")
+        notes.append(f"{kind}: delta {sweep.task.delta:.2g}, {sweep.usual['max_ratings']} ratings a user.")
     columns = (
         Column("task"),
         Column("rank"),

@@ -54,7 +54,8 @@ def run(context: Context) -> Result:
     notes = (
         LABEL,
         CLIPS,
-        f"delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a user, adaptive "
+        f"delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, "
+        f"{sweep.usual['max_ratings']} ratings a user, adaptive "
         "sampling. The fraction of ratings is an exact statistic, drawn for the axis.",
     )
     table = Table("Test error for each fraction of trained items", columns, rows)

@@ -62,7 +62,7 @@ def run(context: Context) -> Result:
     notes = (
         LABEL,
         CLIPS,
-        f"epsilon {EPSILON:g}, delta {sweep.task.delta:.2g}; {sweep.usual['most']} clicks a user, "
+        f"epsilon {EPSILON:g}, delta {sweep.task.delta:.2g}; {sweep.usual['max_ratings']} clicks a user, "
         f"{sweep.usual['rounds']} rounds. Budgeted ALS at the same epsilon trains all items: {ours} untuned, "
         f"{tuned} with settings chosen by {trials} trials, fewer than DPALS has. "
         f"The items most often chosen, counted without noise: {popular:.4f}.",

@@ -57,7 +57,8 @@ def run(context: Context) -> Result:
     notes = (
         LABEL,
         CLIPS,
-        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, {sweep.usual['most']} ratings a "
+        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; rank {sweep.usual['rank']}, "
+        f"{sweep.usual['max_ratings']} ratings a "
         "user.",
     )
     table = Table("Test error for each pair of exponents", columns, rows, shown=60)

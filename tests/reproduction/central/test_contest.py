@@ -81,7 +81,7 @@ def four(dpals: float, dpfw: float, ours: float) -> Iterator[tuple[dict[str, Any
 def test_the_published_noise_of_frank_wolfe_spends_a_fraction_of_the_budget() -> None:
     """At its paper's scale L^2 sqrt(64 T ln(1/delta)) / epsilon, mu is far below what epsilon allows."""
     ratings = synthetic.market(1_000, 50, 12_000, rng=0)
-    rival = rivals.FrankWolfeNoiseAsPublished(entry=2.0, most=20, steps=2, nuclear_scale=1.0)
+    rival = rivals.noise_as_published(entry=2.0, max_ratings=20, rounds=2, nuclear_scale=1.0)
     statement = rival.fit(ratings, Budget(1.0, 1e-5), rng=0).statement_
     assert statement.mu == pytest.approx(1.0 / np.sqrt(128.0 * np.log(1e5)), rel=1e-3)
     assert statement.epsilon < 0.2
@@ -159,7 +159,7 @@ def test_the_rank_one_world_has_rank_one_and_the_promised_size() -> None:
 
 
 def test_the_published_bound_on_a_row_is_the_worst_case() -> None:
-    method = rivals.FrankWolfeAsPublished(entry=2.0, most=64, steps=3)
+    method = rivals.frank_wolfe_as_published(entry=2.0, max_ratings=64, rounds=3)
     assert method.settings.row_bound == pytest.approx(16.0)
     assert method.settings.skip_noise is False
 
