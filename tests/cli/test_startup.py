@@ -18,7 +18,7 @@ HEAVY = ("numba", "polars", "numpy", "pydantic", "scipy")
 def test_help_and_version_load_nothing_heavy_and_take_no_time(option: str) -> None:
     code = (
         "import sys\nfrom discreet.cli.group import main\n"
-        f"main([{option!r}], standalone_mode=False)\n"
+        f"main([{option!r}], prog_name='discreet', standalone_mode=False)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
