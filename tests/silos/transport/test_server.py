@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from discreet.silos.transport.hosting import url_of
+from discreet.silos.transport.address import url_of
 from discreet.silos.transport.http import Request
 from discreet.silos.transport.identity import server_context
 from discreet.silos.transport.server import Server, Terms
 
 RUN = "f" * 32
 SILOS = ["a", "b", "c"]
-LAST_WORD = b"the last word"
+MODEL = b"the model"
 
 
 class MadeUp:
@@ -56,7 +56,7 @@ def serve(
 ) -> Server[MadeUp]:
     """Let a server run while something is done to it; the server."""
     run = MadeUp()
-    server = Server(lambda: run, lambda _: LAST_WORD, Terms(RUN, SILOS, 1, 100, **terms), server_context(tls))
+    server = Server(lambda: run, lambda _: MODEL, Terms(RUN, SILOS, 1, 100, **terms), server_context(tls))
 
     async def serving() -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -105,18 +105,18 @@ def test_every_new_answer_gives_the_others_their_time_again(tls: Path) -> None:
     serve(tls / "server", act, drop_after=1.0)
 
 
-def test_the_last_word_counts_where_it_is_handed_out(tls: Path) -> None:
+def test_the_model_counts_where_it_is_handed_out(tls: Path) -> None:
     async def act(server: Server[MadeUp], run: MadeUp) -> None:
         assert await ask(server, "a") == b"question"
-        assert server.last_word_bytes == 0
+        assert server.model_bytes_sent == 0
         for silo in SILOS:
             await answer(server, silo)
         await asyncio.sleep(0.1)
-        assert server.last_word_bytes == 0
+        assert server.model_bytes_sent == 0
         for silo in ("a", "b", "a"):  # the second time as after a lost connection: one message all the same
-            assert await ask(server, silo) == LAST_WORD
+            assert await ask(server, silo) == MODEL
 
-    assert serve(tls / "server", act).last_word_bytes == 2 * len(LAST_WORD)
+    assert serve(tls / "server", act).model_bytes_sent == 2 * len(MODEL)
 
 
 @pytest.mark.parametrize(

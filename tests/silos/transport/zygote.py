@@ -34,12 +34,13 @@ from discreet.silos.shared.messages import QuestionMessage, max_bytes
 from discreet.silos.shared.methods import load_agreement
 from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.saving import save_once
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.hosting import run_until_stopped, save_once
 from discreet.silos.transport.identity import client_context, server_context
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
+from discreet.silos.transport.signals import run_until_stopped
 from tests.silos.transport import prototype_parties
 from tests.silos.worlds import SERVER_KEY, noise_key, parts, private_key, world
 
@@ -117,8 +118,8 @@ def serve(
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=key)
     largest, fewest = max_bytes(agreement), agreement.smallest_roster
     terms = Terms(agreement.run_id, agreement.roster, fewest, largest, **options)
-    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
-        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
+        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listening))
 
 
 def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, name: str, port: int) -> None:
@@ -134,8 +135,8 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
         folder / f"{name}.db", agreement, name, private_key(name), part, fixed_noise_key_not_private=key
     ) as silo:
 
-        def finish(last_word: bytes) -> None:
-            model = decode_model(last_word, agreement, catalogue)
+        def finish(body: bytes) -> None:
+            model = decode_model(body, agreement, catalogue)
             save_once(model, folder / f"{name}-model", overwrite=False)
             account = silo.statement().to_json().encode()
             replace_file(folder / f"{name}.json", lambda file: file.write(account))
@@ -148,7 +149,7 @@ def prototype_party(
 ) -> None:
     name, port, options = order["name"], order["port"], order["options"]
     if name == "server":
-        prototype_parties.serve(folder, tls, agreement, port, **options)
+        prototype_parties.serve(folder, tls, agreement, ratings, port=port, **options)
     else:
         prototype_parties.take_part(folder, tls, agreement, ratings, name, port=port, kind=options["kind"])
 
