@@ -70,7 +70,7 @@ def test_simulate_then_recommend_similar_and_evaluate(
 
 def test_clicks_become_a_model_of_clicks(run: Run, shop: Path, tmp_path: Path) -> None:
     out, columns = tmp_path / "model", COLUMNS[:4]
-    terms = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rank", 2)
+    terms = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rank", 2, "--implicit")
     options = (*columns, *terms, "--silos", 2, "--catalogue", shop / "items.csv", "--out", out)
     assert run("federate", "simulate", shop / "train.csv", *options).exit_code == 0
     model = Model.load(out)

@@ -76,7 +76,7 @@ def take_part(
     kind: str,
 ) -> None:
     context = client_context(tls / "silos" / name)
-    client = Wire(f"https://localhost:{port}", agreement.run_id, largest(agreement), context, patience=60.0)
+    client = Wire(f"https://localhost:{port}", agreement.run_id, largest(agreement), context, patience=240.0)
     client.record = folder / f"{name}.wire"
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = None if kind == "fresh" else noise_key(name)

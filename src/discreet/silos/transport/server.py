@@ -158,17 +158,24 @@ class Server(Generic[C]):
                 self._run.drop(*absent)
 
     async def _look(self) -> None:
-        """See what the run asks now, and wake whoever waits for it."""
-        try:
-            self._question = await self._in_thread(self._run.question)
-        except DiscreetError as error:
-            self._failure = error
+        """See what the run asks now, and wake whoever waits for it.
+
+        Question and status are taken in one call, so that no answer comes between them, and the end of the run is a
+        position of its own: a question may be empty (prototypes), and nothing to ask is not the same as an empty one.
+        """
+        self._question, status, failure = await self._in_thread(self._see)
+        self._failure = self._failure or failure
         self._digest = hashlib.sha256(self._question or b"").hexdigest()
-        status = await self._in_thread(self._run.status)
         self._roster = set(status["roster"])
-        self._position = (self._digest, status["waiting_for"], self._failure)
+        self._position = (self._question is None, self._digest, status["waiting_for"], self._failure)
         self._report(status)
         await self._notify()
+
+    def _see(self) -> tuple[bytes | None, dict[str, Any], DiscreetError | None]:
+        try:
+            return self._run.question(), self._run.status(), None
+        except DiscreetError as error:
+            return self._question, self._run.status(), error
 
     async def _notify(self) -> None:
         async with self._changed:
