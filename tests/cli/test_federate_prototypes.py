@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 from discreet.model import Model
@@ -31,8 +32,10 @@ def agree(shop: Path, folder: Path, *changes: object) -> tuple[object, ...]:
 def test_simulate_then_recommend_similar_and_evaluate(
     run: Run, refused: Refused, shop: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "model"
-    options = (*COLUMNS, *TERMS, "--silos", 2, "--catalogue", shop / "items.csv", "--out", out)
+    out, items = tmp_path / "model", tmp_path / "items.csv"
+    ids = pl.read_csv(shop / "items.csv")["item"]
+    pl.DataFrame({"item": ids, "title": [f"The {item}" for item in ids]}).write_csv(items)
+    options = (*COLUMNS, *TERMS, "--silos", 2, "--catalogue", items, "--out", out)
     result = run("federate", "simulate", shop / "train.csv", *options, "--json")
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
@@ -60,6 +63,7 @@ def test_simulate_then_recommend_similar_and_evaluate(
     picks = json.loads(run("recommend", out, "--history", tmp_path / "mine.csv", "-n", 3, "--json").stdout)
     assert picks == {"user": None, **model.recommend({item: 5.0}, 3).to_dict()}
     assert all(1.0 <= pick["score"] <= 5.0 for pick in picks["recommendations"])
+    assert all(pick["title"] == f"The {pick['item']}" for pick in picks["recommendations"])
     alike = json.loads(run("similar", out, "--item", item, "-n", 2, "--json").stdout)
     assert alike == {"item": str(item), **model.similar(item, 2).to_dict()}
     history = ("--history", shop / "train.csv", *COLUMNS)

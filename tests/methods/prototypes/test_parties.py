@@ -15,6 +15,7 @@ import pytest
 
 from discreet.catalogue import CLICKS, Catalogue
 from discreet.errors import BudgetInvalid, RatingsInvalid, Refused, SettingsInvalid
+from discreet.evaluation import evaluate_percentile_rank
 from discreet.methods.prototypes import PrototypeMessage, PrototypeSettings, build_model
 from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
 from discreet.model import Model
@@ -91,6 +92,8 @@ def test_fixed_keys_give_the_numbers_they_always_gave(run: Run) -> None:
         coefficients = folding.fold_in(users.indptr, users.items, users.values)
         assert not coefficients[:, 0].any()
         assert digest(coefficients[:, 1:]) == recorded
+    model = run.coordinator.model(CATALOGUE)
+    assert evaluate_percentile_rank(model, users, users) == pytest.approx(0.2969944774851317, rel=1e-12)
 
 
 def digest(array: Floats) -> str:

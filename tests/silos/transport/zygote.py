@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -27,6 +28,8 @@ import numpy.typing as npt
 
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
+from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, build_model
+from discreet.methods.settings import BudgetedSettings
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
@@ -42,7 +45,7 @@ from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
 from tests.silos.transport import prototype_parties
-from tests.silos.worlds import SERVER_KEY, noise_key, parts, private_key, world
+from tests.silos.worlds import SERVER_KEY, Run, agree, noise_key, parts, private_key, world
 
 USERS, ITEMS = 300, 40
 LONG = (
@@ -223,8 +226,20 @@ def columns() -> Columns:
 def _columns() -> Columns:
     made = world(users=USERS, items=ITEMS)
     assert made.catalogue is not None
+    compile_all(made)
     ids = made.catalogue.ids.tolist()
     return Columns(made.indptr, made.items, made.values, made.user_ids, ids, made.rating_range)
+
+
+def compile_all(ratings: Ratings) -> None:
+    """Use what the parties use: they find its machine code on the disk, and do not all compile it at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(Path(folder), ratings, agree(ratings, 3, settings=BudgetedSettings(rank=2, rounds=2)))
+        run.finish()
+        run.close()
+    assert ratings.catalogue is not None
+    method = PrivatePrototypes(prototypes=4, users=100, dimension=4, support=10)
+    build_model([method.message(ratings, 20.0)], ratings.catalogue, FactorSettings(rank=3, rounds=5), 0)
 
 
 def main(made: Columns) -> None:
