@@ -7,6 +7,7 @@ been in training. Evaluating on private test data is not covered by the model's 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from discreet.evaluation import baselines, metrics
 from discreet.evaluation.ranks import percentile_ranks
 from discreet.model import Model
 from discreet.model.blocks import check_histories, fold_in_blocks, score_top
+from discreet.types import Floats
 
 __all__ = [
     "RankingScores",
@@ -122,15 +124,15 @@ def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> f
     for part in fold_in_blocks(side, rows):
         bounds = test.indptr[part.users.start : part.users.stop + 1]
         entries = slice(int(bounds[0]), int(bounds[-1]))
-        coefficients = part.coefficients
-        places = percentile_ranks(
-            lambda users, own=coefficients: own[users] @ design + level,
-            bounds - bounds[0],
-            test.items[entries],
-            side.n_items,
-        )
+        scores = partial(_scores, part.coefficients, design, level)
+        places = percentile_ranks(scores, bounds - bounds[0], test.items[entries], side.n_items)
         placed += float(places @ test.values[entries])
     return placed / weight
+
+
+def _scores(coefficients: Floats, design: Floats, level: Floats, users: slice) -> Floats:
+    scores: Floats = coefficients[users] @ design + level
+    return scores
 
 
 def _aligned(model: Model, history: Ratings, test: Ratings) -> Ratings:
