@@ -108,9 +108,9 @@ def test_the_agreement(run: Run, shop: Path, tmp_path: Path) -> None:
     ("changes", "words"),
     [
         (("--delta", "1e-5"), "no --delta"),
-        (("--honest", 2), "--honest is for budgeted"),
-        (("--noise", "server"), "--noise is for budgeted"),
-        (("--rounds", 2), "--rounds is for budgeted"),
+        (("--honest", 2), "--honest is for methods that sum"),
+        (("--noise", "server"), "--noise is for methods that sum"),
+        (("--rounds", 2), "--rounds is for methods that sum"),
         (("--set", "prototypes=4"), "use --prototypes"),
         (("--set", "factors.rank=4"), "use --rank"),
         (("--set", "flavour=3"), "Known settings"),
@@ -145,10 +145,10 @@ def test_going_on_without_several_silos_at_once(
     assert "not awaited" in refused(*drop)
 
 
-def test_commands_that_budgeted_als_has_alone(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
+def test_commands_that_sums_have_alone(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
     assert run(*agree(shop, tmp_path)).exit_code == 0
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
-    assert "budgeted" in refused("federate", "finish", *server)
+    assert "not for agreements of this method" in refused("federate", "finish", *server)
     assert "nothing is asked" in refused("federate", "export", *server, "--out", tmp_path / "question.bin")
 
 

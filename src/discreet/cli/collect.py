@@ -14,7 +14,15 @@ from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.cli.settings import merge_settings
 from discreet.errors import SettingsInvalid
 
-__all__ = ["command"]
+__all__ = [
+    "close_command",
+    "command",
+    "create_command",
+    "serve_command",
+    "show_command",
+    "simulate_command",
+    "task_group",
+]
 
 
 def _check_extra() -> None:

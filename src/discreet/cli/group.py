@@ -17,7 +17,7 @@ import click
 import discreet
 from discreet.errors import DiscreetError
 
-__all__ = ["COMMANDS", "INTERRUPTED", "errors_as_messages", "main"]
+__all__ = ["COMMANDS", "INTERRUPTED", "Commands", "Refusal", "errors_as_messages", "main"]
 
 # What --help says about each command, so that it need not load any of them.
 COMMANDS = {

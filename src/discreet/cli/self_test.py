@@ -22,7 +22,16 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.statement import Statement
 
-__all__ = ["CHECKS", "Outcome"]
+__all__ = [
+    "CHECKS",
+    "Outcome",
+    "accounting",
+    "aes_hardware",
+    "compile_cache",
+    "kernel_agreement",
+    "noise_source",
+    "storage_round_trip",
+]
 
 
 class Outcome(NamedTuple):

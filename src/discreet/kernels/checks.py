@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from discreet.kernels.arrays import Index
 
+__all__ = ["check_index", "check_rows", "check_shapes"]
+
 
 def check_rows(indptr: Index, index: Index, bound: int) -> None:
     """Refuse anything but compressed sparse rows over ``range(bound)``."""

@@ -17,6 +17,8 @@ from discreet.kernels.lanes import load, splat, store, total
 from discreet.kernels.products import subtract_earlier
 from discreet.kernels.registers import BYTES, HEIGHT
 
+__all__ = ["factor", "substitute"]
+
 
 @kernel
 def factor(U: Any, d: int, corners: Any) -> bool:

@@ -12,6 +12,8 @@ from discreet.kernels.compile import kernel
 from discreet.kernels.order import transpose
 from discreet.kernels.threads import claim, share
 
+__all__ = ["co_moment"]
+
 
 def co_moment(indptr: Index, items: Index, values: Shorts, n_items: int) -> Floats:
     """Sum over rows of ``y y^T``, where row i has ``values`` at its items (ascending) and zeros elsewhere.

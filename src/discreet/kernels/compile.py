@@ -7,6 +7,8 @@ from typing import Any
 
 from numba import njit
 
+__all__ = ["kernel"]
+
 REASSOCIATE = {"reassoc", "contract"}
 """Sums may be vectorised and fused; nothing is assumed about NaN, infinities or signs of zero."""
 

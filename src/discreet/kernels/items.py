@@ -20,6 +20,8 @@ from discreet.kernels.products import add_pair_square, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, get_threads, share
 
+__all__ = ["item_moments", "item_sums", "item_weights", "user_moment"]
+
 MOST_ROWS = 256
 """Rows packed at once, however small their values: the block stays in a near cache."""
 LARGEST_INT32 = 2**31 - 1

@@ -17,6 +17,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from discreet.kernels.registers import BYTES
 
+__all__ = ["Lanes", "store", "total"]
+
 _INDEX = ir.IntType(32)
 
 

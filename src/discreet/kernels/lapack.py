@@ -21,6 +21,8 @@ from threadpoolctl import ThreadpoolController
 
 from discreet.kernels.compile import kernel
 
+__all__ = ["eigen", "eigenwork", "one_blas_thread"]
+
 _NAME = "discreet_lapack_dsyevd"
 
 

@@ -12,6 +12,8 @@ from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
 
+__all__ = ["lowest_entries"]
+
 
 def lowest_entries(indptr: Index, numbers: Array, most: int) -> NDArray[np.bool_]:
     """Which entries are among the ``most`` lowest of their row; of equal ones the first. NaN counts as highest."""

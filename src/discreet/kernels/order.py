@@ -11,6 +11,8 @@ from discreet.kernels.arrays import Index, Whole
 from discreet.kernels.checks import check_rows
 from discreet.kernels.compile import kernel
 
+__all__ = ["longest_first", "transpose"]
+
 
 def longest_first(indptr: Index) -> Whole:
     """Rows by falling length: handed out in this order, no thread is left alone with a long row at the end."""

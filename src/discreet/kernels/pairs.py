@@ -11,6 +11,8 @@ from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
 
+__all__ = ["dot_pairs", "residuals"]
+
 CHUNK = 2048
 """Pairs a thread takes at a time."""
 

@@ -24,6 +24,8 @@ from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import FOUR, load_wide, splat_wide, store, total
 from discreet.kernels.registers import lanes
 
+__all__ = ["solve_positive"]
+
 STEP = 0.28
 """exp(-pi^2 / 0.28) = 5e-16."""
 LOWEST = 1e-13

@@ -22,6 +22,8 @@ from discreet.kernels.tiles import (
     subtract_wide,
 )
 
+__all__ = ["add_pair_square", "add_product", "add_square", "aligned", "clear", "subtract_earlier"]
+
 
 @kernel
 def aligned(rows: int, columns: int, like: Array) -> Array:

@@ -14,6 +14,8 @@ from discreet.kernels.products import add_product, aligned
 from discreet.kernels.registers import HEIGHT, WIDE, lanes
 from discreet.kernels.threads import claim, share
 
+__all__ = ["top_n"]
+
 PANEL = WIDE * lanes("float64")
 """Items whose factors are stored side by side, one tile wide."""
 LOOK = 32

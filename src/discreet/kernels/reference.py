@@ -12,6 +12,24 @@ from numpy.typing import NDArray
 
 from discreet.kernels.arrays import Array, Bools, Floats, Index, Shorts, Whole
 
+__all__ = [
+    "co_moment",
+    "dot_pairs",
+    "frank_wolfe_step",
+    "item_moments",
+    "item_sums",
+    "item_weights",
+    "lowest_entries",
+    "residuals",
+    "solve_items",
+    "solve_rows",
+    "square_norms",
+    "top_n",
+    "transform_rows",
+    "transpose",
+    "user_moment",
+]
+
 
 def solve_rows(
     indptr: Index,

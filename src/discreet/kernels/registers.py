@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numba.core.registry import cpu_target
 
+__all__ = ["lanes", "padded"]
+
 HEIGHT = 8
 """Rows of a tile. With two vectors a row this is 16 sums in flight: enough to hide the latency of the adder."""
 

@@ -16,6 +16,8 @@ from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
 
+__all__ = ["solve_rows"]
+
 BLOCK_BYTES = 32 * 1024
 """Gathered rows multiplied at once: with the other operands they stay in a first-level cache."""
 

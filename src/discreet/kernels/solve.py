@@ -17,6 +17,8 @@ from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, share
 from discreet.kernels.tridiagonal import into_basis, out_of_basis, reduce
 
+__all__ = ["solve_items"]
+
 CLOSE = 1e-6
 """A correction that leaves less than this share loses too many digits; the eigen-decomposition then does the work."""
 

@@ -11,6 +11,8 @@ from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
 
+__all__ = ["frank_wolfe_step"]
+
 
 def frank_wolfe_step(
     indptr: Index,

@@ -19,6 +19,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+__all__ = ["claim", "get_threads", "set_threads", "share", "threads"]
+
 SMALL_WORK = 500_000
 """Multiplications below which starting a thread costs more than it saves."""
 

@@ -11,6 +11,8 @@ from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
 
+__all__ = ["square_norms", "transform_rows"]
+
 
 def transform_rows(rows: Array, matrix: Array) -> Floats:
     """``rows @ matrix.T`` in float64, each row summed in the same order whatever stands beside it.

@@ -16,6 +16,8 @@ from discreet.kernels.lanes import load, splat, store, total
 from discreet.kernels.products import clear
 from discreet.kernels.registers import HEIGHT, lanes
 
+__all__ = ["into_basis", "out_of_basis", "reduce"]
+
 _LANES = lanes("float64")
 _ROWS = 4
 """Rows that go through registers together."""

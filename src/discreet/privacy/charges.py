@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from discreet.errors import BudgetInvalid, UnchargedRelease
 
-__all__ = ["Detail", "Tokens", "checked_detail", "checked_name"]
+__all__ = ["Detail", "Token", "Tokens", "checked_detail", "checked_name"]
 
 Detail = str | int | float | bool
 

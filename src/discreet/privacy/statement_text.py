@@ -28,6 +28,7 @@ _MODELS = {
 
 
 def lines(statement: Statement) -> Iterator[str]:
+    """The statement line by line."""
     yield "Privacy statement"
     if statement.private:
         yield from _promise(statement)

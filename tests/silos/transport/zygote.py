@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
+from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, build_model
-from discreet.methods.settings import BudgetedSettings
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement

@@ -8,7 +8,7 @@ import click
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["COMMANDS", "command"]
+__all__ = ["COMMANDS", "Federate", "command"]
 
 # Each command and the module it is in.
 COMMANDS = {

@@ -27,7 +27,7 @@ from discreet.devices.collector.store import Store
 from discreet.devices.collector.tasks import Body, Refused, Task, Tasks
 from discreet.devices.collector.writer import Overloaded, Verdict, Writer
 
-__all__ = ["make_app"]
+__all__ = ["Reports", "make_app"]
 
 OCTETS = "application/octet-stream"
 PIECE = 65_536  # bytes of a released round that are handed over at a time

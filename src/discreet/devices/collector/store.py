@@ -17,7 +17,21 @@ from typing import IO, NamedTuple
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["RECORD", "Counted", "RoundRow", "Store", "StoredTask", "hour"]
+__all__ = [
+    "RECORD",
+    "Counted",
+    "RoundRow",
+    "Store",
+    "StoredTask",
+    "count_reports",
+    "hour",
+    "open_round",
+    "read_reports",
+    "release_round",
+    "rounds",
+    "seal_round",
+    "tasks",
+]
 
 APPLICATION = 0x64736331  # "dsc1", so that another program's file is not taken for ours
 VERSION = 1

@@ -34,6 +34,7 @@ __all__ = [
     "Pattern",
     "UserMatrix",
     "UserVector",
+    "total_energies",
 ]
 
 _Value = TypeVar("_Value", bound=np.generic)

@@ -78,12 +78,23 @@ class Agreement(Agreed):
             noise=noise,
         )
 
+    @field_validator("method")
+    @classmethod
+    def _is_summed(cls, value: str) -> str:
+        try:
+            find_public_half(value)
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from None
+        return value
+
     @field_validator("settings", mode="before")
     @classmethod
     def _of_the_method(cls, value: Any, known: ValidationInfo) -> PrivateSettings:
         """The method's own settings, whole and checked."""
+        if "method" not in known.data:
+            raise ValueError("settings belong to a method")
         try:
-            half = find_public_half(known.data.get("method", ""))
+            half = find_public_half(known.data["method"])
             given = value.model_dump(mode="json") if isinstance(value, PrivateSettings) else value
             if not isinstance(given, dict):
                 raise ValueError("settings are an object of names and values")

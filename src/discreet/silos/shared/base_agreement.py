@@ -137,8 +137,7 @@ class Agreed(BaseModel):
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "the whole"
             if where == "method":
-                method = cls.model_fields["method"].default
-                raise SettingsInvalid(f"this is for agreements made with --method {method} only") from None
+                raise SettingsInvalid(f"this is not for agreements of this method ({first['msg']})") from None
             raise SettingsInvalid(f"the agreement cannot be used ({where}: {first['msg']})") from None
         agreement.check_budget()
         return agreement

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import Refused
 
-__all__ = ["MOST_HEADER", "PREFIX", "Header", "decode", "encode"]
+__all__ = ["MOST_HEADER", "PREFIX", "Header", "decode", "encode", "shapes"]
 
 MOST_HEADER = 1 << 17
 PREFIX = 8

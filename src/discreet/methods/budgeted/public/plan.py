@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["MOST_RANK", "Activity", "Plan", "difficulty"]
+__all__ = ["MOST_RANK", "Activity", "Plan", "choose_rank", "choose_rounds", "difficulty"]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import CoMoments, NoisyMoment, NoisyProduct, Products
 from discreet.types import Floats
 
-__all__ = ["FRANK_WOLFE", "MomentQuestion", "ProductQuestion", "Steps"]
+__all__ = ["FRANK_WOLFE", "MomentQuestion", "ProductQuestion", "Steps", "train"]
 
 Step = tuple[Floats, float]
 """A direction of length 1 and its eigenvalue in units of the row's bound; 0 where it cannot be told from noise."""

@@ -35,7 +35,7 @@ from discreet.privacy.gaussian.clipped import NoisyMoment
 from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.types import Floats
 
-__all__ = ["PROJECTED_GRADIENT", "Course", "RowsQuestion", "Shrunk"]
+__all__ = ["PROJECTED_GRADIENT", "Course", "RowsQuestion", "Shrunk", "train"]
 
 # Typical distance of a rating from the centre, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.5

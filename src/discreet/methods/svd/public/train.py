@@ -29,7 +29,7 @@ from discreet.privacy.accounting import remaining
 from discreet.privacy.gaussian.clipped import CoMoments, ItemSums, NoisyMoment, NoisySums
 from discreet.types import Floats
 
-__all__ = ["SVD", "ChosenMomentQuestion", "ItemMeansQuestion", "ResidualMomentQuestion"]
+__all__ = ["SVD", "ChosenMomentQuestion", "ItemMeansQuestion", "ResidualMomentQuestion", "train"]
 
 # Typical size of a residual, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.3
