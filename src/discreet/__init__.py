@@ -6,6 +6,10 @@ ratings = discreet.Ratings.from_parquet("ratings.parquet", user="user", item="it
 model = discreet.BudgetedALS().fit(ratings, budget=discreet.Budget(epsilon=1.0, delta=1e-6)).model_
 model.recommend({"item-17": 5, "item-3": 2}, n=10)
 print(model.statement)
+
+A trusted server: the methods (`BudgetedALS` is the default) and their `fit`. Several organisations:
+`discreet.silos.fit`. Nobody but people's own devices: `discreet.devices.fit`. Methods of one's own subclass
+`PrivateMethod`.
 """
 
 from __future__ import annotations
@@ -13,34 +17,70 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Loaded when first asked for: the command line answers --help without arrays, frames or compilers.
 _HOMES = {
     "ALS": "discreet.methods.als",
     "Budget": "discreet.privacy.budget",
+    "BudgetExceeded": "discreet.errors",
+    "BudgetInvalid": "discreet.errors",
     "BudgetedALS": "discreet.methods.budgeted.estimator",
     "Catalogue": "discreet.catalogue",
+    "CatalogueInvalid": "discreet.errors",
+    "CatalogueMissing": "discreet.errors",
     "DPALS": "discreet.methods.dpals.estimator",
     "DiscreetError": "discreet.errors",
     "FrankWolfe": "discreet.methods.frank_wolfe.estimator",
+    "GlobalMean": "discreet.methods.trivial.estimators",
+    "HistoryInvalid": "discreet.errors",
+    "ItemMean": "discreet.methods.trivial.estimators",
     "Model": "discreet.model",
+    "ModelInvalid": "discreet.errors",
+    "NotFitted": "discreet.errors",
+    "Popularity": "discreet.methods.trivial.estimators",
+    "PrivateMethod": "discreet.methods.method",
     "PrivateSVD": "discreet.methods.svd.estimator",
     "ProjectedGradient": "discreet.methods.projected_gradient.estimator",
+    "RatingScale": "discreet.catalogue",
     "Ratings": "discreet.data.ratings",
+    "RatingsInvalid": "discreet.errors",
+    "Refused": "discreet.errors",
+    "SettingsInvalid": "discreet.errors",
     "Statement": "discreet.privacy.statement",
+    "UnchargedRelease": "discreet.errors",
+    "Unreachable": "discreet.errors",
+    "UserMean": "discreet.methods.trivial.estimators",
 }
+_ROOMS = ("devices", "silos")
 
 if TYPE_CHECKING:
-    from discreet.catalogue import Catalogue
+    from discreet import devices, silos
+    from discreet.catalogue import Catalogue, RatingScale
     from discreet.data.ratings import Ratings
-    from discreet.errors import DiscreetError
+    from discreet.errors import (
+        BudgetExceeded,
+        BudgetInvalid,
+        CatalogueInvalid,
+        CatalogueMissing,
+        DiscreetError,
+        HistoryInvalid,
+        ModelInvalid,
+        NotFitted,
+        RatingsInvalid,
+        Refused,
+        SettingsInvalid,
+        UnchargedRelease,
+        Unreachable,
+    )
     from discreet.methods.als import ALS
     from discreet.methods.budgeted.estimator import BudgetedALS
     from discreet.methods.dpals.estimator import DPALS
     from discreet.methods.frank_wolfe.estimator import FrankWolfe
+    from discreet.methods.method import PrivateMethod
     from discreet.methods.projected_gradient.estimator import ProjectedGradient
     from discreet.methods.svd.estimator import PrivateSVD
+    from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
     from discreet.model import Model
     from discreet.privacy.budget import Budget
     from discreet.privacy.statement import Statement
@@ -49,19 +89,41 @@ __all__ = [
     "ALS",
     "DPALS",
     "Budget",
+    "BudgetExceeded",
+    "BudgetInvalid",
     "BudgetedALS",
     "Catalogue",
+    "CatalogueInvalid",
+    "CatalogueMissing",
     "DiscreetError",
     "FrankWolfe",
+    "GlobalMean",
+    "HistoryInvalid",
+    "ItemMean",
     "Model",
+    "ModelInvalid",
+    "NotFitted",
+    "Popularity",
+    "PrivateMethod",
     "PrivateSVD",
     "ProjectedGradient",
+    "RatingScale",
     "Ratings",
+    "RatingsInvalid",
+    "Refused",
+    "SettingsInvalid",
     "Statement",
+    "UnchargedRelease",
+    "Unreachable",
+    "UserMean",
+    "devices",
+    "silos",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"discreet.{name}")
     try:
         home = _HOMES[name]
     except KeyError:

@@ -10,10 +10,10 @@ import pytest
 
 from discreet import Budget, Catalogue
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.methods.budgeted.public.plan import Activity, choose_rank
+from discreet.methods.budgeted.public.plan import MOST_RANK, Activity, choose_rank
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
-from discreet.silos.shared.messages import _MOST_RANK, max_bytes
+from discreet.silos.shared.messages import max_bytes
 from tests.silos.worlds import agree, world
 
 RATINGS = world(users=50)
@@ -119,5 +119,5 @@ def test_silos_that_are_left_out_may_all_have_been_honest() -> None:
 
 def test_the_rule_for_the_rank_stays_within_the_largest_message() -> None:
     vast = Activity(1e12, 1e6, 1.0, 1.0)
-    assert max(choose_rank(vast, 10**7, 100.0, explicit=kind) for kind in (True, False)) <= _MOST_RANK
+    assert max(choose_rank(vast, 10**7, 100.0, explicit=kind) for kind in (True, False)) <= MOST_RANK
     assert max_bytes(agree(RATINGS, 2, budget=Budget(1.0, 1e-6))) < 1_000_000

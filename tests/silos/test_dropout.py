@@ -10,9 +10,17 @@ import numpy as np
 import pytest
 
 from discreet import Budget
+from discreet.catalogue import RatingScale
+from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, Refused
-from discreet.methods.budgeted.public.schedule import BudgetedSchedule
+from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.conversation import Conversation
+from discreet.methods.public_half import Facts
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import BUDGET, Run, agree, asked, dump, world
 
@@ -231,24 +239,38 @@ def test_after_a_repeat_both_sides_reopen_and_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("growth", [1.0, 1.3, 0.5])
 def test_repeats_spread_what_is_left_in_the_planned_proportions(growth: float) -> None:
     settings = BudgetedSettings(rank=2, rounds=4, growth=growth)
-    schedule = BudgetedSchedule(settings, Budget(5.0, 1e-6), 20, (1.0, 5.0), 1.0, np.random.default_rng(0))
-    spent = [schedule.question.mu]  # type: ignore[union-attr]
-    schedule.repeat()
-    activity = np.zeros(8)
-    activity[:3] = 500.0 * 2.0**20
-    activity[-2:] = 100.0 * 2.0**20
-    schedule.take({"activity": activity})
-    planned = [schedule.question.mu, *schedule._costs]  # type: ignore[union-attr]
-    spent += [np.sqrt(1.0 - 1.0 / 100.0) * 0.1, planned[0]]
-    schedule.repeat()
-    now = [schedule.question.mu, *schedule._costs]  # type: ignore[union-attr]
-    assert np.allclose(np.array(now) / np.array(planned), now[0] / planned[0])
-    assert np.sum(np.square(spent + now)) == pytest.approx(1.0)
-    while True:
-        cost = schedule.question.mu  # type: ignore[union-attr]
-        left = np.sum(np.square(schedule._costs))
-        if left / (left + cost**2) < 0.05:
-            with pytest.raises(BudgetInvalid, match="cannot be repeated"):
-                schedule.repeat()
-            break
-        schedule._costs.pop()
+    facts = Facts(20, RatingScale((1.0, 5.0)), Budget(5.0, 1e-6), 1.0)
+    ratings = world(users=500, items=20)
+    engine = MemoryEngine(BudgetedAnswers, ratings)
+
+    def spend(repeat_at: tuple[int, ...]) -> list[float]:
+        """What every attempt costs, those that are given up included."""
+        conversation, costs = Conversation(BUDGETED, settings, facts, 0), []
+        gate = Gate(Ledger(Budget(50.0, 1e-6)), Noise.fixed_key_not_private(b"k"))
+        while (question := conversation.question) is not None:
+            costs.append(question.mu)
+            done = conversation.done
+            if repeat_at.count(done) > given_up.count(done):
+                given_up.append(done)
+                conversation.repeat()
+                continue
+            totals = engine.totals(question)
+            conversation.take(
+                gate.release_totals(question.name, question.mechanism.empty(), totals, mu=question.mu)
+            )
+        return costs
+
+    given_up: list[int] = []
+    planned = spend(())
+    assert np.sum(np.square(planned)) == pytest.approx(1.0)
+    given_up = []
+    first = spend((0,))
+    scale = np.sqrt(1.0 - planned[0] ** 2)
+    assert np.allclose(first, [planned[0], *(scale * cost for cost in planned)])
+    given_up = []
+    both = spend((0, 1, 1))
+    assert np.sum(np.square(both)) == pytest.approx(1.0)
+    assert np.allclose(np.array(both[4:]) / np.array(planned[1:]), both[4] / planned[1])
+    given_up = []
+    with pytest.raises(BudgetInvalid, match="cannot be repeated"):
+        spend((5,))

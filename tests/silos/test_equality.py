@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.public_halves import PUBLIC_HALVES
+from discreet.model.wire import item_side_to_bytes
 from tests.silos.worlds import Run, agree, central, world
 
 
@@ -29,6 +33,62 @@ def test_the_model_is_the_central_one(tmp_path: Path, count: int, noise: str, ki
     for silo in run.silos.values():
         assert [(release.name, release.mu) for release in silo.statement().releases] == charged
     run.close()
+
+
+METHODS: list[tuple[str, dict[str, Any]]] = [
+    ("dpals", {"rank": 3, "max_ratings": 6, "rounds": 2}),
+    ("dpals", {"rank": 3, "max_ratings": 6, "sampling": "weights", "frequent_share": 0.7, "gravity": 0.2}),
+    ("dpals", {"rank": 3, "max_ratings": 6, "sampling": "uniform", "start": "spectral", "split_users": True}),
+    ("item-mean", {}),
+    ("global-mean", {}),
+    ("popularity", {}),
+    ("svd", {"rank": 3}),
+    ("frank-wolfe", {"rounds": 3, "centre": "mean"}),
+    ("frank-wolfe", {"rounds": 2, "eigenvector": "oja", "skip_noise": False}),
+    ("projected-gradient", {"rounds": 3, "rank": 3}),
+]
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+@pytest.mark.parametrize(("method", "settings"), METHODS)
+def test_any_method_of_sums_gives_the_central_model(
+    tmp_path: Path, method: str, settings: dict[str, Any], kind: str
+) -> None:
+    ratings = world(kind)
+    chosen = PUBLIC_HALVES[method].settings_type.checked(**settings)
+    if kind == "clicks" and method in ("item-mean", "global-mean"):
+        with pytest.raises(RatingsInvalid, match="nobody gave any"):
+            agree(ratings, 3, method=method, settings=chosen)
+        return
+    agreement = agree(ratings, 3, method=method, settings=chosen)
+    run = Run(tmp_path, ratings, agreement)
+    model, wanted = run.finish(), central(ratings, agreement)
+    assert item_side_to_bytes(model.item_side) == item_side_to_bytes(wanted.item_side)
+    assert (model.method, model.settings) == (wanted.method, wanted.settings)
+    charged = [(release.name, release.mu) for release in wanted.statement.releases]
+    assert [(release.name, release.mu) for release in model.statement.releases] == charged
+    for silo in run.silos.values():
+        assert [(release.name, release.mu) for release in silo.statement().releases] == charged
+    run.close()
+
+
+def test_a_run_of_another_method_goes_on_after_every_crash(tmp_path: Path) -> None:
+    ratings = world()
+    settings = PUBLIC_HALVES["frank-wolfe"].settings_type.checked(rounds=3)
+    agreement = agree(ratings, 3, method="frank-wolfe", settings=settings)
+    run = Run(tmp_path, ratings, agreement)
+    while run.step():
+        run.close()
+        run.coordinator = run.open_coordinator()
+        run.silos = {name: run.open_silo(name) for name in agreement.roster}
+    model, wanted = run.finish(), central(ratings, agreement)
+    assert item_side_to_bytes(model.item_side) == item_side_to_bytes(wanted.item_side)
+    run.close()
+
+
+def test_a_method_that_asks_nothing_has_nothing_to_do_in_silos() -> None:
+    with pytest.raises(SettingsInvalid, match="asks nothing"):
+        agree(world(), 3, method="user-mean", settings=PUBLIC_HALVES["user-mean"].settings_type())
 
 
 def test_curvature_for_each_item_and_the_rule_for_rank_and_rounds(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from random import Random
 import numpy as np
 import pytest
 
+from discreet.catalogue import RatingScale
 from discreet.errors import Refused
-from discreet.methods.budgeted.public.schedule import RoundQuestion
+from discreet.methods.budgeted.public.questions import RoundQuestion
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, max_bytes
 from tests.silos.worlds import Run, agree, asked, dump, world
 
@@ -197,7 +198,7 @@ def tampered(draw: Random, message: QuestionMessage) -> QuestionMessage:
         release = {name: value.copy() for name, value in message.release.items()}
         release["gradient"] *= draw.uniform(1.5, 1e6)
         return replace(message, release=release)
-    side = replace(question.side, rating_range=(draw.uniform(-9.0, 0.0), draw.uniform(6.0, 9.0)))
+    side = replace(question.side, scale=RatingScale((draw.uniform(-9.0, 0.0), draw.uniform(6.0, 9.0))))
     return replace(message, question=replace(question, side=side))
 
 

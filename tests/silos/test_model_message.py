@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from discreet import Budget, Catalogue
+from discreet.catalogue import CLICKS, RatingScale
 from discreet.errors import Refused
+from discreet.model.fold_in import Clicks
 from discreet.privacy.accounting import compose
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import SiloTerms, Statement
@@ -59,7 +61,10 @@ def test_a_statement_that_promises_more_than_was_agreed_is_refused(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "change",
-    [{"rating_range": (0.0, 100.0), "centre": 50.0}, {"feedback": "implicit", "rating_range": None}],
+    [
+        {"scale": RatingScale((0.0, 100.0)), "centre": 50.0},
+        {"scale": CLICKS, "rule": Clicks()},
+    ],
 )
 def test_a_model_of_other_ratings_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     run = Run(tmp_path, RATINGS, agree(RATINGS, 3), fixed=False)

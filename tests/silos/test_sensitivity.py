@@ -13,14 +13,15 @@ import pytest
 
 from discreet import Ratings
 from discreet.errors import Refused
-from discreet.methods.budgeted.private.answers import Answers
-from discreet.methods.budgeted.public.nobody import empty_blocks
-from discreet.methods.budgeted.public.schedule import ActivityQuestion, Question, RoundQuestion
+from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
+from discreet.methods.question import Question
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import Run, agree, asked, world
@@ -54,12 +55,13 @@ def with_user(ratings: Ratings, items: np.ndarray, values: np.ndarray) -> Rating
 
 def totals(ratings: Ratings, question: Question) -> list[np.ndarray]:
     gate = SiloGate(Ledger(Budget(50.0, 1e-6)), None)
-    return gate.totals("x", Answers(ratings).blocks(question), mu=question.mu, detail={})
+    sums = exact_totals(BudgetedAnswers(ratings).answer(question))
+    return gate.totals("x", question.mechanism.empty(), sums, mu=question.mu, detail={})
 
 
 def distance(one: Ratings, other: Ratings, question: Question) -> float:
     """L2 distance of two silos' totals, in units of the noise times mu."""
-    blocks = empty_blocks(question, one.n_items, explicit=one.explicit)
+    blocks = question.mechanism.empty()
     square = 0.0
     for block, first, second in zip(blocks, totals(one, question), totals(other, question), strict=True):
         weights = getattr(block, "item_weights", np.ones(1))
@@ -127,7 +129,8 @@ def test_a_user_who_exceeds_the_bound_counts_for_nothing() -> None:
     """Should the code that scales users fail, the silo's own check on the integers holds."""
     rows = np.array([[3, 0], [0, 4000], [5, 1]], dtype=np.int32)
     gate = SiloGate(Ledger(Budget(50.0, 1e-6)), None)
-    (total,) = gate.totals("x", [UserVector("x", 1100.0, rows)], mu=1.0, detail={})
+    block = UserVector("x", 1100.0, rows)
+    (total,) = gate.totals("x", [block], exact_totals([block]), mu=1.0, detail={})
     assert total.tolist() == [8.0, 1.0]
     assert gate.ledger.spent_mu == 1.0
 
@@ -144,9 +147,9 @@ def test_the_noise_that_leaves_suffices_for_every_subset_of_honest_silos(tmp_pat
         message = AnswerMessage.decode(silo.answer(asked(run).encode()), run.agreement)
         total = message.masked if not len(total) else total + message.masked
         assert name == message.silo
-    exact = np.concatenate([block.total().ravel() for block in Answers(ratings).blocks(question)])
+    exact = np.concatenate([block.total().ravel() for block in BudgetedAnswers(ratings).answer(question)])
     everything = total.view(np.int64) - exact
-    blocks = empty_blocks(question, ratings.n_items, explicit=True)
+    blocks = question.mechanism.empty()
     shares = {}
     for name in run.silos:
         source = ShareNoise(honest, key=f"noise of {name}, for tests|1|0".encode())

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from discreet import Budget, Catalogue, Ratings
+from discreet.catalogue import CLICKS, RatingScale
 from discreet.errors import BudgetInvalid, Refused, SettingsInvalid
-from discreet.methods.budgeted.public.schedule import RoundQuestion
+from discreet.methods.budgeted.public.questions import RoundQuestion
 from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.silos.shared.course import Course
 from discreet.silos.shared.messages import QuestionMessage
@@ -67,39 +68,48 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a mu of the whole budget": (asks(mu=100.0), "less noise than agreed"),
     "another name": (asks(name="more, please"), "is due"),
     "a wider range": (
-        asks(side=lambda side: replace(side, rating_range=(0.0, 10.0))),
+        asks(side=lambda side: replace(side, scale=RatingScale((0.0, 10.0)))),
         "another rating range",
     ),
     "clicks for ratings": (
-        asks(side=lambda side: replace(side, feedback="implicit")),
+        asks(side=lambda side: replace(side, scale=CLICKS)),
         "another rating range",
     ),
-    "another centre": (asks(side=lambda side: replace(side, centre=0.0)), "another rating range"),
+    "another centre": (asks(side=lambda side: replace(side, centre=0.0)), "side.centre differs"),
     "one item weighed up": (
         asks(item_weights=lambda weights: weights * np.where(np.arange(len(weights)) == 3, 1e6, 1.0)),
-        "item weights or units",
+        "item_weights differs",
     ),
     "other units": (
         asks(units=lambda units: Units(units.weight * 2, units.moment, units.curvature)),
-        "item weights or units",
+        "units.weight differs",
     ),
     "other units of the moment": (
         asks(units=lambda units: Units(units.weight, units.moment * 0.5, units.curvature)),
-        "item weights or units",
+        "units.moment differs",
     ),
     "a block more": (
         asks(units=lambda units: Units(units.weight, units.moment, 1.0)),
-        "not the round that follows",
+        "units.curvature differs",
     ),
     "fewer items": (
         asks(side=lambda side: replace(side, offsets=side.offsets[:-1])),
         "another shape",
     ),
-    "another item side": (asks(side=lambda side: replace(side, offsets=side.offsets + 0.01)), "item side"),
-    "another penalty": (asks(side=lambda side: replace(side, offset_penalty=1e9)), "scales"),
-    "another residual": (asks(frame=lambda frame: replace(frame, residual=1e-9)), "scales"),
-    "other coordinates": (asks(frame=lambda frame: replace(frame, whiten=2.0 * frame.whiten)), "item side"),
-    "another start": (asks(frame=lambda frame: replace(frame, start=not frame.start)), "not the round"),
+    "another item side": (
+        asks(side=lambda side: replace(side, offsets=side.offsets + 0.01)),
+        "side.offsets differs",
+    ),
+    "another penalty": (
+        asks(side=lambda side: replace(side, rule=replace(side.ridge, offset_penalty=1e9))),
+        "side.rule.offset_penalty differs",
+    ),
+    "another residual": (asks(frame=lambda frame: replace(frame, residual=1e-9)), "frame.residual differs"),
+    "other coordinates": (
+        asks(frame=lambda frame: replace(frame, whiten=2.0 * frame.whiten)),
+        "frame.whiten differs",
+    ),
+    "another start": (asks(frame=lambda frame: replace(frame, start=not frame.start)), "frame.start differs"),
     "the round after": (lambda message: replace(message, round=message.round + 1), "is due"),
     "the round before": (lambda message: replace(message, round=message.round - 1), "second, different"),
     "the first round again": (lambda message: replace(message, round=0), "second, different"),
@@ -136,11 +146,11 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "out of this run",
     ),
     "no release": (lambda message: replace(message, release={}), "does not answer its question"),
-    "another release": (release(lambda value: value * 2 + 7.0), "differ|item side|scales|item weights"),
+    "another release": (release(lambda value: value * 2 + 7.0), "differs"),
     "a release of another shape": (release(lambda value: value[:-1]), "does not answer its question"),
     "a release of nonsense": (
         release(lambda value: value * 0.0 - 1e300),
-        "cannot be used|not the round|differ",
+        "cannot be used|differs",
     ),
 }
 
@@ -247,11 +257,12 @@ def test_a_cheaper_question_is_answered_and_charged_as_asked(run: Run) -> None:
 
 
 def test_the_ledger_has_the_last_word(run: Run) -> None:
-    """Should the schedule itself ask for too much, the budget still holds."""
+    """Should the conversation itself ask for too much, the budget still holds."""
     course = Course(run.agreement)
     assert course.question is not None
     message, silo = asked(run), run.silos["silo-00"]
-    silo._course.schedule.question = replace(course.question, mu=50.0)
+    position = silo._course.conversation._position()
+    position._asked = replace(course.question, mu=50.0)
     refused(silo, replace(message, question=replace(message.question, mu=50.0)), "only mu")
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet import Budget, BudgetedALS, Catalogue, Model, Ratings
+from discreet import Budget, Catalogue, Model, Ratings
 from discreet.data.synthetic import market
 from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.method import PrivateMethod
+from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.silos.server.coordinator import Coordinator
@@ -123,9 +125,8 @@ class TogetherNoise(Noise):
 
     def __init__(self, agreement: Agreement) -> None:
         super().__init__(key=b"of others")
-        self._agreement, self._round, self._calls = agreement, 0, 0
+        self._agreement, self._round = agreement, 0
         self.excess = agreement.noise_excess(len(agreement.roster))
-        self._blocks_later = 4 if agreement.settings.curvature == "full" else 3
         self._begin()
 
     def _begin(self) -> None:
@@ -138,28 +139,29 @@ class TogetherNoise(Noise):
                 ShareNoise(honest, key=noise_key(name) + suffix) for name in self._agreement.roster
             ]
 
-    def _count(self) -> None:
-        # The activity is one block; the first round without factors has no curvature.
-        wanted = 1 if self._round == 0 else 3 if self._round == 1 else self._blocks_later
-        if self._calls == wanted:
-            self._round, self._calls = self._round + 1, 0
-            self._begin()
-        self._calls += 1
+    def next_round(self) -> None:
+        self._round += 1
+        self._begin()
 
     def integers(self, sigma: Floats) -> Floats:
-        self._count()
         return np.sum([source.integers(sigma) for source in self._sources], axis=0)
 
     def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
-        self._count()
         return np.sum([source.symmetric_integers(sigma, order) for source in self._sources], axis=0)
 
 
 def central(ratings: Ratings, agreement: Agreement) -> Model:
     """Central training with the noise that the silos have added."""
-    settings = agreement.settings.model_dump(exclude={"discover_share"})
-    fitted = BudgetedALS(**settings).fit(
-        ratings, agreement.budget, rng=agreement.seed, noise=TogetherNoise(agreement)
+    method = find_method(agreement.method)
+    assert issubclass(method, PrivateMethod)
+    noise = TogetherNoise(agreement)
+
+    def one_question_more(stage: str, done: int, total: int) -> None:
+        if 0 < done < total:
+            noise.next_round()
+
+    fitted = method(**agreement.settings.model_dump()).fit(
+        ratings, agreement.budget, rng=agreement.seed, noise=noise, progress=one_question_more
     )
     return fitted.model_
 

@@ -14,22 +14,24 @@ from typing import Any
 
 import click
 
+import discreet
 from discreet.errors import DiscreetError
 
 __all__ = ["COMMANDS", "INTERRUPTED", "errors_as_messages", "main"]
 
-COMMANDS = (
-    "demo",
-    "train",
-    "tune",
-    "evaluate",
-    "recommend",
-    "similar",
-    "budget",
-    "federate",
-    "collect",
-    "doctor",
-)
+# What --help says about each command, so that it need not load any of them.
+COMMANDS = {
+    "demo": "Train with and without privacy on an embedded market, and recommend for a newcomer.",
+    "train": "Train a model on RATINGS (CSV, Parquet, NDJSON, or an SQL query) and save it.",
+    "tune": "Try settings of a private method on RATINGS, and save the best model that was found.",
+    "evaluate": "Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.",
+    "recommend": "Recommend items from a history, for anyone, whether they were in the training data or not.",
+    "similar": "Show the items whose factors are most like those of an item.",
+    "budget": "Show the mu that a budget buys, and the noise each release needs.",
+    "federate": "Train one model in several organisations without pooling their ratings.",
+    "collect": "Collect one noisy bit per device and round; there is nothing in it to trust.",
+    "doctor": "Show versions, threads and libraries, and test noise, kernels and storage on this machine.",
+}
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
 
@@ -62,6 +64,11 @@ class Commands(click.Group):
         """Names in the order they are worth reading."""
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Names and short descriptions."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or ``None``."""
         if cmd_name not in COMMANDS:
@@ -87,7 +94,7 @@ def _describe(error: OSError) -> str:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="discreet")
+@click.version_option(discreet.__version__)
 def main() -> None:
     """Recommendations that keep a secret.
 

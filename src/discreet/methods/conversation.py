@@ -129,7 +129,12 @@ class Conversation:
 
     def _step(self, step: _Released | _GivenUp) -> None:
         position = self._position()
-        position.apply(step)
+        try:
+            position.apply(step)
+        except BaseException:
+            # A generator that has raised is over; where the run stood before is found by replay.
+            self._live = None
+            raise
         self._steps.append(step)
 
     def _position(self) -> _Position:

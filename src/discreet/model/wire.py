@@ -22,10 +22,11 @@ from discreet.errors import ModelInvalid
 from discreet.model.item_side import ItemSide
 from discreet.types import AnyArray
 
-__all__ = ["from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
+__all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
 
 _FORMAT = "discreet item side 2"
-_KIND = "kind"
+KIND = "class"
+"""Key under which a dataclass says what it is; no field can have this name."""
 
 T = TypeVar("T")
 Arrays = dict[str, AnyArray]
@@ -56,8 +57,7 @@ def item_side_to_bytes(side: ItemSide) -> bytes:
     """The item side as a safetensors file."""
     content, arrays = to_parts(side)
     metadata = {"format": _FORMAT, "content": json.dumps(content, allow_nan=False)}
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return bytes(safetensors.numpy.save(whole, metadata))
+    return _file(metadata, arrays)
 
 
 def item_side_from_bytes(body: bytes) -> ItemSide:
@@ -82,6 +82,20 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
     return side
 
 
+def _file(metadata: dict[str, str], arrays: Mapping[str, AnyArray]) -> bytes:
+    """A safetensors file. Written here because the library writes metadata in no fixed order."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    start, parts = 0, []
+    for name, array in arrays.items():
+        parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        end = start + len(parts[-1])
+        header[name] = {"dtype": "F64", "shape": list(array.shape), "data_offsets": [start, end]}
+        start = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, *parts])
+
+
 def _doubled(array: AnyArray) -> AnyArray:
     """Devices carry single precision; what is computed here is double."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
@@ -99,7 +113,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
         }
         # An array that is there is said by its name among the arrays.
         present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
-        return {_KIND: type(value).__name__, **present}
+        return {KIND: type(value).__name__, **present}
     if isinstance(value, tuple | list):
         return [
             _write(item, f"{path}.{number}" if path else str(number), arrays)
@@ -130,9 +144,9 @@ def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
 def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     hints = get_type_hints(wanted)
     names = [field.name for field in dataclasses.fields(wanted) if field.init]
-    if not isinstance(content, dict) or content.get(_KIND) != wanted.__name__:
+    if not isinstance(content, dict) or content.get(KIND) != wanted.__name__:
         raise ModelInvalid(f"{path or 'the whole'} is no {wanted.__name__}")
-    unknown = set(content) - {_KIND, *names}
+    unknown = set(content) - {KIND, *names}
     if unknown:
         raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
     values = {}
@@ -164,7 +178,7 @@ def _union(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
             return None
         wanted = None
     elif isinstance(content, dict):
-        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(_KIND)), None)
+        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(KIND)), None)
     else:
         rest = [one for one in options if one is not type(None) and not dataclasses.is_dataclass(one)]
         for one in rest:

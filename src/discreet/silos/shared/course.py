@@ -9,6 +9,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.conversation import Conversation
 from discreet.methods.question import Question, Trained
@@ -81,26 +83,21 @@ class Course:
         if self.question is None:
             raise Refused("the run is over: there is no further round")
         if {name: value.shape for name, value in release.items()} != self.shapes():
-            raise Refused(
-                f"what came as the release of round {self.round} has other parts or sizes than it must"
-            )
-        self.conversation.take(release, self._agreement.noise_excess(len(self.roster)))
+            raise Refused(f"what came as the release of round {self.round} does not answer its question")
+        try:
+            with np.errstate(all="ignore"):
+                self.conversation.take(dict(release), self._agreement.noise_excess(len(self.roster)))
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            raise Refused(f"the release of round {self.round} cannot be used") from None
         self.round, self.attempt = self.round + 1, 0
 
     def repeat(self, roster: Sequence[str], times: int = 1) -> None:
-        """Ask the current question again, without some of its silos.
-
-        Parameters
-        ----------
-        roster
-            Those that are left; fewer than before.
-        times
-            How often it was given up; each time was paid for.
+        """Give the attempt up, and ``times`` - 1 more that others have seen, and ask again without some silos.
 
         Raises
         ------
         Refused
-            When the agreement does not allow it. Nothing is paid then.
+            When the roster has not shrunk with every attempt, is too small, or too little of the budget is left.
         """
         if self.question is None:
             raise Refused("the run is over: there is nothing to repeat")
