@@ -11,7 +11,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import discreet
 from discreet.data import synthetic
 
 ROOT = Path(__file__).parents[2]
@@ -101,21 +100,3 @@ def test_links_in_the_documents_lead_somewhere() -> None:
         for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if not link.startswith("http"):
                 assert (document.parent / link).exists(), (document.name, link)
-
-
-def test_public_names() -> None:
-    assert sorted(discreet.__all__) == [
-        "ALS",
-        "Budget",
-        "BudgetedALS",
-        "Catalogue",
-        "DPALS",
-        "DiscreetError",
-        "FrankWolfe",
-        "Model",
-        "PrivateSVD",
-        "ProjectedGradient",
-        "Ratings",
-        "Statement",
-    ]
-    assert all(hasattr(discreet, name) for name in discreet.__all__)
