@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import discreet
 from discreet.data import synthetic
 
 ROOT = Path(__file__).parents[2]
@@ -100,3 +101,41 @@ def test_links_in_the_documents_lead_somewhere() -> None:
         for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if not link.startswith("http"):
                 assert (document.parent / link).exists(), (document.name, link)
+
+
+def test_public_names() -> None:
+    assert sorted(discreet.__all__) == [
+        "ALS",
+        "Budget",
+        "BudgetExceeded",
+        "BudgetInvalid",
+        "BudgetedALS",
+        "Catalogue",
+        "CatalogueInvalid",
+        "CatalogueMissing",
+        "DPALS",
+        "DiscreetError",
+        "FrankWolfe",
+        "GlobalMean",
+        "HistoryInvalid",
+        "ItemMean",
+        "Model",
+        "ModelInvalid",
+        "NotFitted",
+        "Popularity",
+        "PrivateMethod",
+        "PrivateSVD",
+        "ProjectedGradient",
+        "RatingScale",
+        "Ratings",
+        "RatingsInvalid",
+        "Refused",
+        "SettingsInvalid",
+        "Statement",
+        "UnchargedRelease",
+        "Unreachable",
+        "UserMean",
+        "devices",
+        "silos",
+    ]
+    assert all(hasattr(discreet, name) for name in discreet.__all__)
