@@ -32,7 +32,7 @@ class Facts:
         What was spent before the first question, on finding a catalogue.
     noise_excess
         How many times larger the noise is than a question's ``mu`` asks for, as of the last release: above 1 where
-        more silos add a share than need to, or where a round was paid for twice. Estimates are then trusted less.
+        more silos add a share than need to, or where a round was paid for twice. Estimates are then shrunk more.
     """
 
     n_items: int

@@ -1,4 +1,4 @@
-"""Budgeted ALS as the ``federate`` commands run it: the server's part and a silo's."""
+"""Methods of secure sums as the ``federate`` commands run them: the server's part and a silo's."""
 
 from __future__ import annotations
 
