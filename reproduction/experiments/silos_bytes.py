@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.prototypes import FactorSettings
-from discreet.methods.prototypes.public.factorise import factorise
+from discreet.methods.prototypes import FactorSettings, PrototypeSettings, build_model
+from discreet.silos.shared.model_message import encode_model
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.prototype_messages import encode_prototypes
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
@@ -80,9 +82,21 @@ def _prototypes(world: SiloWorld, context: Context) -> list[Traffic]:
     found = []
     for k, rank in context.pick(quick=((10, 5),), full=((10, 10), (50, 10), (50, 40))):
         settings = {"clustering": "lloyd", "prototypes": k, "users": world.order, "minimum_users": 1}
-        messages = private_messages(world.parts, 10.0, settings)
-        answer = factorise(messages, FactorSettings(rank=rank, rounds=2), context.seed)
-        up, down = max(len(message.to_bytes()) for message in messages), len(answer.to_bytes())
+        factors = FactorSettings(rank=rank, rounds=2)
+        messages, first = private_messages(world.parts, 10.0, settings), world.parts[0]
+        assert first.catalogue is not None
+        model = build_model(messages, first.catalogue, factors, context.seed)
+        agreement = PrototypeAgreement.make(
+            "an experiment",
+            silos=[f"silo-{number:02}" for number in range(len(messages))],
+            epsilon=10.0,
+            catalogue=first.catalogue,
+            rating_range=first.rating_range,
+            settings=PrototypeSettings.checked(**settings),
+            factors=factors,
+        )
+        up = max(len(encode_prototypes(agreement, agreement.roster[0], message)) for message in messages)
+        down = len(encode_model(model, agreement))
         found.append(Traffic(world.name, PROTOTYPES, f"k {k}, l {rank}", rank, 1, 1, up, down))
     return found
 

@@ -15,13 +15,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.evaluation.ranks import percentile_ranks
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.prototypes import (
-    FactorSettings,
-    GlobalFactors,
-    PrivatePrototypes,
-    PrototypeMessage,
-    SiloRecommender,
-)
+from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
@@ -44,7 +38,6 @@ __all__ = [
     "levels",
     "private_messages",
     "score",
-    "with_factors",
     "with_side",
 ]
 
@@ -91,22 +84,13 @@ def _scores(left: Floats, right: Floats) -> Callable[[slice], Floats]:
     return lambda rows: left[rows] @ right.T
 
 
-def with_factors(factors: GlobalFactors | Sequence[GlobalFactors], settings: FactorSettings) -> Predictor:
-    """Non-negative factors: the same everywhere, or each silo's own."""
+def with_side(side: ItemSide | Sequence[ItemSide]) -> Predictor:
+    """Any item side: the same everywhere, or each silo's own."""
 
     def vectors(number: int, known: Ratings) -> Vectors:
-        own = factors if isinstance(factors, GlobalFactors) else factors[number]
-        return SiloRecommender(own, settings).vectors(known), own.factors
-
-    return vectors
-
-
-def with_side(side: ItemSide) -> Predictor:
-    """Offsets and factors of alternating least squares."""
-    right = np.column_stack([side.design(), side.offsets + side.centre])
-
-    def vectors(_: int, known: Ratings) -> Vectors:
-        own = side.fold_in(known.indptr, known.items, known.values)
+        its = side if isinstance(side, ItemSide) else side[number]
+        own = its.fold_in(known.indptr, known.items, known.values)
+        right = np.column_stack([its.design(), its.offsets + its.centre])
         return np.column_stack([own, np.ones(len(own))]), right
 
     return vectors

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
-from discreet.methods.prototypes.public.factorise import Entries, Rng, nonnegative_factors
-from discreet.methods.prototypes.public.message import GlobalFactors, PrototypeMessage, catalogue_digest
+from discreet.methods.prototypes.public.factorise import Entries, Rng, item_side_of, nonnegative_factors
+from discreet.methods.prototypes.public.message import PrototypeMessage, catalogue_digest
 from discreet.methods.prototypes.settings import FactorSettings
+from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
 
@@ -48,8 +49,8 @@ def random_message(ratings: Ratings, k: int, rng: Rng = None) -> PrototypeMessag
 
 def central_factors(
     parts: Sequence[Ratings] | Ratings, settings: FactorSettings | None = None, rng: Rng = None
-) -> GlobalFactors:
-    """Item factors from all ratings in one place; of a single silo, what it learns alone."""
+) -> ItemSide:
+    """The item side from all ratings in one place; of a single silo, what it learns alone. Not private."""
     silos = [parts] if isinstance(parts, Ratings) else list(parts)
     first = silos[0]
     if first.catalogue is None:
@@ -61,17 +62,8 @@ def central_factors(
         np.concatenate([part.values for part in silos]),
         len(first.catalogue),
     )
-    factors = nonnegative_factors(entries, FactorSettings() if settings is None else settings, rng)
-    scale = (0.0, 1.0) if first.rating_range is None else first.rating_range
-    return GlobalFactors(
-        factors,
-        catalogue_digest(first.catalogue),
-        scale,
-        private=False,
-        epsilon=0.0,
-        epsilon_in_two=0.0,
-        delta=0.0,
-    )
+    chosen = FactorSettings() if settings is None else settings
+    return item_side_of(nonnegative_factors(entries, chosen, rng), first.scale, chosen)
 
 
 def _assign(ratings: Ratings, centres: Floats) -> tuple[Floats, Floats, Floats]:
@@ -116,6 +108,6 @@ def _exact(values: Floats, mask: Bools, weights: Floats, ratings: Ratings, what:
         mask=mask,
         weights=weights,
         catalogue=catalogue_digest(ratings.catalogue),
-        rating_range=(0.0, 1.0) if ratings.rating_range is None else ratings.rating_range,
+        scale=ratings.scale,
         statement=Statement.not_private(f"a reference without noise: {what}"),
     )

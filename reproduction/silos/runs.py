@@ -19,6 +19,7 @@ from discreet.methods.prototypes import (
 )
 from discreet.methods.prototypes.public.factorise import factorise
 from discreet.privacy.budget import Budget
+from discreet.privacy.silo_statements import state_over_silos
 from reproduction.scoring import Draws
 from reproduction.silos.design import ALONE, ALS_CENTRAL, CENTRAL, K_MEANS, POOLED, RANDOM, Design, Point
 from reproduction.silos.methods import (
@@ -29,7 +30,6 @@ from reproduction.silos.methods import (
     levels,
     private_messages,
     score,
-    with_factors,
     with_side,
 )
 from reproduction.silos.references import central_factors, k_means_message, random_message
@@ -102,10 +102,10 @@ class _Runner:
     def _train(self, point: Point, seed: int) -> tuple[Predictor, int]:
         world, settings = self.world, self._settings(point)
         if point.method == CENTRAL:
-            return with_factors(central_factors(world.train, settings, seed), settings), settings.rank
+            return with_side(central_factors(world.train, settings, seed)), settings.rank
         if point.method == ALONE:
             own = [central_factors(part, settings, seed) for part in world.parts]
-            return with_factors(own, settings), settings.rank
+            return with_side(own), settings.rank
         if point.method == ALS_CENTRAL:
             exact = ALS(rank=settings.rank, rounds=settings.rounds).fit(world.train, rng=seed)
             return with_side(exact.model_.item_side), settings.rank
@@ -128,9 +128,8 @@ class _Runner:
             if not messages:
                 continue
             distinct.append(float(np.mean([len(np.unique(m.values, axis=0)) for m in messages])))
-            factors = factorise(messages, settings, self.seed + draw)
-            scores.append(score(self.world, with_factors(factors, settings)))
-            delta = factors.delta if factors.private else None
+            scores.append(score(self.world, with_side(factorise(messages, settings, self.seed + draw))))
+            delta = state_over_silos([message.statement for message in messages]).delta
         each = Draws(tuple(distinct)).mean
         taking_part = Draws(tuple(silos)).mean
         return Line(point, tuple(scores), delta, taking_part, None if math.isnan(each) else each)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
-from discreet.methods.prototypes.saved import load_factors
+from discreet.model import Model
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from tests.cli.conftest import Run
 
@@ -26,26 +29,68 @@ def agree(shop: Path, folder: Path, *changes: object) -> tuple[object, ...]:
     return ("federate", "agree", *common, "--out", folder / "agreement.json", *changes)
 
 
-def test_simulate(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
-    out = tmp_path / "factors"
-    options = (*COLUMNS, *TERMS, "--silos", 2, "--catalogue", shop / "items.csv", "--out", out)
+def test_simulate_then_recommend_similar_and_evaluate(
+    run: Run, refused: Refused, shop: Path, tmp_path: Path
+) -> None:
+    out, items = tmp_path / "model", tmp_path / "items.csv"
+    ids = pl.read_csv(shop / "items.csv")["item"]
+    pl.DataFrame({"item": ids, "title": [f"The {item}" for item in ids]}).write_csv(items)
+    options = (*COLUMNS, *TERMS, "--silos", 2, "--catalogue", items, "--out", out)
     result = run("federate", "simulate", shop / "train.csv", *options, "--json")
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
     assert content["silos"] == ["silo-1", "silo-2"]
+    assert (content["method"], content["prototypes"], content["rank"], content["rounds"]) == (
+        "prototypes", 3, 2, 1,
+    )  # fmt: skip
     assert (content["messages_up"], content["messages_down"]) == (2, 2)
-    assert content["bytes_down"] == 2 * (out / "factors.bin").stat().st_size
-    assert content["bytes_up"] > 0
-    assert (content["private"], content["epsilon"], content["delta"]) == (True, 30.0, 0.0)
+    assert content["bytes_down"] == content["model_bytes_down"] == 2 * _sent_bytes(out)
+    assert content["bytes_up"] == content["traffic"][0]["bytes_up"] > 0
+    assert (content["private"], content["epsilon"], content["delta"], content["mu"]) == (True, 30.0, 0.0, 0.0)
+    assert content["epsilon_in_two"] == 60.0
+    assert sum(release["epsilon"] for release in content["releases"]) == pytest.approx(30.0)
     for account in content["accounts"].values():
         assert account == {"epsilon_spent": 30.0, "messages": 1}
-    statements = json.loads((out / "statement.json").read_text())
-    assert statements["epsilon_in_two"] == 60.0
-    assert sorted(statements["silos"]) == ["silo-1", "silo-2"]
-    factors = load_factors(out)
-    assert factors.factors.shape == (40, 2)
-    assert factors.rating_range == (1.0, 5.0)
-    assert "already has factors" in refused("federate", "simulate", shop / "train.csv", *options)
+    model = Model.load(out)
+    assert model.statement.silos is not None
+    assert (model.statement.model, model.statement.silos.count) == ("silos", 2)
+    assert model.item_side.factors.shape == (40, 2)
+    assert model.item_side.scale.range == (1.0, 5.0)
+    assert "already has a model" in refused("federate", "simulate", shop / "train.csv", *options)
+
+    item = model.catalogue.ids.tolist()[3]
+    (tmp_path / "mine.csv").write_text(f"item,rating\n{item},5\n")
+    picks = json.loads(run("recommend", out, "--history", tmp_path / "mine.csv", "-n", 3, "--json").stdout)
+    assert picks == {"user": None, **model.recommend({item: 5.0}, 3).to_dict()}
+    assert all(1.0 <= pick["score"] <= 5.0 for pick in picks["recommendations"])
+    assert all(pick["title"] == f"The {pick['item']}" for pick in picks["recommendations"])
+    alike = json.loads(run("similar", out, "--item", item, "-n", 2, "--json").stdout)
+    assert alike == {"item": str(item), **model.similar(item, 2).to_dict()}
+    history = ("--history", shop / "train.csv", *COLUMNS)
+    scores = json.loads(run("evaluate", out, shop / "test.csv", *history, "--json").stdout)
+    assert 0.0 < scores["rmse"] < 4.0
+    assert 0.0 <= scores["recall@20"] <= 1.0
+
+
+def test_clicks_become_a_model_of_clicks(run: Run, shop: Path, tmp_path: Path) -> None:
+    out, columns = tmp_path / "model", COLUMNS[:4]
+    terms = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rank", 2, "--implicit")
+    options = (*columns, *terms, "--silos", 2, "--catalogue", shop / "items.csv", "--out", out)
+    assert run("federate", "simulate", shop / "train.csv", *options).exit_code == 0
+    model = Model.load(out)
+    assert not model.item_side.scale.explicit
+    picks = model.recommend(model.catalogue.ids[:2].tolist(), n=4)
+    assert len(picks) == 4
+    history = ("--history", shop / "train.csv", *columns)
+    scores = json.loads(run("evaluate", out, shop / "test.csv", *history, "--json").stdout)
+    assert scores["rmse"] is None
+    assert 0.0 <= scores["recall@20"] <= 1.0
+
+
+def _sent_bytes(model: Path) -> int:
+    """Length of the message with a model, written again from where it was saved."""
+    agreement = SimpleNamespace(run_id="f" * 32)
+    return len(encode_model(Model.load(model), agreement))  # type: ignore[arg-type]
 
 
 def test_the_agreement(run: Run, shop: Path, tmp_path: Path) -> None:
@@ -108,12 +153,12 @@ def test_commands_that_budgeted_als_has_alone(run: Run, refused: Refused, shop: 
 
 
 def test_a_run_by_hand(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
-    """Letters and factors carried as files; no network, no mask keys, nothing asked."""
+    """Messages and the model carried as files; no network, no mask keys, nothing asked."""
     assert run(*agree(shop, tmp_path)).exit_code == 0
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
-    model = ("federate", "model", *server, "--catalogue", shop / "items.csv", "--out", tmp_path / "factors")
+    model = ("federate", "model", *server, "--catalogue", shop / "items.csv", "--out", tmp_path / "model")
     rows = (shop / "train.csv").read_text().splitlines()
-    letters = []
+    messages = []
     for number, name in enumerate(("east", "north", "south")):
         (tmp_path / f"{name}.csv").write_text("\n".join([rows[0], *rows[1 + number :: 3]]) + "\n")
         party = (
@@ -125,24 +170,24 @@ def test_a_run_by_hand(run: Run, refused: Refused, shop: Path, tmp_path: Path) -
             tmp_path / f"{name}.csv",
         )
         party += (*COLUMNS, "--catalogue", shop / "items.csv", "--store", tmp_path / f"{name}.sqlite")
-        letter = tmp_path / f"{name}.bin"
+        message = tmp_path / f"{name}.bin"
         assert "need no --question" in refused(
-            "federate", "answer", *party, "--question", letter, "--out", letter
+            "federate", "answer", *party, "--question", message, "--out", message
         )
-        first = json.loads(run("federate", "answer", *party, "--out", letter, "--json").stdout)
-        content = letter.read_bytes()
-        assert json.loads(run("federate", "answer", *party, "--out", letter, "--json").stdout) == first
-        assert letter.read_bytes() == content
-        assert (first["bytes"], first["epsilon_spent"], first["file"]) == (len(content), 30.0, str(letter))
-        letters.append(letter)
-    imported = json.loads(run("federate", "import", *letters[:2], *server, "--json").stdout)
+        first = json.loads(run("federate", "answer", *party, "--out", message, "--json").stdout)
+        content = message.read_bytes()
+        assert json.loads(run("federate", "answer", *party, "--out", message, "--json").stdout) == first
+        assert message.read_bytes() == content
+        assert (first["bytes"], first["epsilon_spent"], first["file"]) == (len(content), 30.0, str(message))
+        messages.append(message)
+    imported = json.loads(run("federate", "import", *messages[:2], *server, "--json").stdout)
     assert imported["waiting_for"] == ["south"]
     assert "awaited from: south" in refused(*model)
     assert "larger than any" in refused("federate", "import", _huge(tmp_path), *server)
-    assert "finished" in run("federate", "import", letters[2], *server).stdout
+    assert "finished" in run("federate", "import", messages[2], *server).stdout
     saved = json.loads(run(*model, "--json").stdout)
     assert (saved["private"], saved["epsilon"], saved["messages_up"]) == (True, 30.0, 3)
-    assert load_factors(tmp_path / "factors").factors.shape == (40, 2)
+    assert Model.load(tmp_path / "model").item_side.factors.shape == (40, 2)
 
 
 def _huge(folder: Path) -> Path:

@@ -7,16 +7,25 @@ been in training. Evaluating on private test data is not covered by the model's 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.evaluation import baselines, metrics
+from discreet.evaluation.ranks import percentile_ranks
 from discreet.model import Model
 from discreet.model.blocks import check_histories, fold_in_blocks, score_top
+from discreet.types import Floats
 
-__all__ = ["RankingScores", "RatingScores", "evaluate_ranking", "evaluate_ratings"]
+__all__ = [
+    "RankingScores",
+    "RatingScores",
+    "evaluate_percentile_rank",
+    "evaluate_ranking",
+    "evaluate_ratings",
+]
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,31 @@ def evaluate_ranking(model: Model, query: Ratings, target: Ratings, k: int = 20)
         k=k,
         users=int(with_target.sum()),
     )
+
+
+def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> float:
+    """Mean percentile rank of the test ratings among all items, each weighted with its rating; 0.5 is a random order.
+
+    Equation 3 of the prototypes paper. Unlike :func:`evaluate_ranking` it leaves the items of the history in the
+    order. NaN where there is nothing to weight with.
+    """
+    side, rows = model.item_side, _aligned(model, history, test)
+    weight = float(test.values.sum())
+    if not weight > 0.0:
+        return float("nan")
+    design, level, placed = side.design().T, side.offsets + side.centre, 0.0
+    for part in fold_in_blocks(side, rows):
+        bounds = test.indptr[part.users.start : part.users.stop + 1]
+        entries = slice(int(bounds[0]), int(bounds[-1]))
+        scores = partial(_scores, part.coefficients, design, level)
+        places = percentile_ranks(scores, bounds - bounds[0], test.items[entries], side.n_items)
+        placed += float(places @ test.values[entries])
+    return placed / weight
+
+
+def _scores(coefficients: Floats, design: Floats, level: Floats, users: slice) -> Floats:
+    scores: Floats = coefficients[users] @ design + level
+    return scores
 
 
 def _aligned(model: Model, history: Ratings, test: Ratings) -> Ratings:

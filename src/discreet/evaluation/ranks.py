@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.types import Floats
 
-__all__ = ["mean_percentile_rank", "percentile_ranks"]
+__all__ = ["percentile_ranks"]
 
 Index = npt.NDArray[Any]
 
@@ -46,17 +46,6 @@ def percentile_ranks(scores: Callable[[slice], Floats], indptr: Index, items: In
             if mine.start < mine.stop:
                 found[mine] = _percentiles(block[row - start], items[mine])
     return found
-
-
-def mean_percentile_rank(
-    scores: Callable[[slice], Floats], indptr: Index, items: Index, values: Floats, n_items: int | None = None
-) -> float:
-    """Mean of the test items' percentiles, each weighted with its rating; NaN where all weights are 0."""
-    size = int(scores(slice(0, 1)).shape[1]) if n_items is None else n_items
-    weight = float(values.sum())
-    if not weight > 0.0:
-        return float("nan")
-    return float(percentile_ranks(scores, indptr, items, size) @ values / weight)
 
 
 def _percentiles(scores: Floats, items: Index) -> Floats:

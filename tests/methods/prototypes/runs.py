@@ -1,4 +1,4 @@
-"""Runs of prototypes in one process: both halves with stores in a folder."""
+"""Runs of prototypes in one process: all parties with stores in a folder."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from discreet.silos.silo.prototype_silo import PrototypeSilo
 from tests.methods.prototypes.worlds import ITEMS, RANGE, ratings, silo
 from tests.silos.worlds import names, noise_key
 
+CATALOGUE = Catalogue(list(range(ITEMS)))
 SETTINGS = PrototypeSettings(prototypes=4, users=200, dimension=3, support=6)
 
 
@@ -21,7 +22,7 @@ def agree(count: int = 3, **changes: Any) -> PrototypeAgreement:
     options: dict[str, Any] = {
         "silos": names(count),
         "epsilon": 20.0,
-        "catalogue": Catalogue(list(range(ITEMS))),
+        "catalogue": CATALOGUE,
         "rating_range": RANGE,
         "settings": SETTINGS,
         "factors": FactorSettings(rank=3, rounds=5),

@@ -11,15 +11,15 @@ from discreet.errors import CatalogueMissing, ModelInvalid, RatingsInvalid, Sett
 from discreet.evaluation.metrics import rmse
 from discreet.methods.prototypes import (
     FactorSettings,
-    GlobalFactors,
     PrivatePrototypes,
     PrototypeMessage,
-    SiloRecommender,
     as_printed,
+    build_model,
 )
 from discreet.methods.prototypes.public.factorise import factorise
 from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.pure.noise import PureNoise
+from discreet.privacy.silo_statements import state_over_silos
 from reproduction.silos.references import central_factors, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
@@ -35,15 +35,16 @@ def test_two_messages_carry_the_tastes_over(clustering: str) -> None:
     silos = [ratings(silo(2000, seed)) for seed in range(3)]
     method = PrivatePrototypes(clustering=clustering, **WORKING)
     up = [PrototypeMessage.from_bytes(method.message(one, 20.0).to_bytes()) for one in silos]
-    down = GlobalFactors.from_bytes(factorise(up, FACTORS, 0).to_bytes())
-    assert down.private
-    assert down.epsilon == pytest.approx(20.0)
+    down = build_model(up, Catalogue(list(range(ITEMS))), FACTORS, 0)
+    assert down.statement.private
+    assert down.statement.epsilon == pytest.approx(20.0)
     exact = central_factors(silos, FACTORS, 0)
     fresh = ratings([row for row in silo(300, 9) if len(row) > 5])
     errors = {}
-    for name, factors in (("private", down), ("central", exact)):
-        model = SiloRecommender(factors, FACTORS)
-        errors[name] = rmse(model.predict(model.vectors(fresh), fresh), fresh.values)
+    users = np.repeat(np.arange(fresh.n_users), np.diff(fresh.indptr))
+    for name, side in (("private", down.item_side), ("central", exact)):
+        own = side.fold_in(fresh.indptr, fresh.items, fresh.values)
+        errors[name] = rmse(side.predict(own, users, fresh.items), fresh.values)
     middling = rmse(np.full(fresh.n_ratings, fresh.values.mean()), fresh.values)
     assert errors["private"] < 0.5 * middling
     assert errors["central"] <= errors["private"] + 0.05
@@ -116,7 +117,7 @@ def test_a_fixed_key_is_not_private() -> None:
     one, two = (method.message(silos, 2.0, noise=PureNoise.fixed_key_not_private("k")) for _ in range(2))
     assert not one.statement.private
     assert one.to_bytes() == two.to_bytes()
-    assert not factorise([one], FACTORS, 0).private
+    assert not state_over_silos([one.statement, method.message(silos, 2.0).statement]).private
     assert method.message(silos, 2.0).to_bytes() != method.message(silos, 2.0).to_bytes()
 
 
@@ -125,11 +126,14 @@ def test_a_user_of_two_unlike_silos_pays_for_both() -> None:
     silos = ratings(silo(2000, 0))
     pure = PrivatePrototypes(**WORKING).message(silos, 4.0)
     noisy = PrivatePrototypes(clustering="lloyd", **WORKING).message(silos, 6.0)
-    together = factorise([pure, noisy], FACTORS, 0)
+    together = state_over_silos([pure.statement, noisy.statement]).silos
+    alike = state_over_silos([pure.statement] * 2).silos
     assert pure.statement.epsilon is not None
     assert noisy.statement.epsilon is not None
+    assert together is not None
     assert together.epsilon_in_two >= pure.statement.epsilon + noisy.statement.epsilon
-    assert factorise([pure, pure], FACTORS, 0).epsilon_in_two == 8.0
+    assert alike is not None
+    assert (alike.count, alike.epsilon_in_two) == (2, 8.0)
 
 
 def test_unsuitable_ratings_and_settings_are_refused() -> None:
@@ -145,9 +149,9 @@ def test_unsuitable_ratings_and_settings_are_refused() -> None:
 
 def test_factors_of_another_catalogue_are_refused() -> None:
     other = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=Catalogue([5]), rating_range=(0.0, 5.0))
-    factors = central_factors(ratings(silo(20, 0)), FACTORS, 0)
+    assert other.catalogue is not None
     with pytest.raises(ModelInvalid, match="another catalogue"):
-        SiloRecommender(factors).vectors(other)
+        build_model([random_message(ratings(silo(20, 0)), 2, 0)], other.catalogue, FACTORS, 0)
     with pytest.raises(ModelInvalid, match="different catalogues"):
         factorise([random_message(ratings(silo(20, 0)), 2, 0), random_message(other, 1, 0)], FACTORS)
     with pytest.raises(ModelInvalid, match="no message"):

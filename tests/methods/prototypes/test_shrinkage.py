@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, SiloRecommender, as_printed
+from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, as_printed
 from discreet.methods.prototypes.private.recovery import from_sums
 from discreet.methods.prototypes.private.rows import GRID, Bounds
 from discreet.methods.prototypes.private.shrinkage import shrunken_means
@@ -90,9 +90,11 @@ def test_at_a_tiny_epsilon_predictions_fall_back_to_the_users_mean(clustering: s
         noise = PureNoise.fixed_key_not_private("shrinkage")
         message = method.message(world, 0.05, noise=noise)
         assert any("every prototype is flat" in note for note in message.notes) is shrink
-        model = SiloRecommender(factorise([message], factors, 0), factors)
+        side = factorise([message], factors, 0)
+        own = side.fold_in(world.indptr, world.items, world.values)
+        users = np.repeat(np.arange(world.n_users), np.diff(world.indptr))
         means = np.repeat([np.mean(list(row.values())) for row in rows], np.diff(world.indptr))
-        off[shrink] = float(np.abs(model.predict(model.vectors(world), world) - means).max())
+        off[shrink] = float(np.abs(side.predict(own, users, world.items) - means).max())
     assert off[True] < 0.05
     assert off[False] > 0.5
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import pytest
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.silos.shared.methods import AnyAgreement
 from discreet.silos.transport.authority import make_authority
-from tests.silos.transport.zygote import ITEMS, USERS
+from tests.silos.transport.zygote import ITEMS, LONG, USERS
 from tests.silos.worlds import agree, names, world
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +69,7 @@ class Hall:
     def start(self, name: str, *, deadly: int = 0, **options: Any) -> None:
         """Start a party; ``deadly`` is the line at which it is killed, 0 for never. Options are the server's."""
         order = {"folder": str(self.folder), "tls": str(self.tls), "port": self.port, "deadly": deadly}
-        terms = {"kind": "honest", "linger": 120.0, "drop_after": None, **options}
+        terms = {"kind": "honest", "linger": LONG, "drop_after": None, **options}
         self.pids[name] = self.zygote.ask(name=name, options=terms, **order)
 
     def start_all(self, **options: Any) -> None:
@@ -77,7 +79,7 @@ class Hall:
     def kill(self, name: str) -> None:
         os.kill(self.pids[name], signal.SIGKILL)
 
-    def wait(self, name: str, seconds: float = 60.0) -> int | None:
+    def wait(self, name: str, seconds: float = LONG) -> int | None:
         """Exit code, or ``None`` while it runs."""
         code: int | None = self.zygote.ask(pid=self.pids[name], seconds=seconds)
         if code is not None:
@@ -101,7 +103,7 @@ class Hall:
         return {name: (self.folder / f"{name}.json").read_text() for name in SILOS}
 
     def wait_until_it_listens(self) -> None:
-        until = time.monotonic() + 30
+        until = time.monotonic() + LONG
         while time.monotonic() < until:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -113,9 +115,11 @@ class Hall:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """A port for a server that is stopped and started again: below those that outgoing connections are given."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @pytest.fixture(scope="session")

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from discreet import Ratings
-from discreet.methods.prototypes.saved import save_factors
 from discreet.model.directory import replace_file
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.server_run import ServerRun
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import largest, open_factors
+from discreet.silos.shared.prototype_messages import largest
 from discreet.silos.silo.prototype_silo import PrototypeSilo
+from discreet.silos.silo.silo_run import SiloRun
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.hosting import run_until_stopped
 from discreet.silos.transport.identity import client_context, server_context
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
+from discreet.silos.transport.signals import run_until_stopped
 from tests.silos.worlds import noise_key, parts
 
 
@@ -47,17 +48,21 @@ class Wire(Client):
 
 
 def serve(
-    folder: Path, tls: Path, agreement: PrototypeAgreement, port: int, kind: str, **options: Any
+    folder: Path,
+    tls: Path,
+    agreement: PrototypeAgreement,
+    ratings: Ratings,
+    *,
+    port: int,
+    kind: str,
+    **options: Any,
 ) -> None:
-    def finish(coordinator: PrototypeCoordinator) -> bytes:
-        factors = coordinator.factors()
-        save_factors(folder / "factors", factors, coordinator.statements(), overwrite=False)
-        return factors
-
+    assert ratings.catalogue is not None
+    run = ServerRun(agreement, ratings.catalogue, folder / "server.db", folder / "model", force=False)
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement)
     terms = Terms(agreement.run_id, agreement.roster, 1, largest(agreement), **options)
-    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
-        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
+        run_until_stopped(Server(begin, run.finish, terms, server_context(tls / "server")).run(listening))
 
 
 def take_part(
@@ -71,16 +76,18 @@ def take_part(
     kind: str,
 ) -> None:
     context = client_context(tls / "silos" / name)
-    client = Wire(f"https://localhost:{port}", agreement.run_id, largest(agreement), context, patience=60.0)
+    client = Wire(f"https://localhost:{port}", agreement.run_id, largest(agreement), context, patience=240.0)
     client.record = folder / f"{name}.wire"
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = None if kind == "fresh" else noise_key(name)
-    with PrototypeSilo(folder / f"{name}.db", agreement, name, part, fixed_noise_key_not_private=key) as silo:
+    assert ratings.catalogue is not None
+    store = folder / f"{name}.db"
+    run = SiloRun(agreement, ratings.catalogue, store, folder / f"{name}-model")
+    with PrototypeSilo(store, agreement, name, part, fixed_noise_key_not_private=key) as silo:
 
-        def finish(last_word: bytes) -> None:
+        def finish(body: bytes) -> None:
+            run.finish(silo, body)
             own = silo.statement()
-            open_factors(last_word, agreement, own)
-            save_factors(folder / f"{name}-factors", last_word, {}, overwrite=False)
             account = b"" if own is None else own.to_json().encode()
             replace_file(folder / f"{name}.json", lambda file: file.write(account))
 

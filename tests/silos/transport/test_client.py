@@ -86,8 +86,8 @@ def test_a_trickle_does_not_buy_a_server_time(
     ended = threading.Event()
 
     def speak(connection: ssl.SSLSocket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n" + closes + b"Content-Length: 60\r\n\r\n")
-        for _ in range(60):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + closes + b"Content-Length: 600\r\n\r\n")
+        for _ in range(600):
             connection.sendall(b"x")
             if ended.wait(0.1):
                 return
@@ -97,7 +97,7 @@ def test_a_trickle_does_not_buy_a_server_time(
         with pytest.raises(Unreachable, match="too slowly"):
             client(tls, f"https://localhost:{port}").question("")
         ended.set()
-    assert time.monotonic() - started < 3.0
+    assert time.monotonic() - started < 30.0
 
 
 def test_silence_after_the_head_does_not_either(tls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,14 +106,14 @@ def test_silence_after_the_head_does_not_either(tls: Path, monkeypatch: pytest.M
 
     def speak(connection: ssl.SSLSocket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\nx")
-        ended.wait(6.0)
+        ended.wait(60.0)
 
     started = time.monotonic()
     with hostile(tls, speak) as port:
         with pytest.raises(Unreachable, match="too slowly"):
             client(tls, f"https://localhost:{port}").question("")
         ended.set()
-    assert time.monotonic() - started < 3.0
+    assert time.monotonic() - started < 30.0
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000])

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from discreet.cli import main
 from discreet.model import Model
 from tests.silos.transport.conftest import SILOS, Hall, Halls
-from tests.silos.transport.test_doors import line_to
+from tests.silos.transport.test_listener import line_to
 
 PRESENT, ABSENT = SILOS[:2], SILOS[2]
 ACTIVITY = "activity: users and ratings per user"

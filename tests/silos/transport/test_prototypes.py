@@ -10,14 +10,20 @@ import os
 import random
 import signal
 import sqlite3
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeMessage, PrototypeSettings
-from discreet.methods.prototypes.public.factorise import factorise
+from discreet.methods.prototypes import (
+    FactorSettings,
+    PrivatePrototypes,
+    PrototypeMessage,
+    PrototypeSettings,
+    build_model,
+)
+from discreet.model import Model
 from discreet.privacy.pure.noise import PureNoise
+from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from tests.silos.transport.conftest import SILOS, Hall, Halls
 from tests.silos.transport.test_kills import Reaper
@@ -55,14 +61,16 @@ def calm(halls: Halls) -> Hall:
     return hall
 
 
-def expected(hall: Hall, halls: Halls, *silos: str) -> bytes:
+def expected(hall: Hall, halls: Halls, *silos: str) -> Model:
+    """The model made in one process."""
     agreement = hall.agreement
     assert isinstance(agreement, PrototypeAgreement)
     method, come = PrivatePrototypes(agreement.settings), []
     for name, part in zip(SILOS, parts(halls.ratings, len(SILOS)), strict=True):
         message = method.message(part, agreement.epsilon, noise=PureNoise(key=noise_key(name)))
         come += [PrototypeMessage.from_bytes(message.to_bytes())] if name in silos else []
-    return replace(factorise(come, agreement.factors, agreement.seed), run=agreement.run_id).to_bytes()
+    assert halls.ratings.catalogue is not None
+    return build_model(come, halls.ratings.catalogue, agreement.factors, agreement.seed)
 
 
 def stored(hall: Hall, name: str, query: str) -> list[tuple[Any, ...]]:
@@ -76,19 +84,27 @@ def stored(hall: Hall, name: str, query: str) -> list[tuple[Any, ...]]:
         store.close()
 
 
-def test_the_factors_are_those_of_one_process(calm: Hall, halls: Halls) -> None:
-    assert calm.model("factors")["factors.bin"] == expected(calm, halls, *SILOS)
+def check_model(hall: Hall, halls: Halls, *silos: str) -> None:
+    model, wanted = Model.load(hall.folder / "model"), expected(hall, halls, *silos)
+    assert model.item_side.factors.tobytes() == wanted.item_side.factors.tobytes()
+    assert model.statement == wanted.statement
+    assert model.method == "prototypes"
+
+
+def test_the_model_is_that_of_one_process(calm: Hall, halls: Halls) -> None:
+    check_model(calm, halls, *SILOS)
     for name in SILOS:
-        assert calm.model(f"{name}-factors")["factors.bin"] == calm.model("factors")["factors.bin"]
+        assert calm.model(f"{name}-model") == calm.model()
 
 
 def test_one_message_up_and_one_down_for_each_silo(calm: Hall) -> None:
+    agreement = calm.agreement
+    sent = len(encode_model(Model.load(calm.folder / "model"), agreement))
     for name in SILOS:
         wire = [json.loads(line) for line in (calm.folder / f"{name}.wire").read_text().splitlines()]
-        [(letter,)] = stored(calm, name, "SELECT letter FROM outcome")
-        assert [up for _, up, _ in wire if up] == [len(letter)]
-        down = [size for what, _, size in wire if what == "question" and size]
-        assert down == [len(calm.model("factors")["factors.bin"])]
+        [(message,)] = stored(calm, name, "SELECT message FROM outcome")
+        assert [up for _, up, _ in wire if up] == [len(message)]
+        assert [size for what, _, size in wire if what == "question" and size] == [sent]
 
 
 def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(halls: Halls, calm: Hall) -> None:
@@ -102,17 +118,16 @@ def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(halls: Halls, c
         reaper = Reaper(hall, lines, rng)
         reaper.see_through(min(4, KILLS - killed))
         killed += reaper.kills
-        own = {"factors.bin": expected(hall, halls, *SILOS)}  # they name their run
-        assert hall.model("factors") == calm.model("factors") | own
+        assert hall.model() == calm.model()
         assert hall.accounts() == calm.accounts()
         for name in SILOS:
-            assert hall.model(f"{name}-factors") == calm.model(f"{name}-factors") | own
+            assert hall.model(f"{name}-model") == calm.model()
             assert stored(hall, name, "SELECT count(*) FROM outcome") == [(1,)]
     print(f"{killed} kills")
 
 
 def test_what_was_kept_is_what_is_sent_and_nothing_else_was(halls: Halls, calm: Hall) -> None:
-    """With real noise, so that a letter made twice would show."""
+    """With real noise, so that a message made twice would show."""
     rng = random.Random(5)
     lines = int((calm.folder / f"{SILOS[0]}.lines").read_text())
     hall = hall_of(halls)
@@ -123,27 +138,28 @@ def test_what_was_kept_is_what_is_sent_and_nothing_else_was(halls: Halls, calm: 
         hall.start(SILOS[0], kind="fresh", deadly=rng.randint(1, lines))
         code = hall.wait(SILOS[0])
         assert code in (0, -signal.SIGKILL), hall.log(SILOS[0])
-        seen |= {letter for (letter,) in stored(hall, SILOS[0], "SELECT letter FROM outcome")}
+        seen |= {message for (message,) in stored(hall, SILOS[0], "SELECT message FROM outcome")}
         if code == 0:
             break
     else:
         hall.start(SILOS[0], kind="fresh")
     see_through_rest = [hall.wait(name) for name in list(hall.pids)]
     assert set(see_through_rest) <= {0}
-    [(sent,)] = stored(hall, "server", f"SELECT letter FROM letters WHERE silo = '{SILOS[0]}'")
+    [(sent,)] = stored(hall, "server", f"SELECT message FROM messages WHERE silo = '{SILOS[0]}'")
     assert seen <= {sent}
-    assert stored(hall, SILOS[0], "SELECT letter FROM outcome") == [(sent,)]
-    promise = json.loads(hall.model("factors")["statement.json"])
-    assert promise["private"]
-    assert (promise["epsilon"], promise["delta"], promise["epsilon_in_two"]) == (20.0, 0.0, 40.0)
+    assert stored(hall, SILOS[0], "SELECT message FROM outcome") == [(sent,)]
+    statement = Model.load(hall.folder / "model").statement
+    assert statement.private
+    assert statement.silos is not None
+    assert (statement.epsilon, statement.delta, statement.silos.epsilon_in_two) == (20.0, 0.0, 40.0)
 
 
 def test_the_others_go_on_after_a_while(halls: Halls) -> None:
     hall = hall_of(halls)
-    hall.start("server", drop_after=1.5, linger=0.5)
+    hall.start("server", drop_after=1.5)
     hall.start(SILOS[1])
     assert [hall.wait(SILOS[1]), hall.wait("server")] == [0, 0]
-    assert hall.model("factors")["factors.bin"] == expected(hall, halls, SILOS[1])
+    check_model(hall, halls, SILOS[1])
 
 
 def test_a_server_that_asks_is_refused_and_one_of_another_run_too(halls: Halls) -> None:

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -27,6 +28,8 @@ import numpy.typing as npt
 
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
+from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, build_model
+from discreet.methods.settings import BudgetedSettings
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
@@ -34,16 +37,20 @@ from discreet.silos.shared.messages import QuestionMessage, max_bytes
 from discreet.silos.shared.methods import load_agreement
 from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.saving import save_once
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.hosting import run_until_stopped, save_once
 from discreet.silos.transport.identity import client_context, server_context
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
+from discreet.silos.transport.signals import run_until_stopped
 from tests.silos.transport import prototype_parties
-from tests.silos.worlds import SERVER_KEY, noise_key, parts, private_key, world
+from tests.silos.worlds import SERVER_KEY, Run, agree, noise_key, parts, private_key, world
 
 USERS, ITEMS = 300, 40
+LONG = (
+    240.0  # seconds after which a process hangs, however busy the machine is; the tests themselves end at 300
+)
 
 
 class Lines:
@@ -117,8 +124,8 @@ def serve(
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=key)
     largest, fewest = max_bytes(agreement), agreement.smallest_roster
     terms = Terms(agreement.run_id, agreement.roster, fewest, largest, **options)
-    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
-        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listener))
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
+        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listening))
 
 
 def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, name: str, port: int) -> None:
@@ -126,7 +133,7 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
     assert catalogue is not None
     context = client_context(tls / "silos" / name)
     client = Client(
-        f"https://localhost:{port}", agreement.run_id, max_bytes(agreement), context, patience=60.0
+        f"https://localhost:{port}", agreement.run_id, max_bytes(agreement), context, patience=LONG
     )
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = noise_key(name)
@@ -134,8 +141,8 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
         folder / f"{name}.db", agreement, name, private_key(name), part, fixed_noise_key_not_private=key
     ) as silo:
 
-        def finish(last_word: bytes) -> None:
-            model = decode_model(last_word, agreement, catalogue)
+        def finish(body: bytes) -> None:
+            model = decode_model(body, agreement, catalogue)
             save_once(model, folder / f"{name}-model", overwrite=False)
             account = silo.statement().to_json().encode()
             replace_file(folder / f"{name}.json", lambda file: file.write(account))
@@ -148,7 +155,7 @@ def prototype_party(
 ) -> None:
     name, port, options = order["name"], order["port"], order["options"]
     if name == "server":
-        prototype_parties.serve(folder, tls, agreement, port, **options)
+        prototype_parties.serve(folder, tls, agreement, ratings, port=port, **options)
     else:
         prototype_parties.take_part(folder, tls, agreement, ratings, name, port=port, kind=options["kind"])
 
@@ -161,7 +168,8 @@ def party(order: dict[str, Any], ratings: Ratings) -> int:
     os.dup2(log, 2)
     faulthandler.register(signal.SIGUSR1)
     lines = Lines(order["deadly"])
-    lines.watch()
+    if order["deadly"]:  # to watch makes everything slower
+        lines.watch()
     try:
         agreement = load_agreement(folder / "agreement.json")
         if isinstance(agreement, PrototypeAgreement):
@@ -218,8 +226,20 @@ def columns() -> Columns:
 def _columns() -> Columns:
     made = world(users=USERS, items=ITEMS)
     assert made.catalogue is not None
+    compile_all(made)
     ids = made.catalogue.ids.tolist()
     return Columns(made.indptr, made.items, made.values, made.user_ids, ids, made.rating_range)
+
+
+def compile_all(ratings: Ratings) -> None:
+    """Use what the parties use: they find its machine code on the disk, and do not all compile it at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(Path(folder), ratings, agree(ratings, 3, settings=BudgetedSettings(rank=2, rounds=2)))
+        run.finish()
+        run.close()
+    assert ratings.catalogue is not None
+    method = PrivatePrototypes(prototypes=4, users=100, dimension=4, support=10)
+    build_model([method.message(ratings, 20.0)], ratings.catalogue, FactorSettings(rank=3, rounds=5), 0)
 
 
 def main(made: Columns) -> None:

@@ -7,18 +7,20 @@ from typing import Any
 
 import click
 
-from discreet.cli.federate.halves import make_guest, make_host
 from discreet.cli.federate.options import (
     agreement_option,
     catalogue_option,
     existing_store,
+    open_silo,
+    read_catalogue,
     silo_options,
     store_option,
 )
+from discreet.cli.federate.output import answered, show_run
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.server_run import ServerRun, open_coordinator
 from discreet.silos.shared.methods import load_agreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.transport.files import check_message_place, read_message, take_answer, write_message
@@ -87,15 +89,15 @@ def answer_command(question: str | None, out: str, as_json: bool, **options: Any
     asked = Path(question) if question is not None else None
     check_message_place(Path(out), store=Path(options["store"]), question=asked)
     body = b"" if asked is None else read_message(asked, agreement)
-    guest = make_guest(agreement, options)
-    with guest.open() as silo:
+    catalogue = read_catalogue(options["catalogue"], agreement)
+    with open_silo(agreement, catalogue, options) as silo:
         answer = silo.answer(body)
-        status, said = silo.status(), guest.answered(silo)
+        status = silo.status()
     write_message(Path(out), answer)
     if as_json:
         print_json({**status, "file": out, "bytes": len(answer)})
     else:
-        printer().print(f"Wrote {out} ({len(answer):,} bytes): {said}.")
+        printer().print(f"Wrote {out} ({len(answer):,} bytes): {answered(status)}.")
 
 
 @click.command("import")
@@ -112,12 +114,9 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
     """
     agreed = load_agreement(agreement)
     messages = [read_message(Path(file), agreed) for file in files]
-    opened: Coordinator | PrototypeCoordinator
-    if isinstance(agreed, PrototypeAgreement):  # nothing was exported: the first answer begins the run
-        opened = PrototypeCoordinator(Path(store), agreed)
-    else:
-        opened = Coordinator(existing_store(store), agreed)
-    with opened as coordinator:
+    # For prototypes nothing was exported: the first answer begins the run.
+    begun = Path(store) if isinstance(agreed, PrototypeAgreement) else existing_store(store)
+    with open_coordinator(agreed, begun) as coordinator:
         for file, message in zip(files, messages, strict=True):
             take_answer(coordinator, agreed, message, file)
         status = coordinator.status()
@@ -143,20 +142,22 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 def model_command(agreement: str, catalogue: str, store: str, out: str, force: bool, as_json: bool) -> None:
-    """Save the model (or the factors) of a finished run from the server's store.
+    """Save the model of a finished run from the server's store.
 
     \b
     Example:
       discreet federate model --agreement agreement.json --catalogue items.csv --store run.sqlite --out model/
     """
-    host = make_host(load_agreement(agreement), catalogue, existing_store(store), out, force=force)
-    with host.begin() as coordinator:
+    agreed = load_agreement(agreement)
+    run = ServerRun(agreed, read_catalogue(catalogue, agreed), existing_store(store), out, force=force)
+    with run.begin() as coordinator:
         if coordinator.question() is not None:
             waiting = ", ".join(coordinator.status()["waiting_for"])
             raise Refused(f"the run has not finished yet; awaited from: {waiting}")
-        host.finish(coordinator)
-    assert host.result is not None
+        run.finish(coordinator)
+    assert run.result is not None
+    assert run.model is not None
     if as_json:
-        print_json(host.result)
+        print_json(run.result)
     else:
-        host.show(host.result)
+        show_run("Trained in silos", run.result, run.model, out)

@@ -13,9 +13,12 @@ from discreet.cli.columns import column_options
 from discreet.cli.settings import unknown_items_option
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
-from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.base_agreement import Agreed, catalogue_digest
+from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo
+from discreet.silos.silo.silo_run import AnySilo
 from discreet.silos.transport.identity import read_mask_key
 
 __all__ = [
@@ -68,21 +71,16 @@ def existing_store(store: str) -> Path:
     return Path(store)
 
 
-def open_silo(agreement: Agreement, options: dict[str, Any]) -> Silo:
-    """A silo from the options of :func:`silo_options` and the file of its ``mask_key``."""
-    if options["name"] not in agreement.silos:
-        raise SettingsInvalid(
-            f"{options['name']} is not in the agreement; its silos: {', '.join(agreement.roster)}"
-        )
+def open_silo(agreement: AnyAgreement, catalogue: Catalogue, options: dict[str, Any]) -> AnySilo:
+    """A silo from the options of :func:`silo_options`, and for sums from the file of its ``mask_key``."""
+    name = options["name"]
+    if name not in agreement.roster:
+        raise SettingsInvalid(f"{name} is not in the agreement; its silos: {', '.join(agreement.roster)}")
+    store = Path(options["store"])
+    if isinstance(agreement, PrototypeAgreement):
+        return PrototypeSilo(store, agreement, name, read_silo_ratings(agreement, catalogue, options))
     key = read_mask_key(Path(options["mask_key"]))
-    catalogue = read_catalogue(options["catalogue"], agreement)
-    return Silo(
-        Path(options["store"]),
-        agreement,
-        options["name"],
-        key,
-        read_silo_ratings(agreement, catalogue, options),
-    )
+    return Silo(store, agreement, name, key, read_silo_ratings(agreement, catalogue, options))
 
 
 def read_silo_ratings(agreement: Agreed, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:

@@ -12,16 +12,18 @@ from rich.table import Table
 
 from discreet.cli.output import printer
 from discreet.model import Model
-from discreet.silos.server.coordinator import Coordinator
 
-__all__ = ["RoundProgress", "show_run", "summarise_run"]
+__all__ = ["RoundProgress", "answered", "show_run"]
 
 _SHOWN = [
     "method",
     "rank",
     "rounds",
+    "prototypes",
     "silos",
     "items",
+    "messages_up",
+    "messages_down",
     "bytes_up",
     "bytes_down",
     "model_bytes_down",
@@ -87,26 +89,13 @@ def _position(status: dict[str, Any]) -> str:
     return f"round {status['round'] + 1}{of}{repeat}: waiting for {waiting}"
 
 
-def summarise_run(coordinator: Coordinator, model: Model) -> dict[str, Any]:
-    """What the server knows about a finished run whose model nobody has been sent yet; all of it is public."""
-    status = coordinator.status()
-    statement = model.statement
-    return {
-        "method": model.method,
-        "rank": model.item_side.rank,
-        "rounds": status["rounds"],
-        "silos": list(status["roster"]),
-        "items": model.item_side.n_items,
-        "epsilon": statement.epsilon,
-        "delta": statement.delta,
-        "mu": statement.mu,
-        "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
-        "private": statement.private,
-        "bytes_up": status["bytes_up"],
-        "bytes_down": status["bytes_down"],
-        "model_bytes_down": 0,
-        "traffic": coordinator.traffic(),
-    }
+def answered(status: dict[str, Any]) -> str:
+    """What to say after an answer has arrived, from the silo's status."""
+    spent = f"epsilon {status['epsilon_spent']:.4g} spent"
+    if "rounds" not in status:
+        return f"the one message is sent ({status['bytes']:,} bytes); {spent}"
+    of = f" of {status['rounds']}" if status["rounds"] else ""
+    return f"round {status['round'] + 1}{of} answered; {spent}"
 
 
 def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 
-from discreet.cli.federate.halves import make_host
 from discreet.cli.federate.options import (
     agreement_option,
     catalogue_option,
     existing_store,
+    read_catalogue,
     store_option,
 )
-from discreet.cli.federate.output import RoundProgress
+from discreet.cli.federate.output import RoundProgress, show_run
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.methods import load_agreement
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.transport.hosting import listen, run_until_stopped, url_of
+from discreet.silos.shared.methods import largest_message, load_agreement
+from discreet.silos.transport.address import listen, url_of
 from discreet.silos.transport.identity import server_context
 from discreet.silos.transport.server import Server, Terms
+from discreet.silos.transport.signals import run_until_stopped
 
 __all__ = ["drop_command", "finish_command", "server_command"]
 
@@ -52,7 +51,7 @@ __all__ = ["drop_command", "finish_command", "server_command"]
     metavar="SECONDS",
     help="How long to go on telling absent silos that the run has finished.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Directory to put the model (or the factors) into.")
+@click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 def server_command(
@@ -80,22 +79,27 @@ def server_command(
     started = time.perf_counter()
     agreed = load_agreement(agreement)
     context = server_context(Path(tls))
-    host = make_host(agreed, catalogue, Path(store), out, force=force)
+    run = ServerRun(agreed, read_catalogue(catalogue, agreed), Path(store), out, force=force)
     terms = Terms(
-        agreed.run_id, agreed.roster, host.fewest, host.largest, drop_after=drop_after, linger=linger
+        agreed.run_id,
+        agreed.roster,
+        agreed.smallest_roster,
+        largest_message(agreed),
+        drop_after=drop_after,
+        linger=linger,
     )
-    with listen(address) as listener, RoundProgress() as progress:
-        progress.say(f"Listening on {url_of(listener)}")
-        server: Server[Any] = Server(host.begin, host.finish, terms, context, progress.report)
-        run_until_stopped(server.run(listener))
-        host.count_last_word(server.last_word_bytes)
-    if host.result is None:
+    with listen(address) as listening, RoundProgress() as progress:
+        progress.say(f"Listening on {url_of(listening)}")
+        server: Server[AnyCoordinator] = Server(run.begin, run.finish, terms, context, progress.report)
+        run_until_stopped(server.run(listening))
+        run.count_models(server.models_sent, server.model_bytes_sent)
+    if run.result is None or run.model is None:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")
-    result = {**host.result, "seconds": round(time.perf_counter() - started, 3)}
+    result = {**run.result, "seconds": round(time.perf_counter() - started, 3)}
     if as_json:
         print_json(result)
     else:
-        host.show(result)
+        show_run("Trained in silos", result, run.model, out)
 
 
 @click.command("drop")
@@ -122,12 +126,7 @@ def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bo
       discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
     """
     agreed = load_agreement(agreement)
-    opened: Coordinator | PrototypeCoordinator
-    if isinstance(agreed, PrototypeAgreement):
-        opened = PrototypeCoordinator(existing_store(store), agreed)
-    else:
-        opened = Coordinator(existing_store(store), agreed)
-    with opened as coordinator:
+    with open_coordinator(agreed, existing_store(store)) as coordinator:
         coordinator.drop(*silos)
         status = coordinator.status()
     if as_json:

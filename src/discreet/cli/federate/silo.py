@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli.federate.halves import make_guest
-from discreet.cli.federate.options import silo_options
-from discreet.cli.federate.output import RoundProgress
+from discreet.cli.federate.options import open_silo, read_catalogue, silo_options
+from discreet.cli.federate.output import RoundProgress, answered
 from discreet.cli.output import json_option, print_json, printer
-from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.methods import largest_message, load_agreement
+from discreet.silos.silo.silo_run import SiloRun, statement_of
 from discreet.silos.transport.client import Client
 from discreet.silos.transport.identity import MASK_KEY, client_context
 from discreet.silos.transport.participate import participate
@@ -41,7 +40,7 @@ __all__ = ["silo_command"]
 @click.option(
     "--out",
     metavar="DIR",
-    help="Directory to put the finished model (or the factors) into, to recommend here.",
+    help="Directory to put the finished model into, to recommend here.",
 )
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
@@ -62,14 +61,16 @@ def silo_command(
     started = time.perf_counter()
     agreement = load_agreement(options["agreement"])
     options["mask_key"] = Path(tls) / MASK_KEY
-    guest = make_guest(agreement, options, out, force=force)
+    catalogue = read_catalogue(options["catalogue"], agreement)
+    run = SiloRun(agreement, catalogue, Path(options["store"]), out, force=force)
     context = client_context(Path(tls))
-    with guest.open() as silo, RoundProgress() as progress:
-        client = Client(
-            url, agreement.run_id, guest.largest, context, patience=patience, on_trouble=progress.say
+    with open_silo(agreement, catalogue, options) as silo, RoundProgress() as progress:
+        largest = largest_message(agreement)
+        client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
+        participate(
+            silo, client, lambda body: run.finish(silo, body), lambda: progress.say(answered(silo.status()))
         )
-        participate(silo, client, partial(guest.finish, silo), lambda: progress.say(guest.answered(silo)))
-        status, statement = silo.status(), guest.statement(silo)
+        status, statement = silo.status(), statement_of(silo)
     if as_json:
         seconds = round(time.perf_counter() - started, 3)
         stated = None if statement is None else statement.model_dump(mode="json")
@@ -81,4 +82,5 @@ def silo_command(
     else:
         console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
         console.print(str(statement), markup=False)
-    guest.show()
+    if out is not None:
+        console.print(f"Model saved to {out}", markup=False)

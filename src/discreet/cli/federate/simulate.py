@@ -16,14 +16,12 @@ from rich.console import Console
 from discreet.catalogue import scan_table
 from discreet.cli.columns import column_options
 from discreet.cli.federate.output import show_run
-from discreet.cli.federate.prototypes import show_factors
 from discreet.cli.federate.terms import agreement_options, make_agreement
 from discreet.cli.output import json_option, print_json
 from discreet.data.checks import Columns, check_columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import without_types
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.methods.prototypes.saved import check_place
 from discreet.model import Model
 from discreet.model.storage import check_target
 from discreet.silos.transport.authority import make_authority
@@ -40,7 +38,7 @@ __all__ = ["simulate_command"]
     "--silos", "count", type=click.IntRange(1, 100), help="Or: deal the users out to so many silos."
 )
 @agreement_options
-@click.option("--out", required=True, metavar="DIR", help="Directory to put the model (or the factors) into.")
+@click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 @click.pass_context
@@ -65,13 +63,12 @@ def simulate_command(
       discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --silos 3 --honest 2 --epsilon 1 --delta 1e-6 --out model/
       discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
-          --catalogue items.csv --silos 3 --method prototypes --prototypes 10 --epsilon 1 --out factors/
+          --catalogue items.csv --silos 3 --method prototypes --prototypes 10 --epsilon 1 --out model/
     """
     started = time.perf_counter()
     if (silo_column is None) == (count is None):
         raise SettingsInvalid("say how to split the ratings: either --silo-column COLUMN or --silos N")
-    prototypes = options["method"] == "prototypes"
-    (check_place if prototypes else check_target)(out, overwrite=force)
+    check_target(out, overwrite=force)
     columns = Columns(options["user"], options["item"], options["rating"])
     frame = _read(source, columns, silo_column)
     if silo_column is not None:
@@ -97,8 +94,6 @@ def simulate_command(
     result["seconds"] = round(time.perf_counter() - started, 3)
     if as_json:
         print_json(result)
-    elif prototypes:
-        show_factors("Simulated in silos", result, out)
     else:
         show_run("Simulated in silos", result, Model.load(out), out)
 

@@ -12,7 +12,7 @@ from discreet.model import Model
 from discreet.silos.flower.extra import flower, pack, unpack
 from discreet.silos.flower.places import Places
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.transport.hosting import check_out, save_once
+from discreet.silos.shared.saving import check_out, save_once
 
 __all__ = ["server_app", "train"]
 

@@ -1,35 +1,39 @@
-"""The server's half of a run of prototypes: one letter from each silo, then one message of factors to all.
+"""The coordinator of a run of prototypes: one message from each silo, then the model to all of them.
 
 Everything it has received and released is in its store before anybody is told, so it can be killed at any point and
-goes on from there. Each letter is private on its own, so a silo that stays away costs the others nothing.
+goes on from there. Each message is private on its own, so a silo that stays away costs the others nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.catalogue import Catalogue
 from discreet.errors import Refused
-from discreet.methods.prototypes.public.factorise import factorise
-from discreet.privacy.statement import Statement
+from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.public.model import build_item_side, model_of
+from discreet.model import Model
+from discreet.model.item_side import ItemSide
+from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.silos.shared.base_agreement import catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import open_letter
+from discreet.silos.shared.prototype_messages import decode_prototypes
 from discreet.silos.shared.store import Store, StoreOwner
 
 __all__ = ["PrototypeCoordinator"]
 
 _APPLICATION = 0x64737063
 _SCHEMA = """
-CREATE TABLE letters(silo TEXT PRIMARY KEY, digest TEXT NOT NULL, letter BLOB NOT NULL) STRICT;
+CREATE TABLE messages(silo TEXT PRIMARY KEY, digest TEXT NOT NULL, message BLOB NOT NULL) STRICT;
 CREATE TABLE dropped(silo TEXT PRIMARY KEY) STRICT;
-CREATE TABLE released(one INTEGER PRIMARY KEY CHECK (one = 1), factors BLOB NOT NULL) STRICT
+CREATE TABLE released(one INTEGER PRIMARY KEY CHECK (one = 1), item_side BLOB NOT NULL) STRICT
 """
 
 
 class PrototypeCoordinator(StoreOwner[Store]):
-    """Takes letters until none is awaited, and releases the factors once. Safe to use from several threads.
+    """Takes messages until none is awaited, and releases the item side once. Safe to use from several threads.
 
     Parameters
     ----------
@@ -44,27 +48,27 @@ class PrototypeCoordinator(StoreOwner[Store]):
         self._store = Store(Path(store), _APPLICATION, _SCHEMA, f"{agreement.digest} coordinator")
 
     def question(self) -> bytes | None:
-        """Nothing is asked, as the agreement says it all: no bytes while letters are awaited, then ``None``."""
+        """Nothing is asked, as the agreement says it all: no bytes while messages are awaited, then ``None``."""
         return b"" if self._waiting_for() else None
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
-        """Take a silo's letter; it is on the disk when this returns.
+        """Take a silo's message; it is on the disk when this returns.
 
         Raises
         ------
         Refused
-            For anything but the letter awaited from this silo, or the same letter again. Nothing has changed.
+            For anything but the message awaited from this silo, or the same message again. Nothing has changed.
         """
         with self._store.lock:
-            silo, _ = open_letter(body, self.agreement)
+            silo, _ = decode_prototypes(body, self.agreement)
             if silo != silo_name:
                 raise Refused(f"{silo_name} sent a message in the name of {silo}")
             digest = hashlib.sha256(body).hexdigest()
-            known = self._store.rows("SELECT digest FROM letters WHERE silo = ?", silo)
+            known = self._store.rows("SELECT digest FROM messages WHERE silo = ?", silo)
             if not known:
                 self._check_awaited(silo)
                 with self._store.transaction():
-                    self._store.write("INSERT INTO letters VALUES (?, ?, ?)", silo, digest, body)
+                    self._store.write("INSERT INTO messages VALUES (?, ?, ?)", silo, digest, body)
             elif known != [(digest,)]:
                 raise Refused(f"{silo} has sent its one message already, with other bytes")
             return {"accepted": True, "repeated": bool(known), **self.status()}
@@ -90,37 +94,29 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 for name in dict.fromkeys(silo_names):
                     self._store.write("INSERT INTO dropped VALUES (?)", name)
 
-    def factors(self) -> bytes:
-        """What goes down to every silo, the same bytes whenever they are asked for."""
+    def model(self, catalogue: Catalogue) -> Model:
+        """The model, once the run is over: the same whenever it is asked for."""
         with self._store.lock:
             if self._waiting_for():
-                raise Refused("the run is not over yet; there are no factors")
-            rows = self._store.rows("SELECT factors FROM released")
-            if rows:
-                return bytes(rows[0][0])
-            messages = [open_letter(letter, self.agreement)[1] for letter in self._letters().values()]
-            factors = factorise(messages, self.agreement.factors, self.agreement.seed)
-            made = replace(factors, run=self.agreement.run_id).to_bytes()
-            with self._store.transaction():
-                self._store.write("INSERT INTO released VALUES (1, ?)", made)
-            return made
+                raise Refused("the run is not over yet; there is no model")
+            if catalogue_digest(catalogue) != self.agreement.catalogue:
+                raise Refused("this is not the catalogue that was agreed on")
+            messages = self._messages()
+            settings = self.agreement.settings.model_dump(mode="json")
+            settings["factors"] = self.agreement.factors.model_dump(mode="json")
+            return model_of(self._item_side(messages), messages, catalogue, settings)
 
-    def statements(self) -> dict[str, Statement]:
-        """What each silo has promised its users."""
-        with self._store.lock:
-            return {
-                silo: open_letter(letter, self.agreement)[1].statement
-                for silo, letter in self._letters().items()
-            }
+    def traffic(self) -> list[dict[str, int]]:
+        """Bytes down and up before the model: there is one round, in which nothing is asked."""
+        return [{"round": 0, "attempt": 0, "bytes_down": 0, "bytes_up": self.status()["bytes_up"]}]
 
     def status(self) -> dict[str, Any]:
         """Where the run stands, for people and for JSON."""
         with self._store.lock:
             waiting, roster = self._waiting_for(), self._roster()
             [(up, bytes_up)] = self._store.rows(
-                "SELECT count(*), coalesce(sum(length(letter)), 0) FROM letters"
+                "SELECT count(*), coalesce(sum(length(message)), 0) FROM messages"
             )
-            released = self._store.rows("SELECT length(factors) FROM released")
             return {
                 "run": self.agreement.run_id,
                 "state": "running" if waiting else "finished",
@@ -130,9 +126,8 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 "roster": roster,
                 "waiting_for": waiting,
                 "messages_up": up,
-                "messages_down": len(roster) if released else 0,
                 "bytes_up": bytes_up,
-                "bytes_down": released[0][0] * len(roster) if released else 0,
+                "bytes_down": 0,
             }
 
     def _check_awaited(self, silo: str) -> None:
@@ -147,9 +142,19 @@ class PrototypeCoordinator(StoreOwner[Store]):
 
     def _waiting_for(self) -> list[str]:
         with self._store.lock:
-            come = {silo for (silo,) in self._store.rows("SELECT silo FROM letters")}
+            come = {silo for (silo,) in self._store.rows("SELECT silo FROM messages")}
             return [name for name in self._roster() if name not in come]
 
-    def _letters(self) -> dict[str, bytes]:
-        rows = self._store.rows("SELECT silo, letter FROM letters ORDER BY silo")
-        return {str(silo): bytes(letter) for silo, letter in rows}
+    def _messages(self) -> list[PrototypeMessage]:
+        rows = self._store.rows("SELECT message FROM messages ORDER BY silo")
+        return [decode_prototypes(bytes(message), self.agreement)[1] for (message,) in rows]
+
+    def _item_side(self, messages: list[PrototypeMessage]) -> ItemSide:
+        """What was released, or is released now: kept, as another machine may differ in the last bits."""
+        rows = self._store.rows("SELECT item_side FROM released")
+        if rows:
+            return item_side_from_bytes(bytes(rows[0][0]))
+        made = build_item_side(messages, self.agreement.factors, self.agreement.seed)
+        with self._store.transaction():
+            self._store.write("INSERT INTO released VALUES (1, ?)", item_side_to_bytes(made))
+        return made

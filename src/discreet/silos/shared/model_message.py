@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
 from discreet.model import Model
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.model.item_side import ItemSide
+from discreet.model.wire import item_side_from_bytes, item_side_to_bytes, to_parts
 from discreet.privacy.accounting import compose
 from discreet.privacy.statement import Release, SiloTerms, Statement, owed_in_silos
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.base_agreement import Agreed
 from discreet.silos.shared.encoding import MOST_HEADER, PREFIX, Header, decode, encode
 from discreet.silos.shared.messages import max_bytes
 
-__all__ = ["decode_model", "encode_model"]
+__all__ = ["decode_model", "encode_model", "read_model"]
 
 _MARK = b"dsM1"
 _STATEMENT_BYTES = MOST_HEADER // 2
@@ -32,9 +36,9 @@ class _Header(Header):
     digest: str
 
 
-def encode_model(model: Model, agreement: Agreement) -> bytes:
-    """Item side and statement; the catalogue is known to everybody."""
-    side = item_side_to_bytes(model.item_side)
+def encode_model(model: Model, agreement: Agreed) -> bytes:
+    """Item side and statement, whatever was trained; the catalogue is known to everybody."""
+    side = item_side_to_bytes(model.item_side, precision=_precision(model.item_side))
     header = _Header(
         run=agreement.run_id,
         method=model.method,
@@ -46,6 +50,14 @@ def encode_model(model: Model, agreement: Agreement) -> bytes:
     return encode(_MARK, header, {}, "<f8") + side
 
 
+def _precision(side: ItemSide) -> Literal["double", "single"]:
+    """Single precision halves the message where it loses nothing, as with prototypes, which are released in it."""
+    floats = [array for array in to_parts(side)[1].values() if array.dtype == np.float64]
+    with np.errstate(over="ignore"):
+        exact = all(np.array_equal(array, array.astype(np.float32)) for array in floats)
+    return "single" if exact else "double"
+
+
 def _short(statement: Statement) -> Statement:
     """A statement that fits: of hundreds of rounds the costs matter and not their notes, of many more their sum."""
     if len(statement.to_json()) <= _STATEMENT_BYTES:
@@ -54,14 +66,36 @@ def _short(statement: Statement) -> Statement:
     shorter = statement.model_copy(update={"releases": bare})
     if len(shorter.to_json()) <= _STATEMENT_BYTES:
         return shorter
-    mu = min(compose(release.mu for release in bare), statement.mu or math.inf)
-    whole = Release(name=f"all {len(bare)} releases together", mu=mu, delta=0.0, share=1.0, detail={})
-    return statement.model_copy(update={"releases": (whole,)})
+    return statement.model_copy(update={"releases": (_sum(bare, statement),)})
+
+
+def _sum(releases: Sequence[Release], statement: Statement) -> Release:
+    """All releases as one: Gaussian ones compose, the epsilons of purely private ones add up."""
+    name = f"all {len(releases)} releases together"
+    pure = math.fsum(release.epsilon for release in releases)
+    if pure > 0.0:
+        return Release(name=name, epsilon=min(pure, statement.epsilon or math.inf), share=1.0)
+    mu = min(compose(release.mu for release in releases), statement.mu or math.inf)
+    return Release(name=name, mu=mu, share=1.0)
 
 
 def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
-    """The model back; refuses what is none of this run."""
-    if len(body) > max_bytes(agreement):
+    """The model of a run whose sums were released; refuses what is none of this run."""
+    model = read_model(body, agreement, catalogue, max_bytes(agreement))
+    if not _as_agreed(model.statement, agreement):
+        raise Refused("the model that the server sent at the end promises more privacy than was agreed")
+    return model
+
+
+def read_model(body: bytes, agreement: Agreed, catalogue: Catalogue, most: int) -> Model:
+    """The model in a message of at most ``most`` bytes; what it promises is for the caller to judge.
+
+    Raises
+    ------
+    Refused
+        For anything that is not a whole model of this run, over its scale.
+    """
+    if len(body) > most:
         raise Refused("what the server sent at the end is larger than any message of this run")
     end = PREFIX + int.from_bytes(body[4:PREFIX], "little")
     header, _ = decode(body[:end], _MARK, _Header, "<f8", PREFIX + MOST_HEADER)
@@ -69,12 +103,9 @@ def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Mod
         raise Refused("what the server sent at the end is not the model of this run")
     try:
         side = item_side_from_bytes(body[end:])
-        statement = Statement.from_json(header.statement)
         if side.scale.range != agreement.rating_range:
             raise Refused("the model that the server sent at the end is for other ratings than was agreed")
-        if not _as_agreed(statement, agreement):
-            raise Refused("the model that the server sent at the end promises more privacy than was agreed")
-        return Model(side, catalogue, statement, header.method, header.settings)
+        return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)
     except ModelInvalid as error:
         raise Refused(f"the model that the server sent at the end cannot be used: {error}") from None
 

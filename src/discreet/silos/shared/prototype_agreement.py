@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, RatingScale
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.pure.ledger import PureLedger
@@ -61,7 +61,7 @@ class PrototypeAgreement(Agreed):
     def _possible(self) -> Self:
         if self.silos != tuple(sorted(self.silos)):
             raise ValueError("the silos must be in the order of their names")
-        if self.scale[0] < 0.0:
+        if self.rating_range is not None and self.rating_range[0] < 0.0:
             raise ValueError(
                 "prototypes are non-negative: shift the rating range so that it starts at 0 or above"
             )
@@ -78,9 +78,14 @@ class PrototypeAgreement(Agreed):
         return self.settings.delta if self.settings.clustering == "lloyd" else 0.0
 
     @property
-    def scale(self) -> tuple[float, float]:
-        """The rating range; a click counts as 1."""
-        return (0.0, 1.0) if self.rating_range is None else self.rating_range
+    def scale(self) -> RatingScale:
+        """Of the ratings."""
+        return RatingScale(self.rating_range)
+
+    @property
+    def smallest_roster(self) -> int:
+        """Fewest silos that a run may have: each silo's message is private on its own."""
+        return 1
 
     def check_budget(self) -> None:
         """Refuse a budget that is none."""

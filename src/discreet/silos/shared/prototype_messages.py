@@ -1,16 +1,21 @@
-"""What travels: a silo's prototypes with its name and the run on them, and the factors back."""
+"""What travels: a silo's prototypes with its name and the run on them, and the model back."""
 
 from __future__ import annotations
 
 import hashlib
 
+from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
-from discreet.methods.prototypes.public.message import GlobalFactors, PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.public.model import METHOD
+from discreet.model import Model
+from discreet.model.fold_in import NonNegative
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode
+from discreet.silos.shared.model_message import read_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 
-__all__ = ["largest", "open_factors", "open_letter", "seal"]
+__all__ = ["decode_prototype_model", "decode_prototypes", "encode_prototypes", "largest"]
 
 _MARK = b"dsP1"
 _PREFIX = 8
@@ -30,58 +35,74 @@ def largest(agreement: PrototypeAgreement) -> int:
     """Bytes of the largest message in either direction."""
     prototypes, items = agreement.settings.prototypes, agreement.n_items
     up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1)
-    return _PREFIX + MOST_HEADER + _STATEMENT + max(up, 4 * items * agreement.factors.rank)
+    # Offsets, which are zeros, and factors, in single precision.
+    down = 4 * items * (1 + agreement.factors.rank)
+    return _PREFIX + MOST_HEADER + _STATEMENT + max(up, down)
 
 
-def seal(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
-    """The letter of a silo."""
+def encode_prototypes(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
+    """The one message of a silo."""
     body = message.to_bytes()
     return encode(_MARK, _header(agreement, silo, body), {}, "<f8") + body
 
 
-def open_letter(letter: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
-    """Whose letter it is, and what is in it.
+def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
+    """Whose message it is, and what is in it.
 
     Raises
     ------
     Refused
-        For anything that is not a whole letter of this run, within what was agreed on.
+        For anything that is not a whole message of this run, within what was agreed on.
     """
-    if len(letter) > largest(agreement):
-        raise Refused(f"a message of {len(letter):,} bytes is larger than any in this run")
-    end = _PREFIX + int.from_bytes(letter[4:_PREFIX], "little")
-    header, _ = decode(letter[:end], _MARK, _Header, "<f8", _PREFIX + MOST_HEADER)
+    if len(body) > largest(agreement):
+        raise Refused(f"a message of {len(body):,} bytes is larger than any in this run")
+    end = _PREFIX + int.from_bytes(body[4:_PREFIX], "little")
+    header, _ = decode(body[:end], _MARK, _Header, "<f8", _PREFIX + MOST_HEADER)
     if header.run != agreement.run_id:
         raise Refused("the message belongs to another run; compare agreements")
-    body = letter[end:]
-    if header != _header(agreement, header.silo, body) or letter[:end] != encode(_MARK, header, {}, "<f8"):
+    content = body[end:]
+    if header != _header(agreement, header.silo, content) or body[:end] != encode(_MARK, header, {}, "<f8"):
         raise Refused("the message was damaged on its way")
     try:
-        message = PrototypeMessage.from_bytes(body)
+        message = PrototypeMessage.from_bytes(content)
     except ModelInvalid as error:
         raise Refused(str(error)) from None
     _check(message, agreement)
     return header.silo, message
 
 
-def open_factors(body: bytes, agreement: PrototypeAgreement, own: Statement | None = None) -> GlobalFactors:
-    """The factors that came down; refuses what is none of this run, or hides what the silo's users have paid."""
-    if len(body) > largest(agreement):
-        raise Refused("what the server sent at the end is larger than any message of this run")
-    try:
-        factors = GlobalFactors.from_bytes(body)
-    except ModelInvalid as error:
-        raise Refused(f"what the server sent at the end cannot be used: {error}") from None
-    agreed = agreement.catalogue, agreement.scale, (agreement.n_items, agreement.factors.rank)
-    found = factors.catalogue, factors.rating_range, factors.factors.shape
-    if found != agreed or factors.run != agreement.run_id:
-        raise Refused("what the server sent at the end are not the factors of this run")
-    if own is not None and factors.private:
-        stated = factors.epsilon, factors.delta, factors.epsilon_in_two
-        paid = own.epsilon or 0.0, own.delta or 0.0, own.silos.epsilon_in_two if own.silos else 0.0
-        if not own.private or any(less < owed for less, owed in zip(stated, paid, strict=True)):
-            raise Refused("the factors that the server sent promise more privacy than this silo's users have")
-    return factors
+def decode_prototype_model(
+    body: bytes, agreement: PrototypeAgreement, catalogue: Catalogue, own: Statement | None = None
+) -> Model:
+    """The model that came down; refuses what is none of this run, or hides what the silo's users have paid.
+
+    Parameters
+    ----------
+    own
+        What the silo's users have paid, as the silo knows it; ``None`` where they have paid nothing.
+    """
+    model = read_model(body, agreement, catalogue, largest(agreement))
+    side, agreed = model.item_side, agreement.factors
+    rule = NonNegative(agreed.user_penalty, agreed.count_exponent)
+    found = (model.method, side.factors.shape, side.rule)
+    if found != (METHOD, (agreement.n_items, agreed.rank), rule):
+        raise Refused("the model that the server sent at the end is not of the kind that was agreed on")
+    if side.factors.min() < 0.0 or side.offsets.any() or side.centre != 0.0:
+        raise Refused("the model that the server sent at the end has negative factors, or more than factors")
+    if own is not None and model.statement.private and not _covers(model.statement, own):
+        raise Refused(
+            "the model that the server sent at the end promises more privacy than this silo's users have"
+        )
+    return model
+
+
+def _covers(statement: Statement, own: Statement) -> bool:
+    """Whether a statement that calls itself private owns up to all that a silo's own says was paid."""
+    if not own.private or statement.silos is None or statement.relation != own.relation:
+        return False
+    stated = statement.epsilon or 0.0, statement.delta or 0.0, statement.silos.epsilon_in_two
+    paid = own.epsilon or 0.0, own.delta or 0.0, own.silos.epsilon_in_two if own.silos else 0.0
+    return all(one >= owed for one, owed in zip(stated, paid, strict=True))
 
 
 def _header(agreement: PrototypeAgreement, silo: str, body: bytes) -> _Header:
@@ -89,13 +110,15 @@ def _header(agreement: PrototypeAgreement, silo: str, body: bytes) -> _Header:
 
 
 def _check(message: PrototypeMessage, agreement: PrototypeAgreement) -> None:
-    if (message.catalogue, message.rating_range) != (agreement.catalogue, agreement.scale):
+    if (message.catalogue, message.scale) != (agreement.catalogue, agreement.scale):
         raise Refused("the prototypes are over another catalogue or scale than agreed on")
     prototypes, items = message.values.shape
     if prototypes > agreement.settings.prototypes or items != agreement.n_items:
         raise Refused("there are more prototypes than agreed on, or they have more or fewer items")
-    if message.values.max(initial=0.0) > agreement.scale[1] * _ROOM:
+    if message.values.max(initial=0.0) > agreement.scale.bounds[1] * _ROOM:
         raise Refused("the prototypes leave the agreed scale")
+    if message.statement.private and message.statement.silos is None:
+        raise Refused("the prototypes do not say what a user in two silos pays")
     spent = message.statement.epsilon or 0.0, message.statement.delta or 0.0
     if spent[0] > agreement.epsilon * _ROOM or spent[1] > agreement.delta * _ROOM:
         raise Refused("the prototypes have cost their users more than was agreed on")

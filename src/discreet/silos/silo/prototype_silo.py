@@ -1,4 +1,4 @@
-"""A silo's half of a run of prototypes: one letter, made once, charged once, the same bytes ever after."""
+"""A silo in a run of prototypes: one message, made once, charged once, the same bytes ever after."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import seal
+from discreet.silos.shared.prototype_messages import encode_prototypes
 from discreet.silos.shared.store import Store, StoreOwner
 from discreet.silos.silo.comparison import check_public
 
 __all__ = ["PrototypeSilo"]
 
 _APPLICATION = 0x64737073
-# A silo that found itself too small has no letter, and the words of its refusal in the place of it.
+# A silo that found itself too small has no message, and the words of its refusal in the place of it.
 _SCHEMA = """
 CREATE TABLE outcome(
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    letter BLOB,
+    message BLOB,
     refusal TEXT,
     statement TEXT NOT NULL,
-    CHECK ((letter IS NULL) <> (refusal IS NULL))
+    CHECK ((message IS NULL) <> (refusal IS NULL))
 ) STRICT
 """
 
 
 class PrototypeSilo(StoreOwner[Store]):
-    """Makes and keeps the letter of one silo.
+    """Makes and keeps the message of one silo.
 
     Parameters
     ----------
     store
-        File of the silo's own; it holds the letter and what it cost, so losing it means losing track of that.
+        File of the silo's own; it holds the message and what it cost, so losing it means losing track of that.
     agreement, name
         What was signed, and as whom.
     ratings
@@ -47,7 +47,7 @@ class PrototypeSilo(StoreOwner[Store]):
 
     Notes
     -----
-    **Privacy.** All that leaves is the letter, which is (epsilon, delta)-DP by itself (``proofs/prototypes.md``),
+    **Privacy.** All that leaves is the message, which is (epsilon, delta)-DP by itself (``proofs/prototypes.md``),
     or the word that the noisy number of users was too small, which is part of it. Either is stored with its
     statement in one transaction before it leaves, and is never drawn again: killed before that, the silo has let
     nothing out; killed after it, it sends the same bytes.
@@ -71,7 +71,7 @@ class PrototypeSilo(StoreOwner[Store]):
         self._store = Store(Path(store), _APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
 
     def answer(self, question: bytes = b"") -> bytes:
-        """The letter, ready to be sent: it is stored and paid for.
+        """The message, ready to be sent: it is stored and paid for.
 
         Raises
         ------
@@ -85,10 +85,10 @@ class PrototypeSilo(StoreOwner[Store]):
         with self._store.lock:
             if not self._outcome():
                 self._make()
-            [(letter, refusal, _)] = self._outcome()
-            if letter is None:
+            [(message, refusal, _)] = self._outcome()
+            if message is None:
                 raise TooFewUsers(str(refusal))
-            return bytes(letter)
+            return bytes(message)
 
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
@@ -112,19 +112,19 @@ class PrototypeSilo(StoreOwner[Store]):
             return Statement.from_json(rows[0][2]) if rows else None
 
     def _outcome(self) -> list[tuple[Any, ...]]:
-        return self._store.rows("SELECT letter, refusal, statement FROM outcome")
+        return self._store.rows("SELECT message, refusal, statement FROM outcome")
 
     def _make(self) -> None:
         """Charge, draw and keep, in this order of consequence: nothing is known to anybody before it is kept."""
         method = PrivatePrototypes(self.agreement.settings)
         noise = None if self._noise_key is None else PureNoise(key=self._noise_key)
-        letter, refusal = None, None
+        message, refusal = None, None
         paid: Statement | None
         try:
-            message = method.message(self._ratings, self.agreement.epsilon, noise=noise)
-            letter, paid = seal(self.agreement, self.name, message), message.statement
+            made = method.message(self._ratings, self.agreement.epsilon, noise=noise)
+            message, paid = encode_prototypes(self.agreement, self.name, made), made.statement
         except TooFewUsers as small:
             refusal, paid = str(small), small.statement
         assert paid is not None
         with self._store.transaction():
-            self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", letter, refusal, paid.to_json())
+            self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", message, refusal, paid.to_json())

@@ -30,7 +30,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class Offer:
-    """What the server has: a question, or the last word."""
+    """What the server has: a question, or the model at the end."""
 
     body: bytes
     finished: bool

@@ -8,11 +8,11 @@ from typing import Any
 
 from discreet.errors import Refused
 from discreet.model.directory import replace_file
-from discreet.silos.shared.messages import AnswerMessage, max_bytes
-from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.messages import AnswerMessage
+from discreet.silos.shared.methods import AnyAgreement, largest_message
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import largest, open_letter
-from discreet.silos.transport.halves import Asking
+from discreet.silos.shared.prototype_messages import decode_prototypes
+from discreet.silos.transport.protocols import CoordinatorSide
 
 __all__ = ["check_message_place", "read_message", "take_answer", "write_message"]
 
@@ -59,7 +59,7 @@ def _is_message(path: Path) -> bool:
 
 def read_message(path: Path, agreement: AnyAgreement) -> bytes:
     """A message from a file, if it is not larger than any message of the run."""
-    most = largest(agreement) if isinstance(agreement, PrototypeAgreement) else max_bytes(agreement)
+    most = largest_message(agreement)
     try:
         with path.open("rb") as file:
             message = file.read(most + 1)
@@ -70,14 +70,14 @@ def read_message(path: Path, agreement: AnyAgreement) -> bytes:
     return message
 
 
-def take_answer(run: Asking, agreement: AnyAgreement, message: bytes, source: str) -> dict[str, Any]:
-    """Hand an answer to the server's half of a run, as from the silo that it names.
+def take_answer(run: CoordinatorSide, agreement: AnyAgreement, message: bytes, source: str) -> dict[str, Any]:
+    """Hand an answer to the coordinator of a run, as from the silo that it names.
 
     No certificate vouches for the name here: whoever carries the file does.
     """
     try:
         if isinstance(agreement, PrototypeAgreement):
-            silo = open_letter(message, agreement)[0]
+            silo = decode_prototypes(message, agreement)[0]
         else:
             silo = AnswerMessage.decode(message, agreement).silo
         return run.receive(silo, message)

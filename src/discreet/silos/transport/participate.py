@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from discreet.errors import Refused
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.halves import Answering
+from discreet.silos.transport.protocols import SiloSide
 
 __all__ = ["participate"]
 
 
 def participate(
-    silo: Answering,
+    silo: SiloSide,
     client: Client,
-    finish: Callable[[bytes], None],
+    finish: Callable[[bytes], object],
     report: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer questions until the server says that the run has finished.
@@ -27,7 +27,8 @@ def participate(
     client
         Line to the server.
     finish
-        Called with the server's last word. Only when this has returned is the server told that it need not repeat it.
+        Called with the message that has the model. Only when this has returned is the server told that it need not
+        repeat it.
     report
         Called after every answer that the server has.
 

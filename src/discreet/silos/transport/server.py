@@ -23,13 +23,13 @@ from socket import socket
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError, Refused
-from discreet.silos.transport.doors import Doors
-from discreet.silos.transport.halves import Asking
 from discreet.silos.transport.http import STATE, BadRequest, Request, Response
+from discreet.silos.transport.listener import Listener
+from discreet.silos.transport.protocols import CoordinatorSide
 
 __all__ = ["Server", "Terms"]
 
-A = TypeVar("A", bound=Asking)
+C = TypeVar("C", bound=CoordinatorSide)
 T = TypeVar("T")
 
 
@@ -58,7 +58,7 @@ class Terms:
     linger: float = 60.0
 
 
-class Server(Generic[A]):
+class Server(Generic[C]):
     """One run, offered over TLS.
 
     Parameters
@@ -66,7 +66,7 @@ class Server(Generic[A]):
     begin
         Opens the run; called in the run's own thread.
     finish
-        Called in that thread once the run has finished; gives the bytes that silos get as the last word.
+        Called in that thread once the run has finished; gives the message with the model, which silos get at the end.
     context
         Of :func:`discreet.silos.transport.identity.server_context`.
     report
@@ -75,8 +75,8 @@ class Server(Generic[A]):
 
     def __init__(
         self,
-        begin: Callable[[], A],
-        finish: Callable[[A], bytes],
+        begin: Callable[[], C],
+        finish: Callable[[C], bytes],
         terms: Terms,
         context: ssl.SSLContext,
         report: Callable[[dict[str, Any]], None] = lambda status: None,
@@ -85,19 +85,24 @@ class Server(Generic[A]):
         self._terms = terms
         self._report = report
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
-        self._doors = Doors(context, terms.silos, terms.largest, self._respond)
+        self._listener = Listener(context, terms.silos, terms.largest, self._respond)
         self._told: set[str] = set()
         self._handed_to: set[str] = set()
         self._question: bytes | None = None
-        self._last_word: bytes | None = None
+        self._model: bytes | None = None
         self._failure: DiscreetError | None = None
 
     @property
-    def last_word_bytes(self) -> int:
-        """Bytes of the last word handed out so far; to a silo that asked twice they count once."""
-        return len(self._last_word or b"") * len(self._handed_to)
+    def models_sent(self) -> int:
+        """How many silos were sent the model so far; one that asked twice counts once."""
+        return len(self._handed_to)
 
-    async def run(self, listener: socket) -> None:
+    @property
+    def model_bytes_sent(self) -> int:
+        """Bytes of the model sent so far."""
+        return len(self._model or b"") * self.models_sent
+
+    async def run(self, listening: socket) -> None:
         """Serve until the run has finished and every silo has been told, or the time for that is over.
 
         Raises
@@ -109,12 +114,12 @@ class Server(Generic[A]):
         try:
             self._run = await self._in_thread(self._begin)
             await self._look()
-            opened = asyncio.create_task(self._doors.open(listener))
+            accepting = asyncio.create_task(self._listener.accept(listening))
             try:
                 await self._go_on()
             finally:
-                opened.cancel()
-                await self._doors.close()
+                accepting.cancel()
+                await self._listener.close()
                 await self._in_thread(self._run.close)
         finally:
             self._thread.shutdown()
@@ -125,7 +130,7 @@ class Server(Generic[A]):
         while self._question is not None and self._failure is None:
             await self._wait_for_answers()
         if self._failure is None:
-            self._last_word = await self._in_thread(partial(self._finish, self._run))
+            self._model = await self._in_thread(partial(self._finish, self._run))
         await self._notify()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._terms.linger), self._changed:
@@ -153,17 +158,24 @@ class Server(Generic[A]):
                 self._run.drop(*absent)
 
     async def _look(self) -> None:
-        """See what the run asks now, and wake whoever waits for it."""
-        try:
-            self._question = await self._in_thread(self._run.question)
-        except DiscreetError as error:
-            self._failure = error
+        """See what the run asks now, and wake whoever waits for it.
+
+        Question and status are taken in one call, so that no answer comes between them, and the end of the run is a
+        position of its own: a question may be empty (prototypes), and nothing to ask is not the same as an empty one.
+        """
+        self._question, status, failure = await self._in_thread(self._see)
+        self._failure = self._failure or failure
         self._digest = hashlib.sha256(self._question or b"").hexdigest()
-        status = await self._in_thread(self._run.status)
         self._roster = set(status["roster"])
-        self._position = (self._digest, status["waiting_for"], self._failure)
+        self._position = (self._question is None, self._digest, status["waiting_for"], self._failure)
         self._report(status)
         await self._notify()
+
+    def _see(self) -> tuple[bytes | None, dict[str, Any], DiscreetError | None]:
+        try:
+            return self._run.question(), self._run.status(), None
+        except DiscreetError as error:
+            return self._question, self._run.status(), error
 
     async def _notify(self) -> None:
         async with self._changed:
@@ -195,9 +207,9 @@ class Server(Generic[A]):
                 await self._changed.wait_for(lambda: self._is_over() or self._has_other(after))
         if self._failure is not None:
             return Response.words(HTTPStatus.GONE, {"error": f"the run has failed: {self._failure}"})
-        if self._last_word is not None:
+        if self._model is not None:
             self._handed_to.add(silo)
-            return Response(HTTPStatus.OK, self._last_word, headers={STATE: "finished"})
+            return Response(HTTPStatus.OK, self._model, headers={STATE: "finished"})
         if not self._has_other(after):
             return Response(HTTPStatus.NO_CONTENT)
         assert self._question is not None
@@ -212,7 +224,7 @@ class Server(Generic[A]):
         return Response.words(HTTPStatus.OK, outcome)
 
     def _is_over(self) -> bool:
-        return self._failure is not None or self._last_word is not None
+        return self._failure is not None or self._model is not None
 
     def _has_other(self, digest: str) -> bool:
         return self._question is not None and self._digest != digest

@@ -181,7 +181,7 @@ def _message(
         mask=found.mask,
         weights=found.weights,
         catalogue=catalogue_digest(ratings.catalogue),
-        rating_range=(0.0, 1.0) if ratings.rating_range is None else ratings.rating_range,
+        scale=ratings.scale,
         statement=statement,
         notes=notes,
     )

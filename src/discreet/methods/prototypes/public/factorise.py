@@ -13,14 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
+from discreet.catalogue import RatingScale
 from discreet.errors import ModelInvalid
 from discreet.kernels.nonnegative import solve_nonnegative
-from discreet.methods.prototypes.public.message import GlobalFactors, PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import FactorSettings
-from discreet.privacy.statement import Statement
+from discreet.model.fold_in import NonNegative
+from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
-__all__ = ["Entries", "factorise", "nonnegative_factors"]
+__all__ = ["Entries", "factorise", "item_side_of", "nonnegative_factors"]
 
 Ints = npt.NDArray[Any]
 Rng: TypeAlias = int | np.random.Generator | None
@@ -45,8 +47,8 @@ class Entries:
 def factorise(
     messages: Sequence[PrototypeMessage], settings: FactorSettings | None = None, rng: Rng = None, *,
     weighted: bool = False,
-) -> GlobalFactors:  # fmt: skip
-    """The server's half: stack all prototypes and factorise them.
+) -> ItemSide:  # fmt: skip
+    """The server's side: stack all prototypes and factorise them.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def factorise(
         raise ModelInvalid("there is no message to factorise; at least one silo must take part")
     first = messages[0]
     for message in messages:
-        if (message.catalogue, message.rating_range) != (first.catalogue, first.rating_range):
+        if (message.catalogue, message.scale) != (first.catalogue, first.scale):
             raise ModelInvalid(
                 "silos sent prototypes over different catalogues or scales; agree on one first"
             )
@@ -80,30 +82,13 @@ def factorise(
         weights = np.concatenate([message.weights for message in messages])
         weights = weights / weights.mean()
     chosen = FactorSettings() if settings is None else settings
-    factors = nonnegative_factors(entries, chosen, rng, weights)
-    statements = [message.statement for message in messages]
-    return GlobalFactors(
-        factors,
-        first.catalogue,
-        first.rating_range,
-        private=all(statement.private for statement in statements),
-        epsilon=max(statement.epsilon or 0.0 for statement in statements),
-        epsilon_in_two=_in_two(statements),
-        delta=max(statement.delta or 0.0 for statement in statements),
-    )
+    return item_side_of(nonnegative_factors(entries, chosen, rng, weights), first.scale, chosen)
 
 
-def _in_two(statements: Sequence[Statement]) -> float:
-    """The most that a user of two silos paid: of two alike, or of one without delta and one with."""
-    alike = [statement.silos.epsilon_in_two for statement in statements if statement.silos is not None]
-    without, other = (
-        max(
-            (statement.epsilon or 0.0 for statement in statements if bool(statement.delta) is has),
-            default=0.0,
-        )
-        for has in (False, True)
-    )
-    return max([*alike, without + other])
+def item_side_of(factors: Floats, scale: RatingScale, settings: FactorSettings) -> ItemSide:
+    """Non-negative factors as an item side: a rating is u . v, so there is neither a centre nor an offset."""
+    rule = NonNegative(settings.user_penalty, settings.count_exponent)
+    return ItemSide(scale, 0.0, np.zeros(len(factors)), factors, rule)
 
 
 def nonnegative_factors(

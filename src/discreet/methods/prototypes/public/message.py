@@ -1,56 +1,40 @@
-"""The two messages: a silo's prototypes to the server, and the server's item factors to all silos."""
+"""The message of a silo: its prototypes, and what they cost its users."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from discreet.errors import ModelInvalid
+from discreet.catalogue import RatingScale
+from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.base_agreement import catalogue_digest
 from discreet.types import Bools, Floats
 
-__all__ = ["GlobalFactors", "PrototypeMessage", "catalogue_digest"]
+__all__ = ["PrototypeMessage", "catalogue_digest"]
 
-Scale = Annotated[float, Field(ge=0.0)]
+Bound = Annotated[float, Field(ge=0.0)]
 
-_MAGIC = b"discreet-prototypes-1\n"
+_MAGIC = b"discreet-prototypes-2\n"
 _MOST_HEADER = 1 << 20
 _MOST_BYTES = 1 << 30
 _MOST_ENTRIES = 1 << 28
 
 
-class _Strict(BaseModel):
+class _Header(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-
-class _PrototypeHeader(_Strict):
     kind: Literal["prototypes"]
     prototypes: int = Field(ge=1, le=10_000)
     n_items: int = Field(ge=1, le=10_000_000)
     catalogue: str = Field(pattern="^[0-9a-f]{64}$")
-    low: Scale
-    high: Scale
+    rating_range: tuple[Bound, Bound] | None
     statement: Statement
     notes: tuple[str, ...] = Field(max_length=100)
-
-
-class _FactorHeader(_Strict):
-    kind: Literal["factors"]
-    n_items: int = Field(ge=1, le=10_000_000)
-    rank: int = Field(ge=1, le=512)
-    catalogue: str = Field(pattern="^[0-9a-f]{64}$")
-    low: Scale
-    high: Scale
-    private: bool
-    epsilon: Scale
-    epsilon_in_two: Scale
-    delta: Scale
-    run: str = Field(max_length=64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +47,8 @@ class PrototypeMessage:
         Prototypes on the rating scale (k x items), which entries they have, and their noisy sizes.
     catalogue
         Digest of the public item list.
-    rating_range
-        Public.
+    scale
+        Of the ratings; public.
     statement
         What was promised to the silo's users, and every release that was charged. It says that nothing is where the
         noise can be drawn again (tests) or there was none (references).
@@ -76,19 +60,18 @@ class PrototypeMessage:
     mask: Bools
     weights: Floats
     catalogue: str
-    rating_range: tuple[float, float]
+    scale: RatingScale
     statement: Statement
     notes: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """The message as it travels; values as 32-bit floats, only those that are there."""
-        header = _PrototypeHeader(
+        header = _Header(
             kind="prototypes",
             prototypes=len(self.values),
             n_items=self.values.shape[1],
             catalogue=self.catalogue,
-            low=self.rating_range[0],
-            high=self.rating_range[1],
+            rating_range=self.scale.range,
             statement=self.statement,
             notes=self.notes,
         )
@@ -98,7 +81,7 @@ class PrototypeMessage:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Read what :meth:`to_bytes` wrote; anything else is refused."""
-        header, body = _unframed(data, _PrototypeHeader)
+        header, body = _unframed(data)
         k, m = header.prototypes, header.n_items
         bits = -(-k * m // 8)
         if k * m > _MOST_ENTRIES or len(body) < bits + 4 * k:
@@ -107,78 +90,14 @@ class PrototypeMessage:
         numbers = _numbers(body[bits:], k + int(mask.sum()))
         values = np.zeros((k, m))
         values[mask] = numbers[k:]
-        scale = (header.low, header.high)
+        try:
+            scale = RatingScale(header.rating_range)
+        except SettingsInvalid as error:
+            raise ModelInvalid(f"the message's rating range cannot be used: {error}") from None
         return cls(values, mask, numbers[:k], header.catalogue, scale, header.statement, header.notes)
 
 
-@dataclass(frozen=True, eq=False)
-class GlobalFactors:
-    """What the server sends back.
-
-    Attributes
-    ----------
-    factors
-        One non-negative vector for each item (items x rank).
-    catalogue, rating_range
-        Digest of the item list, and the scale; public.
-    private, epsilon, delta
-        Whether every silo's message was private, and the most that a user of any one silo paid (0 where it was not).
-    epsilon_in_two
-        The most that a user of two silos paid.
-    run
-        Which run they came of, where there was an agreement.
-    """
-
-    factors: Floats
-    catalogue: str
-    rating_range: tuple[float, float]
-    private: bool
-    epsilon: float
-    epsilon_in_two: float
-    delta: float
-    run: str = ""
-
-    def to_bytes(self) -> bytes:
-        """The message as it travels."""
-        header = _FactorHeader(
-            kind="factors",
-            n_items=self.factors.shape[0],
-            rank=self.factors.shape[1],
-            catalogue=self.catalogue,
-            low=self.rating_range[0],
-            high=self.rating_range[1],
-            private=self.private,
-            epsilon=self.epsilon,
-            epsilon_in_two=self.epsilon_in_two,
-            delta=self.delta,
-            run=self.run,
-        )
-        return _framed(header, _floats(self.factors))
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """Read what :meth:`to_bytes` wrote; anything else is refused."""
-        header, body = _unframed(data, _FactorHeader)
-        if header.n_items * header.rank > _MOST_ENTRIES:
-            raise ModelInvalid("the message of factors is too large")
-        factors = _numbers(body, header.n_items * header.rank).reshape(header.n_items, header.rank)
-        scale = (header.low, header.high)
-        return cls(
-            factors,
-            header.catalogue,
-            scale,
-            header.private,
-            header.epsilon,
-            header.epsilon_in_two,
-            header.delta,
-            header.run,
-        )
-
-
-_Header = TypeVar("_Header", _PrototypeHeader, _FactorHeader)
-
-
-def _framed(header: BaseModel, body: bytes) -> bytes:
+def _framed(header: _Header, body: bytes) -> bytes:
     head = header.model_dump_json().encode()
     framed = _MAGIC + struct.pack("<I", len(head)) + head + body
     if len(head) > _MOST_HEADER or len(framed) > _MOST_BYTES:
@@ -186,7 +105,7 @@ def _framed(header: BaseModel, body: bytes) -> bytes:
     return framed
 
 
-def _unframed(data: bytes, kind: type[_Header]) -> tuple[_Header, bytes]:
+def _unframed(data: bytes) -> tuple[_Header, bytes]:
     start = len(_MAGIC) + 4
     if len(data) > _MOST_BYTES or len(data) < start or data[: len(_MAGIC)] != _MAGIC:
         raise ModelInvalid("this is not a message of the prototypes protocol, or it is too large")
@@ -194,12 +113,10 @@ def _unframed(data: bytes, kind: type[_Header]) -> tuple[_Header, bytes]:
     if length > _MOST_HEADER or len(data) < start + length:
         raise ModelInvalid("the message is cut off")
     try:
-        header = kind.model_validate_json(data[start : start + length])
+        header = _Header.model_validate_json(data[start : start + length])
     except ValidationError as error:
         first: Any = error.errors()[0]
         raise ModelInvalid(f"the message's header is not valid ({first['loc']}: {first['msg']})") from None
-    if not header.low < header.high:
-        raise ModelInvalid("the message's rating range is empty")
     return header, data[start + length :]
 
 

@@ -1,14 +1,14 @@
-"""What the transport asks of the two halves of a run, whatever is trained."""
+"""What the transport asks of the two sides of a run, whatever is trained."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-__all__ = ["Answering", "Asking"]
+__all__ = ["CoordinatorSide", "SiloSide"]
 
 
-class Asking(Protocol):
-    """The server's half. Whatever a call changes is in a durable store before it returns."""
+class CoordinatorSide(Protocol):
+    """The coordinator, on the server. Whatever a call changes is in a durable store before it returns."""
 
     def question(self) -> bytes | None:
         """What is asked now; ``None`` at the end."""
@@ -26,8 +26,8 @@ class Asking(Protocol):
         """Give the store back."""
 
 
-class Answering(Protocol):
-    """A silo's half."""
+class SiloSide(Protocol):
+    """A silo, which is the client: it holds the ratings, calls the server and is never called."""
 
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, the same whenever it is asked again."""

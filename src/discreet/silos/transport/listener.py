@@ -1,4 +1,4 @@
-"""The server's doors: TLS connections let in, one request each, within bounds, and let out again."""
+"""The server's listener: accepts TLS connections, one request each, within bounds, and closes them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from discreet.silos.transport.http import (
 )
 from discreet.silos.transport.identity import silo_name
 
-__all__ = ["Doors"]
+__all__ = ["Listener"]
 
 HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 2.0
 _GONE = (OSError, EOFError)  # the client has gone, or was too slow
 
 
-class Doors:
-    """Lets silos in and nobody else.
+class Listener:
+    """Accepts silos and nobody else.
 
     Parameters
     ----------
@@ -57,25 +57,25 @@ class Doors:
         self._respond = respond
         self._connections = Connections()
 
-    async def open(self, listener: socket) -> None:
-        """Let connections in until cancelled."""
-        listener.setblocking(False)
+    async def accept(self, listening: socket) -> None:
+        """Accept connections until cancelled."""
+        listening.setblocking(False)
         loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, _ = await loop.sock_accept(listener)
+                connection, _ = await loop.sock_accept(listening)
             except OSError:  # the client has gone again, or there are no descriptors left for now
                 await asyncio.sleep(0.05)
                 continue
-            task = loop.create_task(self._converse(connection))
+            task = loop.create_task(self._serve(connection))
             self._connections.admit(task)
             task.add_done_callback(self._connections.forget)
 
     async def close(self) -> None:
-        """End all conversations."""
+        """End all connections."""
         await self._connections.end()
 
-    async def _converse(self, connection: socket) -> None:
+    async def _serve(self, connection: socket) -> None:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=HEAD_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)

@@ -1,4 +1,4 @@
-"""Malformed, oversized, replayed, wrong-run and other silos' letters by the thousand: refused, nothing changed.
+"""Malformed, oversized, replayed, wrong-run and other silos' messages by the thousand: refused, nothing changed.
 
 ``DISCREET_FUZZ`` sets the number of messages (2,000 unless told otherwise; the long run is 100,000).
 """
@@ -16,19 +16,22 @@ from random import Random
 import numpy as np
 import pytest
 
+from discreet.catalogue import RatingScale
 from discreet.errors import Refused
-from discreet.methods.prototypes import GlobalFactors, PrototypeMessage
-from discreet.silos.shared.prototype_messages import largest, open_factors, open_letter, seal
-from tests.methods.prototypes.runs import Run, agree, dump
+from discreet.methods.prototypes import PrototypeMessage
+from discreet.silos.shared.methods import open_model
+from discreet.silos.shared.model_message import encode_model
+from discreet.silos.shared.prototype_messages import decode_prototypes, encode_prototypes, largest
+from tests.methods.prototypes.runs import CATALOGUE, Run, agree, dump
 from tests.silos.test_messages_fuzz import MANGLES
 
 COUNT = int(os.environ.get("DISCREET_FUZZ", "2000"))
-_MAGIC = len(b"discreet-prototypes-1\n")
+_MAGIC = len(b"discreet-prototypes-2\n")
 _STRANGE = (None, -1, 0, 1, 2**63, 10**30, 1e308, True, "", "x" * 70, [], {}, "é", "0" * 64, ["a"] * 200)
 
 
 class Raw:
-    """A message with any bytes in it, to be sealed as if it were one."""
+    """A message with any bytes in it, to be encoded as if it were one."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -62,44 +65,47 @@ def run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
     made.silos["silo-02"].answer()
     if request.param == "over":
         made.send("silo-02")
-        made.coordinator.factors()
+        made.coordinator.model(CATALOGUE)
     yield made
     made.close()
 
 
 def wrong(draw: Random, run: Run, message: PrototypeMessage) -> bytes:
-    """A well-formed letter of the silo that is awaited, which breaks the agreement."""
+    """A well-formed message of the silo that is awaited, which breaks the agreement."""
     statement = message.statement
-    promise = {"epsilon": draw.uniform(20.1, 99.0)}
+    assert statement.silos is not None
+    twice = statement.silos.model_copy(update={"epsilon_in_two": 200.0})
+    promise = {"epsilon": draw.uniform(20.1, 99.0), "silos": twice}
     changes: dict[str, object] = draw.choice(
         (
             {"catalogue": f"{draw.getrandbits(256):064x}"},
-            {"rating_range": (0.0, draw.uniform(5.1, 9.0))},
+            {"scale": RatingScale((0.0, draw.uniform(5.1, 9.0)))},
             {"values": message.values * 50.0 + message.mask * 50.0},
             {"values": np.ones((4, 13)), "mask": np.ones((4, 13), dtype=np.bool_)},
             {"values": np.ones((5, 12)), "mask": np.ones((5, 12), dtype=np.bool_), "weights": np.ones(5)},
-            {"statement": statement.model_copy(update=promise | {"silos": None})},
+            {"statement": statement.model_copy(update=promise)},
+            {"statement": statement.model_copy(update={"silos": None})},
         )
     )
-    return seal(run.agreement, "silo-02", replace(message, **changes))  # type: ignore[arg-type]
+    return encode_prototypes(run.agreement, "silo-02", replace(message, **changes))  # type: ignore[arg-type]
 
 
 def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     draw = Random(1)
-    letters = {name: silo.answer() for name, silo in run.silos.items()}
-    opened = {name: open_letter(letter, run.agreement)[1] for name, letter in letters.items()}
-    elsewhere = [seal(agree(), "silo-02", opened["silo-02"]) for _ in range(5)]
+    messages = {name: silo.answer() for name, silo in run.silos.items()}
+    opened = {name: decode_prototypes(message, run.agreement)[1] for name, message in messages.items()}
+    elsewhere = [encode_prototypes(agree(), "silo-02", opened["silo-02"]) for _ in range(5)]
     oversized = bytes(largest(run.agreement) + 1)
     before, status = dump(run.coordinator), run.coordinator.status()
     refused = 0
     for number in range(COUNT // 2):
         kind = draw.randrange(12)
         sender = "silo-02"
-        if kind == 0:  # another silo's letter, or one's own from somebody else
+        if kind == 0:  # another silo's message, or one's own from somebody else
             pairs = (
-                ("silo-02", letters["silo-00"]),
-                ("silo-00", letters["silo-02"]),
-                ("zoe", letters["silo-00"]),
+                ("silo-02", messages["silo-00"]),
+                ("silo-00", messages["silo-02"]),
+                ("zoe", messages["silo-00"]),
             )
             sender, body = draw.choice(pairs)
         elif kind == 1:
@@ -111,11 +117,11 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
         elif kind < 7:  # whole on the outside; from a silo that has sent its own already
             sender = draw.choice(("silo-00", "silo-01"))
             inside = draw.choice(INSIDE)(draw, opened[sender].to_bytes())
-            body = seal(run.agreement, sender, Raw(inside))  # type: ignore[arg-type]
+            body = encode_prototypes(run.agreement, sender, Raw(inside))  # type: ignore[arg-type]
         else:
-            sender = draw.choice(list(letters))
-            body = draw.choice(MANGLES)(draw, letters[sender])
-        if body == letters.get(sender):
+            sender = draw.choice(list(messages))
+            body = draw.choice(MANGLES)(draw, messages[sender])
+        if body == messages.get(sender):
             continue
         with pytest.raises(Refused):
             run.coordinator.receive(sender, body)
@@ -125,36 +131,37 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     assert refused > COUNT // 2 * 0.9
     assert dump(run.coordinator) == before
     assert run.coordinator.status() == status
-    assert run.coordinator.receive("silo-02", letters["silo-02"])["accepted"], "none the worse for it"
+    assert run.coordinator.receive("silo-02", messages["silo-02"])["accepted"], "none the worse for it"
 
 
 def test_the_reason_is_named(run: Run) -> None:
-    letter = run.silos["silo-02"].answer()
-    elsewhere = seal(agree(), "silo-02", open_letter(letter, run.agreement)[1])
+    message = run.silos["silo-02"].answer()
+    elsewhere = encode_prototypes(agree(), "silo-02", decode_prototypes(message, run.agreement)[1])
     for sender, body, words in (
         ("silo-02", elsewhere, "another run"),
-        ("silo-02", letter + bytes(largest(run.agreement)), "larger than any"),
-        ("silo-01", letter, "in the name of silo-02"),
-        ("silo-02", letter[:-1], "damaged"),
+        ("silo-02", message + bytes(largest(run.agreement)), "larger than any"),
+        ("silo-01", message, "in the name of silo-02"),
+        ("silo-02", message[:-1], "damaged"),
     ):
         with pytest.raises(Refused, match=words):
             run.coordinator.receive(sender, body)
 
 
-def test_factors_that_are_none_are_refused(run: Run) -> None:
+def test_a_model_that_is_none_is_refused(run: Run) -> None:
     draw = Random(2)
     run.send("silo-02")
-    genuine = run.coordinator.factors()
+    genuine = encode_model(run.coordinator.model(CATALOGUE), run.agreement)
+    own = run.silos["silo-00"].statement()
     before = dump(run.silos["silo-00"])
     for _ in range(COUNT // 4):
-        body = draw.choice(INSIDE)(draw, genuine)
+        body = draw.choice(MANGLES)(draw, genuine)
         try:
-            factors = open_factors(body, run.agreement, run.silos["silo-00"].statement())
+            model = open_model(body, run.agreement, CATALOGUE, own)
         except Refused:
             continue
-        assert isinstance(factors, GlobalFactors)
-        assert factors.factors.shape == (12, 3)
-        assert np.isfinite(factors.factors).all()
+        assert model.item_side.factors.shape == (12, 3)
+        assert np.isfinite(model.item_side.factors).all()
+        assert model.statement.epsilon == 20.0 or not model.statement.private
     with pytest.raises(Refused, match="larger"):
-        open_factors(bytes(largest(run.agreement) + 1), run.agreement)
+        open_model(bytes(largest(run.agreement) + 1), run.agreement, CATALOGUE, own)
     assert dump(run.silos["silo-00"]) == before

@@ -1,0 +1,89 @@
+"""One statement over silos that each release something of their own.
+
+**Privacy.** A user's ratings are in one silo, and what the other silos release does not depend on them. Adding or
+removing that user changes one silo's release, so that all releases together are as private as that one: the worst of
+them holds for everybody (parallel composition over disjoint users). A user in two silos pays both, which
+``epsilon_in_two`` states for the worst pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.errors import ModelInvalid
+from discreet.privacy.statement import Release, Silos, Statement
+
+__all__ = ["state_over_silos"]
+
+_PUBLIC = "the names of the silos, and which of them stayed away"
+_OPEN = "when each silo sent what it sent"
+
+
+def state_over_silos(statements: Sequence[Statement]) -> Statement:
+    """What all users are promised, where each silo has promised its own.
+
+    Parameters
+    ----------
+    statements
+        One of each silo, about releases that nobody else had a part in.
+
+    Returns
+    -------
+    Statement
+        Epsilon, delta and mu are the largest of all silos. The releases listed are those of the silo whose users pay
+        most; those of the others cost no more. It is not private where one of them is not.
+    """
+    if not statements:
+        raise ModelInvalid("there is no silo to state anything about")
+    public = _once([*(entry for one in statements for entry in one.public), _PUBLIC])
+    refused = [one for one in statements if not one.private]
+    if refused:
+        return Statement(
+            private=False,
+            model="silos",
+            reason=refused[0].reason,
+            fixed_noise_key=any(one.fixed_noise_key for one in refused),
+            releases=refused[0].releases,
+            public=public,
+        )
+    return Statement(
+        private=True,
+        model="silos",
+        epsilon=max(one.epsilon or 0.0 for one in statements),
+        delta=max(one.delta or 0.0 for one in statements),
+        mu=max(one.mu or 0.0 for one in statements),
+        releases=_dearest(statements),
+        silos=Silos(
+            count=len(statements),
+            honest=1,
+            noise="each silo",
+            epsilon_in_two=_in_two(statements),
+        ),
+        public=public,
+        not_protected=_once([*(entry for one in statements for entry in one.not_protected), _OPEN]),
+    )
+
+
+def _dearest(statements: Sequence[Statement]) -> tuple[Release, ...]:
+    """Releases of the silo with the largest mu, or where none has a mu with the largest epsilon.
+
+    A Gaussian silo goes first: its mu must be covered by what is listed, and the epsilon that is stated covers any
+    other silo as a whole.
+    """
+    return max(statements, key=lambda one: (one.mu or 0.0, one.epsilon or 0.0)).releases
+
+
+def _in_two(statements: Sequence[Statement]) -> float:
+    """The most that a user of two silos paid: of two alike, or of one without delta and one with."""
+    alike = [one.silos.epsilon_in_two for one in statements if one.silos is not None]
+    if len(alike) < len(statements):
+        raise ModelInvalid("a silo does not say what a user in two silos pays")
+    without, other = (
+        max((one.epsilon or 0.0 for one in statements if bool(one.delta) is has), default=0.0)
+        for has in (False, True)
+    )
+    return max([*alike, without + other])
+
+
+def _once(entries: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(entries))

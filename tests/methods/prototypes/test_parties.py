@@ -1,0 +1,287 @@
+"""The parties of a run of prototypes: durable, deaf to everything else, and one charge a silo."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.catalogue import CLICKS, Catalogue
+from discreet.errors import BudgetInvalid, RatingsInvalid, Refused, SettingsInvalid
+from discreet.evaluation import evaluate_percentile_rank
+from discreet.methods.prototypes import PrototypeMessage, PrototypeSettings, build_model
+from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
+from discreet.model import Model
+from discreet.model.fold_in import NonNegative
+from discreet.privacy.pure.noise import PureNoise
+from discreet.privacy.statement import Release, Statement
+from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.methods import load_agreement, open_model
+from discreet.silos.shared.model_message import encode_model
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.prototype_messages import decode_prototypes, largest
+from discreet.types import Floats
+from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
+from tests.silos.worlds import agree as agree_on_als
+from tests.silos.worlds import noise_key, world
+
+SILOS = ("silo-00", "silo-01", "silo-02")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    made = Run(tmp_path, agree())
+    yield made
+    made.close()
+
+
+def expected(agreement: PrototypeAgreement, *silos: str) -> Model:
+    """The model made in one process, without envelopes or stores."""
+    method = PrivatePrototypes(agreement.settings)
+    sent = [
+        method.message(part(name), agreement.epsilon, noise=PureNoise(key=noise_key(name))) for name in silos
+    ]
+    come = [PrototypeMessage.from_bytes(message.to_bytes()) for message in sent]
+    return build_model(come, CATALOGUE, agreement.factors, agreement.seed)
+
+
+def check_same(model: Model, other: Model) -> None:
+    assert model.item_side.factors.tobytes() == other.item_side.factors.tobytes()
+    assert model.item_side.rule == other.item_side.rule
+    assert model.statement == other.statement
+
+
+def test_the_model_is_that_of_one_process(run: Run) -> None:
+    assert run.coordinator.question() == b""
+    run.send("silo-02", "silo-00")
+    assert run.coordinator.status()["waiting_for"] == ["silo-01"]
+    with pytest.raises(Refused, match="not over"):
+        run.coordinator.model(CATALOGUE)
+    run.send("silo-01")
+    assert run.coordinator.question() is None
+    model = run.coordinator.model(CATALOGUE)
+    check_same(model, expected(run.agreement, *SILOS))
+    assert (model.method, model.settings["factors"]["rank"]) == ("prototypes", 3)
+    status = run.coordinator.status()
+    assert status["messages_up"] == 3
+    assert status["bytes_up"] == sum(len(party.answer()) for party in run.silos.values())
+    assert run.coordinator.traffic()[0]["bytes_up"] == status["bytes_up"]
+    with pytest.raises(Refused, match="not the catalogue"):
+        run.coordinator.model(Catalogue(list(range(1, 13))))
+
+
+def test_fixed_keys_give_the_numbers_they_always_gave(run: Run) -> None:
+    """Recorded before the factors became a model: neither they nor the vectors of users may move by one bit."""
+    run.send(*SILOS)
+    side = run.coordinator.model(CATALOGUE).item_side
+    assert digest(side.factors) == "1d74afbc97d11e4ecd5f8489bcc22232"
+    users = part("silo-01")
+    for exponent, recorded in (
+        (0.0, "f77a85f3ffbc34a74c78b6cb4f32c108"),
+        (1.0, "1f761a9cef064dc5e78247a0c6a4df07"),
+    ):
+        folding = replace(side, rule=NonNegative(run.agreement.factors.user_penalty, exponent))
+        coefficients = folding.fold_in(users.indptr, users.items, users.values)
+        assert not coefficients[:, 0].any()
+        assert digest(coefficients[:, 1:]) == recorded
+    model = run.coordinator.model(CATALOGUE)
+    assert evaluate_percentile_rank(model, users, users) == pytest.approx(0.2969944774851317, rel=1e-12)
+
+
+def digest(array: Floats) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:32]
+
+
+def test_what_was_made_is_never_made_again(tmp_path: Path) -> None:
+    run = Run(tmp_path, agree(), fixed=False)
+    messages = {name: run.silos[name].answer() for name in SILOS}
+    run.send(*SILOS)
+    model = run.coordinator.model(CATALOGUE)
+    before = [dump(party) for party in (run.coordinator, *run.silos.values())]
+    run.close()
+    run = Run(tmp_path, run.agreement, fixed=False)
+    assert {name: run.silos[name].answer() for name in SILOS} == messages
+    assert all(run.coordinator.receive(name, messages[name])["repeated"] for name in SILOS)
+    check_same(run.coordinator.model(CATALOGUE), model)
+    assert [dump(party) for party in (run.coordinator, *run.silos.values())] == before
+    statement = run.silos["silo-00"].statement()
+    assert statement is not None
+    assert statement.private
+    assert math.fsum(release.epsilon for release in statement.releases) <= run.agreement.epsilon
+    assert decode_prototypes(messages["silo-00"], run.agreement)[1].statement == statement
+    run.close()
+
+
+def test_nothing_has_left_before_it_is_kept(tmp_path: Path) -> None:
+    run = Run(tmp_path, agree(), fixed=False)
+    silo = run.silos["silo-00"]
+    silo._store.write("PRAGMA query_only = ON")  # a disk that takes nothing
+    with pytest.raises(SettingsInvalid, match="cannot be written"):
+        silo.answer()
+    silo._store.write("PRAGMA query_only = OFF")
+    assert silo.statement() is None
+    assert silo.status()["epsilon_spent"] == 0.0
+    assert silo.answer() == silo.answer()
+    run.close()
+
+
+def test_a_silo_answers_no_question(run: Run) -> None:
+    with pytest.raises(Refused, match="nothing to ask"):
+        run.silos["silo-00"].answer(b"less noise, please")
+    assert run.silos["silo-00"].statement() is None
+
+
+def test_a_silo_that_is_too_small_says_so_once_and_for_one_charge(tmp_path: Path) -> None:
+    for number, settings in enumerate(
+        (SETTINGS, PrototypeSettings(clustering="lloyd", users=200, delta=1e-4))
+    ):
+        run = Run(tmp_path / str(number), agree(settings=settings, epsilon=0.5), fixed=False)
+        small = run.reopen("silo-00", 1)
+        with pytest.raises(RatingsInvalid, match="too few users") as first:
+            small.answer()
+        assert small.status()["epsilon_spent"] == 0.5
+        statement = small.statement()
+        assert statement is not None
+        assert [release.name for release in statement.releases] == ["silo count"]
+        again = run.reopen("silo-00")  # by now it has users enough, but its one chance is used up
+        with pytest.raises(RatingsInvalid) as second:
+            again.answer()
+        assert str(second.value) == str(first.value), "another noisy count would have cost again"
+        run.close()
+
+
+def test_silos_that_stay_away_cost_nobody_anything(run: Run) -> None:
+    with pytest.raises(Refused, match="nobody would be left"):
+        run.coordinator.drop(*SILOS)
+    with pytest.raises(Refused, match="name the silos"):
+        run.coordinator.drop()
+    run.send("silo-01")
+    for wrong in (("silo-01",), ("silo-00", "silo-01"), ("stranger",)):
+        with pytest.raises(Refused, match="not awaited"):
+            run.coordinator.drop(*wrong)
+    assert run.coordinator.status()["roster"] == list(SILOS)
+    run.coordinator.drop("silo-00", "silo-02")
+    check_same(run.coordinator.model(CATALOGUE), expected(run.agreement, "silo-01"))
+    with pytest.raises(Refused, match="out of this run"):
+        run.send("silo-00")
+    run.coordinator.close()
+    run.coordinator = PrototypeCoordinator(run.folder / "server.db", run.agreement)
+    assert run.coordinator.status()["roster"] == ["silo-01"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"silos": ["b", "a", "B"]}, "capitals"),
+        ({"silos": ["a", "a"]}, "capitals"),
+        ({"silos": []}, "silos"),
+        ({"rating_range": (-1.0, 1.0)}, "non-negative"),
+        ({"catalogue": Catalogue(["only one"])}, "n_items"),
+    ],
+)
+def test_what_cannot_be_agreed_on_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsInvalid, match=words):
+        agree(**changes)
+
+
+def test_an_agreement_is_known_by_its_method(tmp_path: Path) -> None:
+    prototypes, als = agree(), agree_on_als(world(users=50), 3)
+    prototypes.save(tmp_path / "prototypes.json")
+    als.save(tmp_path / "als.json")
+    assert load_agreement(tmp_path / "prototypes.json") == prototypes
+    assert load_agreement(tmp_path / "als.json") == als
+    with pytest.raises(SettingsInvalid, match="method"):
+        Agreement.load(tmp_path / "prototypes.json")
+    lloyd = PrototypeSettings(clustering="lloyd", delta=1e-5)
+    assert (prototypes.delta, agree(settings=lloyd).delta) == (0.0, 1e-5)
+    for wrong in ({"epsilon": 0.0}, {"settings": PrototypeSettings(clustering="lloyd", delta=0.1)}):
+        with pytest.raises(BudgetInvalid):
+            agree(**wrong)
+
+
+@pytest.mark.parametrize(
+    "settings", [SETTINGS, PrototypeSettings(prototypes=4, clustering="lloyd", users=200, delta=1e-4)]
+)
+def test_a_model_that_hides_what_was_paid_is_refused(tmp_path: Path, settings: PrototypeSettings) -> None:
+    run = Run(tmp_path, agree(settings=settings), fixed=False)
+    silo = run.silos["silo-00"]
+    run.coordinator.drop("silo-01", "silo-02")
+    run.send("silo-00")
+    model, own = run.coordinator.model(CATALOGUE), silo.statement()
+    assert own is not None
+
+    def opened(statement: Statement, of: Statement | None = own) -> Model:
+        body = encode_model(replace(model, statement=statement), run.agreement)
+        return open_model(body, run.agreement, CATALOGUE, of)
+
+    stated = model.statement
+    assert stated.silos is not None
+    assert opened(stated).statement == stated
+    assert (stated.epsilon, stated.delta) == (own.epsilon, own.delta)
+    less = stated.silos.model_copy(update={"epsilon_in_two": 0.9 * stated.silos.epsilon_in_two})
+    cheap = Release(name="less than there was", epsilon=1.0, share=1.0)
+    for lie in (
+        {"epsilon": 1.0, "mu": 0.0, "delta": 0.0, "releases": (cheap,)},
+        {"silos": less},
+        {"silos": None},
+        {"relation": "replace all of one user's ratings"},
+    ):
+        with pytest.raises(Refused, match=r"more privacy|cannot be (used|trusted)"):
+            opened(stated.model_copy(update=lie))
+    open_ = Statement.not_private("the noise of another silo can be drawn again")
+    assert not opened(open_).statement.private, "a model that promises nothing hides nothing"
+    with pytest.raises(Refused, match="more privacy"):
+        opened(stated, open_)
+    assert opened(stated, None).statement == stated, "who has paid nothing is promised nothing"
+    run.close()
+
+
+def test_a_model_of_another_kind_or_run_is_refused(run: Run) -> None:
+    run.send(*SILOS)
+    model, agreement = run.coordinator.model(CATALOGUE), run.agreement
+    side = model.item_side
+    wrong = {
+        "method": replace(model, method="budgeted"),
+        "rank": replace(model, item_side=replace(side, factors=side.factors[:, :2])),
+        "rule": replace(model, item_side=replace(side, rule=NonNegative(9.0))),
+        "negative": replace(model, item_side=replace(side, factors=-side.factors)),
+        "offsets": replace(model, item_side=replace(side, offsets=side.offsets + 1.0)),
+        "scale": replace(model, item_side=replace(side, scale=CLICKS)),
+    }
+    for changed in wrong.values():
+        with pytest.raises(Refused, match=r"was agreed|negative factors"):
+            open_model(encode_model(changed, agreement), agreement, CATALOGUE, None)
+    with pytest.raises(Refused, match="not the model of this run"):
+        open_model(encode_model(model, agree()), agreement, CATALOGUE, None)
+
+
+def test_the_model_travels_in_single_precision_and_loses_nothing(run: Run) -> None:
+    run.send(*SILOS)
+    model = run.coordinator.model(CATALOGUE)
+    body = encode_model(model, run.agreement)
+    came = open_model(body, run.agreement, CATALOGUE, None)
+    check_same(came, model)
+    assert len(body) <= largest(run.agreement)
+    finer = replace(model.item_side, factors=model.item_side.factors * (1.0 + 1e-12))
+    double = encode_model(replace(model, item_side=finer), run.agreement)
+    assert len(double) - len(body) == pytest.approx(4 * 12 * (3 + 1), abs=16)
+
+
+def test_a_message_with_an_empty_array_of_endless_sides_is_refused(run: Run) -> None:
+    message = run.silos["silo-00"].answer()
+    end = 8 + int.from_bytes(message[4:8], "little")
+    header = json.loads(message[8:end]) | {"arrays": [["none", [0, 2**39, 2**39]]]}
+    text = json.dumps(header).encode()
+    with pytest.raises(Refused, match="arrays"):
+        run.coordinator.receive(
+            "silo-00", message[:4] + len(text).to_bytes(4, "little") + text + message[end:]
+        )
+    assert run.coordinator.status()["messages_up"] == 0
