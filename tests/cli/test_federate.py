@@ -175,6 +175,35 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 
+@pytest.mark.parametrize("method", [("dpals", "--rank", 2), ("item-mean",), ("popularity",)])
+def test_any_method_of_sums_runs_in_silos_and_its_model_is_read_like_any_other(
+    run: Run, site: Path, tmp_path: Path, method: tuple[object, ...]
+) -> None:
+    name, *rank = method
+    out = tmp_path / "model"
+    terms = ("--epsilon", 5, "--delta", "1e-5", "--rating-range", 1, 5, "--method", name, *rank)
+    options = ("--silo-column", "silo", "--catalogue", site / "items.csv", "--out", out)
+    result = run("federate", "simulate", site / "all.csv", *COLUMNS, *terms, *options, "--json")
+    assert result.exit_code == 0, result.output
+    model = Model.load(out)
+    assert (model.method, model.statement.model, model.statement.private) == (name, "silos", True)
+    explicit = model.item_side.scale.explicit
+    ids = model.catalogue.ids.tolist()
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps({str(ids[0]): 5, str(ids[1]): 2} if explicit else ids[:2]))
+    shown = read(run("recommend", out, "--history", history, "-n", 3, "--json"))
+    assert len(shown["recommendations"]) == 3  # type: ignore[arg-type]
+    similar = run("similar", out, "--item", ids[0], "--json")
+    if rank:
+        assert similar.exit_code == 0, similar.output
+    else:
+        assert (similar.exit_code, "rank 0" in similar.output + similar.stderr) == (2, True)
+    columns = COLUMNS if explicit else COLUMNS[:4]
+    judged = run("evaluate", out, site / "all.csv", "--history", site / "all.csv", *columns, "--json")
+    assert judged.exit_code == 0, judged.output
+    assert any(key.startswith("recall") for key in read(judged))
+
+
 def simulation(site: Path, out: Path, *split: object) -> tuple[object, ...]:
     return (*COLUMNS, *TERMS, *split, "--catalogue", site / "items.csv", "--out", out)
 

@@ -47,7 +47,7 @@ def test_the_examples_of_silos_and_devices_run(
 
 
 @pytest.mark.parametrize(
-    ("page", "number"), [("README.md", 3), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 2)]
+    ("page", "number"), [("README.md", 4), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 2)]
 )
 def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, number: int) -> None:
     market = synthetic.market(2_000, 100, 60_000, rng=0)

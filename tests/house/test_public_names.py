@@ -98,6 +98,43 @@ def test_what_the_package_exports_exists_and_is_documented(name: str) -> None:
             assert parameter in documented, f"{name} does not say what {parameter} is"
 
 
+def test_the_names_of_the_package() -> None:
+    assert sorted(discreet.__all__) == [
+        "ALS",
+        "Budget",
+        "BudgetExceeded",
+        "BudgetInvalid",
+        "BudgetedALS",
+        "Catalogue",
+        "CatalogueInvalid",
+        "CatalogueMissing",
+        "DPALS",
+        "DiscreetError",
+        "FrankWolfe",
+        "GlobalMean",
+        "HistoryInvalid",
+        "ItemMean",
+        "Model",
+        "ModelInvalid",
+        "NotFitted",
+        "Popularity",
+        "PrivateMethod",
+        "PrivateSVD",
+        "ProjectedGradient",
+        "RatingScale",
+        "Ratings",
+        "RatingsInvalid",
+        "Refused",
+        "SettingsInvalid",
+        "Statement",
+        "UnchargedRelease",
+        "Unreachable",
+        "UserMean",
+        "devices",
+        "silos",
+    ]
+
+
 def test_every_error_is_exported() -> None:
     errors = importlib.import_module("discreet.errors")
     assert set(errors.__all__) <= set(discreet.__all__)

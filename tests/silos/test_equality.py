@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.catalogue import Catalogue
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_halves import PUBLIC_HALVES
 from discreet.model.wire import item_side_to_bytes
+from discreet.silos.shared.model_message import decode_model, encode_model
 from tests.silos.worlds import Run, agree, central, world
 
 
@@ -65,6 +67,9 @@ def test_any_method_of_sums_gives_the_central_model(
     model, wanted = run.finish(), central(ratings, agreement)
     assert item_side_to_bytes(model.item_side) == item_side_to_bytes(wanted.item_side)
     assert (model.method, model.settings) == (wanted.method, wanted.settings)
+    assert isinstance(run.catalogue, Catalogue)
+    sent = decode_model(encode_model(model, agreement), agreement, run.catalogue)
+    assert item_side_to_bytes(sent.item_side) == item_side_to_bytes(wanted.item_side)
     charged = [(release.name, release.mu) for release in wanted.statement.releases]
     assert [(release.name, release.mu) for release in model.statement.releases] == charged
     for silo in run.silos.values():

@@ -1,7 +1,7 @@
 """The catalogue: the public, ordered list of items a model may speak about.
 
-It is given by the person, never read off the ratings: an item that only one user rated would otherwise give
-that user away by being listed. The rules for ids live here too, because both sides of the gate follow them:
+It is given by the person, never read off the ratings: an item that only one user rated would otherwise reveal
+that user by being listed. The rules for ids live here too, because both sides of the gate follow them:
 
 * an id is a whole number or a text; a column holds one kind;
 * whole numbers of any width become 64-bit integers; where one of them does not fit, the whole column is kept
@@ -65,7 +65,7 @@ def as_ids(values: Ids) -> pl.Series:
 def infer_ids(text: pl.Series) -> pl.Series:
     """Ids from a file without types: integers if every one is written as a plain 64-bit integer, else text.
 
-    ``"007"`` is not plain: reading it as 7 would merge it with ``"7"`` and give back an id nobody wrote.
+    ``"007"`` is not plain: reading it as 7 would merge it with ``"7"`` and give back an id that was never written.
     """
     numbers = text.cast(pl.Int64, strict=False)
     if numbers.null_count() > text.null_count() or not (numbers.cast(pl.String) == text).all():

@@ -1,4 +1,4 @@
-"""``discreet doctor``: is this installation able to do its work?"""
+"""``discreet doctor``: checks of this installation."""
 
 from __future__ import annotations
 

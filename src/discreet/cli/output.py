@@ -1,4 +1,4 @@
-"""What a command says: one JSON object on stdout, or text for people; progress on a terminal's stderr."""
+"""Output of commands: one JSON object on stdout, or text for people; progress on a terminal's stderr."""
 
 from __future__ import annotations
 

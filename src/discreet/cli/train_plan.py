@@ -1,4 +1,4 @@
-"""What ``discreet train`` is asked to do: method, settings, budget and data, checked in that order."""
+"""Arguments of ``discreet train``: method, settings, budget and data, checked in that order."""
 
 from __future__ import annotations
 

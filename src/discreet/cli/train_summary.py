@@ -1,4 +1,4 @@
-"""What a command that made a model says about it."""
+"""Summary of a trained model, for the commands that train."""
 
 from __future__ import annotations
 

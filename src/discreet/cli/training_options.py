@@ -1,4 +1,4 @@
-"""The options that every command has that makes a model from ratings."""
+"""Options shared by the commands that train a model."""
 
 from __future__ import annotations
 

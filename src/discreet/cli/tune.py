@@ -1,4 +1,4 @@
-"""``discreet tune``: settings found by trying them, within one budget for all that is tried."""
+"""``discreet tune``: private hyper-parameter search; one budget covers all trials."""
 
 from __future__ import annotations
 

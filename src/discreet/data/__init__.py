@@ -1,4 +1,4 @@
-"""Ratings in: the private side. Nothing in here may be imported by what is released."""
+"""Ratings, readers, splits and synthetic data: the private side. Public rooms may not import it."""
 
 from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings

@@ -1,6 +1,6 @@
-"""What may come in as ratings: every rule, with the row it was broken in and what to do about it.
+"""Checks of input ratings; every error names the row and what to do.
 
-Rows are counted from 1 in the order they came, without the header. Nothing is repaired in silence: the only
+Rows are counted from 1 in the order they came, without the header. Nothing is repaired silently: the only
 rules that drop rows (the last of a repeated pair wins, unknown items on request) have a name and a choice.
 """
 

@@ -4,7 +4,7 @@ The parts of a split share the catalogue and, except for held-out users, the use
 user in the training and in the test part, so that a vector folded in from one predicts for the other. A user
 may have no ratings in a part.
 
-Every function takes ``rng`` as a seed, a `numpy.random.Generator`, or None for a fresh one (SPEC 7).
+Every function takes ``rng`` as a seed, a `numpy.random.Generator`, or None for a fresh one.
 """
 
 from __future__ import annotations

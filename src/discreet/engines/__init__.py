@@ -1,1 +1,1 @@
-"""Where the users are: in memory."""
+"""Engines: where the users are, and how their contributions are added up."""

@@ -1,4 +1,4 @@
-"""All users in memory, on this machine's threads: the first engine, and what the others are held to bit by bit."""
+"""All users in memory, on this machine's threads. Every engine must give the same totals, bit by bit."""
 
 from __future__ import annotations
 

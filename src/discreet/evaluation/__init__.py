@@ -1,4 +1,4 @@
-"""How good is a model: metrics, protocols, free baselines, and tables to compare methods in."""
+"""Evaluation: metrics, protocols, baselines, and comparison tables."""
 
 from discreet.evaluation.comparison import Comparison
 from discreet.evaluation.protocols import (

@@ -1,8 +1,8 @@
-"""What anyone gets without a model: the numbers every result has to stand beside.
+"""Baselines without a model, to be printed beside every result.
 
 A user's own mean never leaves that user and is free under any privacy budget. The global mean and
-popularity are taken here from the histories as they are, without noise: yardsticks for an evaluation, not
-something to release.
+popularity are taken here from the histories as they are, without noise: for evaluation only,
+not for release.
 """
 
 from __future__ import annotations

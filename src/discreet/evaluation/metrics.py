@@ -1,4 +1,4 @@
-"""How good are predictions and rankings? Arrays in, one number out.
+"""Metrics of predictions and rankings: arrays in, one number out.
 
 Rankings are arrays of item positions, one row a user and best first, with -1 where fewer items were left.
 Targets are compressed rows of item positions. A user without targets says nothing and is left out of every

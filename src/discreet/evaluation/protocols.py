@@ -1,4 +1,4 @@
-"""The two ways to try a model: predict held-out ratings, and rank for users from a query what is in a target.
+"""Evaluation protocols: predict held-out ratings; rank items for users from a query and look for a target.
 
 Both take histories to fold in and a test over the same users, in any order; the users may or may not have
 been in training. Evaluating on private test data is not covered by the model's privacy statement.

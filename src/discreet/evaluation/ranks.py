@@ -1,4 +1,4 @@
-"""Where in a user's order of all items do the test items stand? (prototypes paper, equation 3; Hu et al. 2008)"""
+"""Mean percentile rank of the test items (prototypes paper, equation 3; Hu et al. 2008)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much alike are two sets of recommendations? The F-score of one against the other, and the spread of errors."""
+"""Similarity of two sets of recommendations (F-score), and the spread of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alternating least squares without privacy: the yardstick, and the honest answer to ``--epsilon inf``."""
+"""Alternating least squares without privacy: for comparison, and for ``--epsilon inf``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ALS(Estimator):
     Attributes
     ----------
     model_, statement_, rank_, rounds_
-        As for :class:`discreet.BudgetedALS`; the statement says that nothing is promised.
+        As for :class:`discreet.BudgetedALS`; the statement says that there is no privacy guarantee.
     """
 
     settings_type = ALSSettings

@@ -1,4 +1,4 @@
-"""Is there anything to learn? Asked of public facts before a private run, of the ratings before an open one."""
+"""Checks before training: on public facts for private methods, on the ratings for non-private ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A run of a public half, question by question: repeats, replay, and the one driver. Sees no ratings.
+"""The driver of all private methods: runs a public half question by question, with repeats and replay.
 
-The engine says where the users are, the gate what leaves; this is all there is between them.
+It sees no ratings: an engine adds up the users' contributions, and the gate releases the noisy total.
 """
 
 from __future__ import annotations

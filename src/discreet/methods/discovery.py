@@ -1,4 +1,4 @@
-"""A catalogue for ratings that came without one, paid for."""
+"""Choosing a catalogue from the ratings where none is public; charged to the budget."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def discover_catalogue(gate: Gate, ratings: Ratings, share: float) -> Ratings:
     gate
         Charged with ``share`` of mu^2 and of delta.
     ratings
-        Over provisional items: exactly those seen, which nobody else may learn.
+        Over provisional items: exactly those seen, which are private.
     share
         Of the budget.
     """

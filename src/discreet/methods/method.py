@@ -1,4 +1,4 @@
-"""What all private methods share: two halves, a budget, and a model with its statement at the end."""
+"""Base class of all private methods: two halves, a budget, and a model with its statement at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimators with scikit-learn's manners: explicit parameters, get_params, set_params, clone, a readable repr."""
+"""Estimators with scikit-learn's conventions: explicit parameters, get_params, set_params, clone, a readable repr."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Facts:
         What was spent before the first question, on finding a catalogue.
     noise_excess
         How many times larger the noise is than a question's ``mu`` asks for, as of the last release: above 1 where
-        more silos add a share than need to, or where a round was paid for twice. Estimates are then trusted less.
+        more silos add a share than need to, or where a round was paid for twice. Estimates are then shrunk more.
     """
 
     n_items: int
@@ -73,6 +73,8 @@ class PublicHalf:
         Whether number or cost of the releases may follow from earlier releases (see `Statement.from_ledger`).
     public
         What it takes as public beside the item catalogue and the rating range.
+    ignores_ratings
+        Whether the model is one of what was chosen, also where there are ratings.
     numbers
         Called with settings and the number of items: no question together with a release has more numbers.
     """
@@ -83,6 +85,7 @@ class PublicHalf:
     questions: tuple[type[Question[Any]], ...]
     adaptive: bool = False
     public: tuple[str, ...] = ("all settings",)
+    ignores_ratings: bool = False
     numbers: Callable[[Any, int], int] = _many
 
 

@@ -1,4 +1,4 @@
-"""The public halves of all private methods by name, for whoever may not load what holds ratings. Public."""
+"""Public halves of all private methods by name, for parties that hold no ratings (the server of silos). Public."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One question of a private method: what is asked of every user, and what the answer costs. Public.
 
 A question says everything a holder of ratings needs to know to answer it: it is a frozen dataclass of public numbers
-and arrays, so it can be sent, stored, compared and worked out again by anybody.
+and arrays, so it can be sent, stored, compared and recomputed by any party.
 """
 
 from __future__ import annotations

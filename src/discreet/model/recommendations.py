@@ -1,4 +1,4 @@
-"""The answer to a recommendation: the items in order, and what is missing if there were not enough."""
+"""The answer to a recommendation: the items in order, and how many are missing if too few were left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaussian accounting: what a run's noise costs, exactly, and rounded against ourselves.
+"""Gaussian accounting: what a run's noise costs, exactly, and rounded conservatively.
 
 One Gaussian release whose value moves by at most ``D`` (L2) when a user comes or goes, with noise
 of standard deviation ``sigma``, costs ``mu = D / sigma``. Adaptively composed releases cost the root
@@ -8,7 +8,7 @@ of the sum of squares, and the whole run satisfies (epsilon, delta) for exactly 
 
 (Balle and Wang 2018, theorem 8). The proof note is ``proofs/accounting.md``.
 
-Every conversion is rounded in the direction that promises less: a delta or an epsilon is never below
+Every conversion is rounded in the conservative direction: a delta or an epsilon is never below
 the true one, a mu never above it.
 """
 

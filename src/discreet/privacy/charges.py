@@ -1,4 +1,4 @@
-"""Charges as tokens: every release is charged before it leaves, and let out once, or it does not leave."""
+"""Charges as tokens: a release must be charged before it is made, and a charge is used once."""
 
 from __future__ import annotations
 

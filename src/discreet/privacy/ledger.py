@@ -1,4 +1,4 @@
-"""The ledger of one run: every release is charged before it leaves, or it does not leave."""
+"""The ledger of one run: a release that is not charged, or exceeds the budget, is refused."""
 
 from __future__ import annotations
 

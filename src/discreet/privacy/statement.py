@@ -1,4 +1,4 @@
-"""The privacy statement that travels with a model: what was promised, paid, public and left open."""
+"""The privacy statement of a model: what is guaranteed, what was spent, what is public, what is not protected."""
 
 from __future__ import annotations
 

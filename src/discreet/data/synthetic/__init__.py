@@ -1,4 +1,4 @@
-"""Synthetic worlds: the ones of the papers, and a market with the skew of real data. All of it is made up."""
+"""Synthetic data: the worlds of the papers, and a market with the skew of real data."""
 
 from discreet.data.synthetic._low_rank import low_rank
 from discreet.data.synthetic._market import market

@@ -1,4 +1,4 @@
-"""A skewed market: what shops and film sites look like, at any size."""
+"""A synthetic market with skewed popularity and activity, as in shops and film sites, at any size."""
 
 from __future__ import annotations
 

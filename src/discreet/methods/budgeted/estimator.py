@@ -12,7 +12,7 @@ __all__ = ["BudgetedALS"]
 
 
 class BudgetedALS(PrivateMethod):
-    """Alternating least squares in which every user spends the whole budget and nothing is clipped away.
+    """Private ALS on gradients: every user uses the whole budget, ratings are not clipped, no tuning needed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The trivial methods, private like all others: what any result has to stand beside.
+"""Trivial private methods: baselines for every result.
 
 They are served by the same `Model`, so they are compared under the same budget, with the same histories and by the
 same metrics as anything that claims to be better.

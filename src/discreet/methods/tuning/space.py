@@ -32,7 +32,7 @@ class Space:
     Notes
     -----
     **Privacy.** Every draw has a fresh seed of 32 bits from the system's entropy: draws are independent and of the same
-    distribution, and nobody who knows the space and the drawn settings can tell how many draws there were before.
+    distribution, and the space and the drawn settings do not tell how many draws there were before.
     """
 
     def __init__(self, entries: Mapping[str, Any]) -> None:

@@ -42,7 +42,7 @@ def split_validation(ratings: Ratings, share: float, seed: int) -> tuple[Ratings
     """Training and validation part of everybody's ratings.
 
     Of a user with k >= 2 ratings the validation part has max(1, floor(share k)); of others nothing. Which ones is
-    decided by a hash of the user's own ratings and the public seed: nobody's split depends on who else is there.
+    decided by a hash of the user's own ratings and the public seed: no user's split depends on other users.
     """
     counts = np.diff(ratings.indptr)
     wanted = np.where(counts >= 2, np.maximum(1, np.floor(share * counts)), 0)

@@ -1,4 +1,4 @@
-"""What every way to fold people in works on: compressed rows, and what an item side offers."""
+"""Inputs of the fold-in rules: histories as compressed rows, and the released arrays."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class ActivitySums:
         return [UserVector("activity", self.bound * COUNT, np.trunc(values * COUNT).astype(np.int32))]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyActivity:

@@ -70,7 +70,7 @@ class ItemCounts:
         return [ItemWeight("counts", unit, pattern, np.ones(pattern.n_items), weights)]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyCounts:
@@ -105,7 +105,7 @@ class MeanValue:
         return [UserVector("sum and count", unit, rows)]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(1), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> float:
@@ -136,7 +136,7 @@ class ItemSums:
         ]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisySums:
@@ -219,7 +219,7 @@ class ItemNormalEquations:
         return blocks
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         nobody = Pattern.empty(len(self.item_weights))
         return self.blocks(nobody, np.zeros((0, self.rank)), np.zeros(0))
 
@@ -250,7 +250,7 @@ class CoMoments:
         return [CoMoment("rows", FEATURE**2, pattern, integers)]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyMoment:
@@ -292,7 +292,7 @@ class Products:
         ]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(len(self.direction)), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyProduct:

@@ -45,7 +45,7 @@ class DenseMoments:
         return [DenseRows("rows", pattern, values, weights, self.directions)]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         nobody = Pattern.empty(len(self.directions))
         return self.blocks(nobody, np.zeros(0), np.zeros((0, self.directions.shape[1])))
 

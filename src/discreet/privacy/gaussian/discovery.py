@@ -1,6 +1,6 @@
 """Choosing a catalogue from the data, at a price.
 
-Without a public item list the mere presence of an item in the output could give away the one user who rated it.
+Without a public item list the mere presence of an item in the output could reveal the one user who rated it.
 Here every user votes for their items with total energy 1, the votes pass the gate, and an item is kept only if
 its noisy vote exceeds a threshold that an item of a single user would pass with probability at most delta.
 The proof note is ``proofs/discovery.md``.
@@ -37,7 +37,7 @@ def discover(
         Who touched what.
     priority
         A public number for each item, the same whoever is in the data. A user with more than
-        :data:`MOST_ITEMS` items votes for those with the smallest numbers: nobody else's votes change by it.
+        :data:`MOST_ITEMS` items votes for those with the smallest numbers: no other user's votes change by it.
     mu, delta
         What the choice may cost.
     """
@@ -64,7 +64,7 @@ def _capped(pattern: Pattern, priority: npt.NDArray[np.uint64]) -> Pattern:
 
 
 def threshold(mu: float, delta: float) -> float:
-    """Smallest vote to believe, in units of one user's whole vote.
+    """Smallest vote that an item needs to be kept, in units of one user's whole vote.
 
     A user alone with k items gives each at most 1/sqrt(k). All k stay below t with probability
     Phi((t - 1/sqrt(k)) mu)^k; t is the largest value that any k up to :data:`MOST_ITEMS` needs for this to be at

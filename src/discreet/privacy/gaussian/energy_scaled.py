@@ -140,7 +140,7 @@ class EnergyScaledSums:
         return blocks
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         none = np.zeros(0)
         nobody = Pattern.empty(len(self.item_weights))
         return self.blocks(nobody, np.zeros((0, self.order)), none, none, none)
@@ -166,7 +166,7 @@ class EnergyScaledSums:
 def _tamed(
     pattern: Pattern, features: Floats, companions: Floats, residuals: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Zero for users with anything that is not a usable number: they still count, and harm nobody."""
+    """Zero for users with anything that is not a usable number: they still count, and do no harm."""
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.einsum("ij,ij->i", features, features) + companions**2 + pattern.user_sums(residuals**2)
     wild = ~(size < 1e60)

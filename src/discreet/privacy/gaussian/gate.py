@@ -1,9 +1,10 @@
 """The gate: the only door through which anything computed from ratings leaves.
 
 Proof note: ``proofs/gate.md``. In short: a user's integer contributions have total squared norm at most 1 in
-units (:func:`discreet.privacy.gaussian.energy_scaled`), the gate checks that again on the very integers it sums and
-silences whoever exceeds it, and adds Gaussian noise of scale unit / mu. Adding or removing a user therefore
-moves the release by at most 1/ (1/mu) = mu standard deviations: a mu-GDP release, charged before it is made.
+units (:mod:`discreet.privacy.gaussian.energy_scaled`). The bound is checked again on the very integers that are summed
+(:mod:`discreet.privacy.gaussian.totals`), and a user who exceeds it is left out. The gate charges for the release
+and adds Gaussian noise of scale unit / mu. Adding or removing a user therefore moves the release by at most mu
+standard deviations: a mu-GDP release.
 """
 
 from __future__ import annotations

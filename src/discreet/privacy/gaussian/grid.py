@@ -1,4 +1,4 @@
-"""The public grids on which contributions become integers, and the room that float rounding is left. One home for all.
+"""The public grids on which contributions become integers, and how much float rounding is allowed for.
 
 Truncation toward zero never raises a norm, so whatever is bounded before it is bounded after it.
 """

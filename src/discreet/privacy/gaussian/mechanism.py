@@ -1,4 +1,4 @@
-"""What a Gaussian release is, whoever computes it: public fields, private arguments, a bound that holds by itself."""
+"""What a Gaussian mechanism is: public fields, private arguments, and a bound that holds for any input."""
 
 from __future__ import annotations
 

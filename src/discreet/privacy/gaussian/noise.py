@@ -28,7 +28,7 @@ _BLOCK = 1 << 20
 
 
 class Noise:
-    """Standard normal numbers nobody can predict.
+    """Standard normal numbers that cannot be predicted.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Pattern:
 
     @classmethod
     def empty(cls, n_items: int) -> Pattern:
-        """Nobody, over a catalogue of this size."""
+        """No users, over a catalogue of this size."""
         return cls(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), n_items)
 
     @property

@@ -1,4 +1,4 @@
-"""What one silo lets out of a release that several make together.
+"""The gate of one silo, in a release that several silos make together.
 
 Proof notes: ``proofs/gate.md`` and ``proofs/shares.md``. A silo bounds its users and sums them exactly, as the gate
 does; the totals of all silos, added as integers, are those of the central gate. The noise is in them already (in

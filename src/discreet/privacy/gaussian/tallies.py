@@ -59,7 +59,7 @@ class MeanOfMeans:
         return [UserVector("means", MEAN, np.trunc(rows * (MEAN * MARGIN)).astype(np.int32))]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(1), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> float:
@@ -96,7 +96,7 @@ class ItemTallies:
         ]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyTallies:
@@ -121,7 +121,7 @@ class Choices:
         return [ItemWeight("choices", WEIGHT, pattern, np.ones(pattern.n_items), weights)]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
+        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyChoices:

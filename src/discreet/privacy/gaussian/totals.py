@@ -26,7 +26,7 @@ class Total(NamedTuple):
 
 def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
     """The blocks without those users whose contributions to all of them together exceed the bound."""
-    # `not <=` rather than `>`: an energy that is not a number is silenced as well.
+    # `not <=` rather than `>`: a user whose energy is not a number is left out as well.
     excess = ~(total_energies(blocks) <= 1.0 + SLACK)
     if excess.any():
         return [block.without(excess) for block in blocks]

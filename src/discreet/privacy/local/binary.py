@@ -2,7 +2,7 @@
 
 Nguyen et al., "Collecting and analyzing data from smart device users with local differential privacy" (2016), as the
 matrix factorisation of Shin et al. uses it. The coin is a whole number below 2^53 and the threshold is rounded so that
-the true ratio of probabilities never exceeds e^epsilon (``proofs/descent.md``).
+the true ratio of probabilities never exceeds e^epsilon (``reproduction/local/descent.md``).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ __all__ = ["Coin"]
 
 
 class Coin:
-    """Random words nobody can predict, from the operating system.
+    """Unpredictable random words from the operating system.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the same answers are worth when they pass through a shuffler: a central epsilon, by a published bound.
+"""Privacy amplification by shuffling: the central epsilon of answers that pass through a shuffler.
 
 Feldman, McMillan and Talwar, "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification by
 Shuffling" (FOCS 2021, arXiv 2012.12803): theorem 3.1 in closed form, and the numerical bound behind it (their theorem

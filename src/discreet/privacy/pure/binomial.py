@@ -1,4 +1,4 @@
-"""How many of very many silent cells raise their hand: binomial numbers, drawn exactly.
+"""How many of very many empty cells pass a noisy threshold: binomial numbers, drawn exactly.
 
 Proof note: ``proofs/pure.md``. Inversion: a uniform number is compared with the distribution function. Both are known
 to so many digits only, and where these do not decide, more digits of the same number are drawn. So the outcome
@@ -17,7 +17,7 @@ from discreet.errors import SettingsInvalid
 __all__ = ["binomial_above", "check_silent"]
 
 _BITS_PER_DIGIT = 4
-# Inversion walks up from nothing; nobody wants more silent cells than this.
+# Inversion counts up from zero; more empty cells than this are of no use.
 _MOST = 1_000
 
 

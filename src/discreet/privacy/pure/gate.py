@@ -1,8 +1,8 @@
 """The gate of runs without delta: exact integer sums and choices, geometric noise, one charge each.
 
 Proof note: ``proofs/pure.md``. Every method is epsilon-DP for adding or removing one user. Sums and counts hold that
-themselves: they check each user's share of what they are handed and silence whoever exceeds the bound. Losses and
-cells come as they are, and whoever hands them in must keep to what the method asks for.
+themselves: they check each user's contribution and leave out users who exceed the bound. Losses and cells are taken
+as they come; the caller must keep to the bounds that each method states.
 """
 
 from __future__ import annotations

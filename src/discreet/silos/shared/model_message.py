@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import ModelInvalid, Refused
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
@@ -81,19 +81,20 @@ def _sum(releases: Sequence[Release], statement: Statement) -> Release:
 
 def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
     """The model of a run whose sums were released; refuses what is none of this run."""
-    model = read_model(body, agreement, catalogue, max_bytes(agreement))
+    scale = RatingScale(None if agreement.half.ignores_ratings else agreement.rating_range)
+    model = read_model(body, agreement, catalogue, max_bytes(agreement), scale)
     if not _as_agreed(model.statement, agreement):
         raise Refused("the model that the server sent at the end promises more privacy than was agreed")
     return model
 
 
-def read_model(body: bytes, agreement: Agreed, catalogue: Catalogue, most: int) -> Model:
+def read_model(body: bytes, agreement: Agreed, catalogue: Catalogue, most: int, scale: RatingScale) -> Model:
     """The model in a message of at most ``most`` bytes; what it promises is for the caller to judge.
 
     Raises
     ------
     Refused
-        For anything that is not a whole model of this run, over its scale.
+        For anything that is not a whole model of this run, over this scale.
     """
     if len(body) > most:
         raise Refused("what the server sent at the end is larger than any message of this run")
@@ -103,7 +104,7 @@ def read_model(body: bytes, agreement: Agreed, catalogue: Catalogue, most: int) 
         raise Refused("what the server sent at the end is not the model of this run")
     try:
         side = item_side_from_bytes(body[end:])
-        if side.scale.range != agreement.rating_range:
+        if side.scale != scale:
             raise Refused("the model that the server sent at the end is for other ratings than was agreed")
         return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)
     except ModelInvalid as error:

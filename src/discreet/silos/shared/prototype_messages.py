@@ -81,7 +81,7 @@ def decode_prototype_model(
     own
         What the silo's users have paid, as the silo knows it; ``None`` where they have paid nothing.
     """
-    model = read_model(body, agreement, catalogue, largest(agreement))
+    model = read_model(body, agreement, catalogue, largest(agreement), agreement.scale)
     side, agreed = model.item_side, agreement.factors
     rule = NonNegative(agreed.user_penalty, agreed.count_exponent)
     found = (model.method, side.factors.shape, side.rule)

@@ -29,7 +29,8 @@ def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Sta
         public=("the item catalogue", "the rating range", *agreement.half.public, _ABOUT_SILOS),
         not_protected=open_,
         fixed_noise_key=fixed_noise_key,
-        adaptive=agreement.half.adaptive,
+        # The agreed budget is what users may have paid, whatever this run came to: a round may have been repeated.
+        adaptive=True,
         silos=SiloTerms(count, agreement.honest, agreement.noise),
     )
 

@@ -1,4 +1,4 @@
-"""What the first, small release says about the crowd. Public: sees the release only."""
+"""Number of users, ratings per user and variances, from the first small release. Public: sees the release only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How much of the spread of users' vectors chance explains, for clicks. Public: sees releases only.
 
 A direction of the item factors that is noise still moves the users' vectors: each user's handful of clicks falls on it
-by chance. How much is known without looking at anybody, so the released covariance of the vectors tells directions
-that hold taste from those that hold none, and the users' ridge can hold back the latter.
+by chance. How much follows from public numbers alone. So the released covariance of the vectors tells directions that
+hold taste from those that hold none, and the users' ridge can shrink the latter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["beyond_chance", "chance_covariance"]
 # Share of the covariance by chance that is taken off. In directions that hold nothing the released covariance was
 # 0.7 to 1 times the computed one (market of rank 8, epsilon 20; less where noise prevails); 1 costs MovieLens 1M.
 _CHANCE = 0.7
-# Smallest share of a direction's covariance to believe, so that one still being found is not lost.
+# Smallest share of a direction's covariance to keep, so that one still being found is not lost.
 _BELIEVED = 0.1
 # Share of all directions to keep where none can be told from the others.
 _UNTOLD = 0.5

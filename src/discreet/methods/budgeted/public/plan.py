@@ -14,7 +14,7 @@ __all__ = ["MOST_RANK", "Activity", "Plan", "choose_rank", "choose_rounds", "dif
 
 @dataclass(frozen=True)
 class Activity:
-    """Noisy facts about the crowd, from the first release.
+    """Noisy facts about all users together, from the first release.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def choose_rank(activity: Activity, n_items: int, mu: float, *, explicit: bool) 
     """Rank that the budget can carry.
 
     Three limits, each with its reason: the noise in an item's vector grows with the rank (measured: a product of
-    rank and difficulty of about 0.4 for ratings and 2 for clicks is still worth having); the users' moment must
+    rank and difficulty of about 0.4 for ratings and 2 for clicks still pays); the users' moment must
     be readable, whose noise grows with the rank over n mu; and no more directions than a handful of ratings per
     user can place or the catalogue can hold. Below three directions explicit ratings do better with the whole
     budget in the offsets.

@@ -2,7 +2,7 @@
 
 **Privacy.** No random stream is shared between users: in one, a further user would shift what everybody after them
 draws. A user's draw is a hash of their own ratings and a public seed instead. So a user's choice is a fixed function
-of their own row, nobody else's changes when they come or go, and it does not matter who knows the seed.
+of their own row, no other user's changes when they come or go, and it does not matter who knows the seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["draw_numbers", "keep_lowest", "sample_uniform"]
 
 def sample_uniform(ratings: Ratings, most: int, seed: int) -> Bools:
     """At most ``most`` ratings of each user, drawn evenly from that user's ratings."""
-    # Also where nobody has more: a shortcut would show in the time of a run whether one person does.
+    # Also where no user has more: a shortcut would show in the time of a run whether one person does.
     # 53 of the 64 bits, which a double holds.
     return keep_lowest(ratings, (draw_numbers(ratings, seed) >> np.uint64(11)).astype(np.float64), most)
 

@@ -1,4 +1,4 @@
-"""Empirical Bayes on released statistics: how much of a noisy number to believe.
+"""Empirical Bayes on released statistics: estimates are shrunk by the known noise level.
 
 Everything here works on what has already passed the gate, so it is post-processing and free. Because the noise
 scale is known exactly, the size of the signal can be estimated by subtracting the noise's known share from the
@@ -81,7 +81,7 @@ def regress_offsets(noisy: Floats, variance: Floats, popularity: Floats, steps: 
 
 
 def shrink_to_identity(moment: Floats, sigma: float) -> Floats:
-    """A noisy second moment that is expected to be near the identity, believed as far as it stands out of the noise.
+    """A noisy second moment that is expected to be near the identity, shrunk to it by its noise level.
 
     Diagonal entries have noise ``sigma``, the others ``sigma / sqrt(2)``. Eigenvalues are kept above 0.05.
     """

@@ -25,7 +25,7 @@ __all__ = [
 
 # Below this order, or for more than a tenth of all vectors, the dense solver is as fast.
 _SMALL = 500
-# The noise is larger than this by far. Vectors inside its bulk, which take longest to tell apart, are worth nothing.
+# The noise is larger than this by far. Vectors inside its bulk, which take longest to tell apart, carry no signal.
 _TOLERANCE = 1e-6
 # Ratings have at least this share of their residual energy outside of any factors.
 _UNEXPLAINED = 0.05
