@@ -119,9 +119,7 @@ CASES = {
     "equations": Case(equations(), lambda p, x, u: (p, u, x)),
     "equations with gravity": Case(equations(moment=2.0), lambda p, x, u: (p, u, x)),
     "weighted equations": Case(equations(weights=_UNEVEN, fill=True), lambda p, x, u: (p, u, x)),
-    "weighted equations, light users left light": Case(
-        equations(weights=_UNEVEN), lambda p, x, u: (p, u, x)
-    ),
+    "weighted equations, light users left light": Case(equations(weights=_UNEVEN), lambda p, x, u: (p, u, x)),
     "co-moment": Case(clipped.CoMoments(M), lambda p, x, u: (p, 10.0 * x)),
     # The direction is nobody's own.
     "products": Case(

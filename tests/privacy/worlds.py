@@ -23,7 +23,7 @@ from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
 BUDGET = Budget(1.0, 1e-6)
-_LARGE = Budget(50.0, 1e-6)
+LARGE = Budget(50.0, 1e-6)
 MU = 0.01
 """Small enough that item weights over six decades still have noise above 1,024 steps."""
 
@@ -99,7 +99,7 @@ def exact_release(blocks: list[Block], mu: float = MU) -> tuple[list[Floats], li
     noise = Scales()
     # Without noise the sums are compared exactly, so they must not be rounded to steps of the noise either.
     with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200):
-        released = Gate(Ledger(_LARGE), noise).release("exact", blocks, mu=mu)
+        released = Gate(Ledger(LARGE), noise).release("exact", blocks, mu=mu)
     return list(released.values()), noise.drawn
 
 

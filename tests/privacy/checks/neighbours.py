@@ -82,7 +82,10 @@ def _hostile_activity(rng: np.random.Generator, m: int) -> list[tuple[Ints, Floa
     pairs = [[-1, -1], [1, 1], [-1, 1], [-0.2, 0.5], [9, 1], [1e200, -1e200], [np.nan, 1], [np.inf, -np.inf]]
     values = [pairs[user % len(pairs)] for user in rng.permutation(len(counts))]
     return [
-        (np.sort(rng.choice(m, count, replace=False)).astype(np.int32), np.resize(np.asarray(pair, float), count))
+        (
+            np.sort(rng.choice(m, count, replace=False)).astype(np.int32),
+            np.resize(np.asarray(pair, float), count),
+        )
         for count, pair in zip(counts, values, strict=True)
     ]
 

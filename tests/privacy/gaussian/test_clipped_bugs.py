@@ -45,7 +45,10 @@ BUGS = [
     bug(
         "one Gaussian counted where two are released (theorem 1)",
         "equations",
-        (*_COST, ("math.hypot(1.0 / self.sigma_matrix, 1.0 / self.sigma_vector)", "(1.0 / self.sigma_matrix)")),
+        (
+            *_COST,
+            ("math.hypot(1.0 / self.sigma_matrix, 1.0 / self.sigma_vector)", "(1.0 / self.sigma_matrix)"),
+        ),
     ),
     bug(
         "gravity released and not counted",
@@ -69,8 +72,14 @@ BUGS = [
         (clipped.MeanValue, "blocks", ("(grid / self.max_ratings)", "(grid / math.sqrt(self.max_ratings))")),
     ),
     bug("the mean's count is free", "mean", (clipped.MeanValue, "blocks", ("math.sqrt(2.0)", "1.0"))),
-    bug("counts move by one", "counts", (clipped.ItemCounts, "blocks", ("math.sqrt(self.max_ratings)", "1.0"))),
-    bug("counts beside sums are free", "item sums", (clipped.ItemSums, "blocks", ("2.0 * self.max_ratings", "self.max_ratings"))),
+    bug(
+        "counts move by one", "counts", (clipped.ItemCounts, "blocks", ("math.sqrt(self.max_ratings)", "1.0"))
+    ),
+    bug(
+        "counts beside sums are free",
+        "item sums",
+        (clipped.ItemSums, "blocks", ("2.0 * self.max_ratings", "self.max_ratings")),
+    ),
     bug(
         "sparse rows clipped by max",
         "co-moment",

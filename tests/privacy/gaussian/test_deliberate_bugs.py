@@ -265,7 +265,11 @@ BUGS = [
         check_every_release_is_charged,
         ((ledger.Ledger, "charge", charged_once), (ledger.Ledger, "redeem", nothing)),
     ),
-    Bug("half of mu charged", check_every_release_is_charged, ((*_RELEASE, ("charge(name, mu=mu,", "charge(name, mu=mu / 2,")),)),
+    Bug(
+        "half of mu charged",
+        check_every_release_is_charged,
+        ((*_RELEASE, ("charge(name, mu=mu,", "charge(name, mu=mu / 2,")),),
+    ),
     Bug("delta not charged", check_every_release_is_charged, ((*_RELEASE, ("delta=delta,", "")),)),
     Bug(
         "delta lost on the way to the charge",

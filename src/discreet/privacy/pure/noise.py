@@ -68,9 +68,7 @@ class PureNoise(Noise):
         # other words instead, numbers that take many would come too rarely.
         words = self.words(_WORDS + _WORDS_EACH * size)
         while True:
-            done, used = kernels.fill_geometric(
-                words, out, done, rate.numerator, rate.denominator, two_sided
-            )
+            done, used = kernels.fill_geometric(words, out, done, rate.numerator, rate.denominator, two_sided)
             if done == size:
                 return out
             words = np.concatenate([words[used:], self.words(_WORDS + _WORDS_EACH * (size - done))])
