@@ -11,6 +11,7 @@ from discreet.errors import BudgetExceeded, RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian.blocks import Pattern, UserVector
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 from tests.privacy.checks.samples import Loud, fixed_release, louder, mute, one_of_each
@@ -120,6 +121,22 @@ def check_grid_is_checked() -> None:
         with pytest.raises(SettingsInvalid):
             gate.release("unfit", [block], mu=MU)
     assert gate.ledger.charges == ()
+
+
+def check_totals_are_checked() -> None:
+    """Totals of other blocks or shapes never meet noise; noise that is in them already is not added again."""
+    blocks = one_of_each()
+    totals = exact_totals(blocks)
+    gate = Gate(Ledger(BUDGET), noise := Scales())
+    for wrong in ([totals[0]._replace(name="other"), *totals[1:]], totals[:-1], totals[::-1]):
+        with pytest.raises(SettingsInvalid):
+            gate.release_totals("other", blocks, wrong, mu=MU)
+    assert gate.ledger.charges == ()
+    with pytest.raises(SettingsInvalid):
+        gate.release_totals("shape", blocks[4:], [totals[4]._replace(value=np.zeros(1))], mu=MU)
+    noise.drawn.clear()
+    gate.release_totals("noised", blocks, totals, mu=MU, noised=True)
+    assert noise.drawn == []
 
 
 def check_fixed_noise_is_marked() -> None:

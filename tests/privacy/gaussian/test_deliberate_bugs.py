@@ -37,6 +37,7 @@ from tests.privacy.checks.gate import (
     check_scales,
     check_steps,
     check_strange_energies_are_silenced,
+    check_totals_are_checked,
 )
 from tests.privacy.checks.neighbours import check_activity, check_nobody_else_moves, check_ordinary_neighbours
 from tests.privacy.checks.noise import (
@@ -300,6 +301,22 @@ BUGS = [
     ),
     Bug("inexact sums let through", check_grid_is_checked, _INEXACT),
     Bug("noise that the grid shows through", check_grid_is_checked, ((gate, "check_noise", nothing),)),
+    Bug("totals of any blocks taken", check_totals_are_checked, ((gate, "check_totals", nothing),)),
+    Bug(
+        "one total broadcast over many entries",
+        check_totals_are_checked,
+        ((gate, "with_noise", ("noise.shape != total.value.shape", "False")),),
+    ),
+    Bug(
+        "noise that is there already added again",
+        check_totals_are_checked,
+        ((*_RELEASE, ("total.value.copy() if noised else", "")),),
+    ),
+    Bug(
+        "noise left out",
+        check_item_noise,
+        ((*_RELEASE, ("if noised else", "if True else")),),
+    ),
     Bug(
         "fixed noise not marked at the source",
         check_fixed_noise_is_marked,
@@ -333,4 +350,4 @@ def test_a_deliberate_bug_is_caught(bug: Bug, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_there_are_many_bugs_and_each_has_a_name() -> None:
-    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 71
+    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 75

@@ -1,8 +1,8 @@
 """The gate: the only door through which anything computed from ratings leaves.
 
 Proof note: ``proofs/gate.md``. In short: a user's integer contributions have total squared norm at most 1 in
-units (:mod:`discreet.privacy.gaussian.mechanism`), that is checked again on the very integers that are summed and whoever
-exceeds it is silenced (:mod:`discreet.privacy.gaussian.totals`), and the gate adds Gaussian noise of scale unit / mu.
+units (:mod:`discreet.privacy.gaussian.mechanism`). That is checked again on the very integers that are summed, and
+whoever exceeds it is silenced (:mod:`discreet.privacy.gaussian.totals`). The gate adds noise of scale unit / mu.
 Adding or removing a user therefore moves the release by at most mu standard deviations: a mu-GDP release, charged
 before any noise is drawn.
 """

@@ -1,4 +1,7 @@
-"""How good a released model is for the people in the data: one loss for each user, summed. Proof: ``proofs/scores.md``."""
+"""How good a released model is for the people in the data: one loss for each user, summed.
+
+The proof note is ``proofs/scores.md``.
+"""
 
 from __future__ import annotations
 
