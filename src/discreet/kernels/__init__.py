@@ -4,6 +4,7 @@ Exported are the compiled versions; `discreet.kernels.reference` has the same fu
 """
 
 from discreet.kernels.comoment import co_moment
+from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.lowest import lowest_entries
@@ -20,6 +21,8 @@ from discreet.kernels.transform import square_norms, transform_rows
 __all__ = [
     "co_moment",
     "dot_pairs",
+    "draw_rejecting",
+    "draw_uniform",
     "fill_geometric",
     "frank_wolfe_step",
     "get_threads",
