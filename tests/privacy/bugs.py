@@ -32,7 +32,8 @@ class Bug:
 
 
 def _rewritten(function: Any, old: str, new: str) -> Any:
-    """The same function with a piece of its source replaced; the piece must be there."""
+    """The same function, method or property with a piece of its source replaced; the piece must be there."""
+    function = function.fget if isinstance(function, property) else function
     source = textwrap.dedent(inspect.getsource(function))
     assert old in source, f"{old!r} is not in {function.__qualname__}: the bug must be put in anew"
     names = dict(vars(sys.modules[inspect.unwrap(function).__module__]))
@@ -82,9 +83,12 @@ def silence_others(values: Any, users: Any) -> Any:
 
 
 def charged_late(
-    self: gate.Gate, name: str, blocks: list[Any], *, mu: float, delta: float = 0.0
+    self: gate.Gate, name: str, forms: list[Any], totals: list[Any], *, mu: float, delta: float = 0.0
 ) -> dict[str, Floats]:
-    released = {block.name: block.total() + block.noise(self._noise, mu) for block in blocks}
+    released = {
+        form.name: total.value + form.noise(self._noise, mu)
+        for form, total in zip(forms, totals, strict=True)
+    }
     self.ledger.redeem(self.ledger.charge(name, mu=mu, delta=delta))
     return released
 

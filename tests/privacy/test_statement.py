@@ -17,7 +17,7 @@ from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.selection import Selection, budget_for
-from discreet.privacy.statement import NOT_PROTECTED, Statement
+from discreet.privacy.statement import NOT_PROTECTED, Statement, TrustModel
 
 BUDGET = Budget(1.0, 1e-5)
 PUBLIC = ("the item catalogue", "the rating range, 1 to 5", "all settings")
@@ -157,6 +157,14 @@ def test_not_private() -> None:
     assert Statement.from_json(statement.to_json()) == statement
     with pytest.raises(ValidationError):
         Statement.not_private("")
+
+
+@pytest.mark.parametrize("model", ["central", "silos", "local"])
+def test_what_is_not_private_says_where_the_ratings_were(model: TrustModel) -> None:
+    statement = Statement.not_private("no noise", model=model)
+    assert statement.model == model
+    assert Statement.from_json(statement.to_json()) == statement
+    assert Statement.not_private("no noise").model == "central"
 
 
 def test_a_fixed_noise_key_is_not_private() -> None:

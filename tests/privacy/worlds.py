@@ -16,13 +16,14 @@ import numpy.typing as npt
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian import gate as gate_module
 from discreet.privacy.gaussian.blocks import Block, Pattern
-from discreet.privacy.gaussian.energy_scaled import RoundContribution, Units
+from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
 BUDGET = Budget(1.0, 1e-6)
+LARGE = Budget(50.0, 1e-6)
 MU = 0.01
 """Small enough that item weights over six decades still have noise above 1,024 steps."""
 
@@ -82,15 +83,8 @@ class World:
         """What the users hand to the gate."""
         pattern = Pattern(self.indptr, self.items, len(self.item_weights))
         counts = pattern.counts if self.counted else np.ones(self.n_users)
-        return RoundContribution.build(
-            pattern,
-            self.features,
-            self.residuals,
-            self.companions,
-            counts,
-            self.item_weights,
-            self.units,
-        ).blocks
+        mechanism = EnergyScaledSums(self.item_weights, self.units, self.features.shape[1])
+        return mechanism.blocks(pattern, self.features, self.residuals, self.companions, counts)
 
     def neighbours(self) -> Iterator[float]:
         """For each user: how many units of the bound they move the release by."""
@@ -105,7 +99,7 @@ def exact_release(blocks: list[Block], mu: float = MU) -> tuple[list[Floats], li
     noise = Scales()
     # Without noise the sums are compared exactly, so they must not be rounded to steps of the noise either.
     with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200):
-        released = Gate(Ledger(BUDGET), noise).release("exact", blocks, mu=mu)
+        released = Gate(Ledger(LARGE), noise).release("exact", blocks, mu=mu)
     return list(released.values()), noise.drawn
 
 

@@ -4,6 +4,8 @@ Exported are the compiled versions; `discreet.kernels.reference` has the same fu
 """
 
 from discreet.kernels.comoment import co_moment
+from discreet.kernels.draws import draw_rejecting, draw_uniform
+from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.order import transpose
@@ -12,12 +14,16 @@ from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
+from discreet.kernels.symmetric import symmetric_integers
 from discreet.kernels.threads import get_threads, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 
 __all__ = [
     "co_moment",
     "dot_pairs",
+    "draw_rejecting",
+    "draw_uniform",
+    "fill_geometric",
     "frank_wolfe_step",
     "get_threads",
     "item_moments",
@@ -29,6 +35,7 @@ __all__ = [
     "solve_items",
     "solve_rows",
     "square_norms",
+    "symmetric_integers",
     "threads",
     "top_n",
     "transform_rows",

@@ -15,6 +15,7 @@ from discreet.kernels.arrays import Array, Bools, Floats, Index, Shorts, Whole
 __all__ = [
     "co_moment",
     "dot_pairs",
+    "fill_geometric",
     "frank_wolfe_step",
     "item_moments",
     "item_sums",
@@ -24,6 +25,7 @@ __all__ = [
     "solve_items",
     "solve_rows",
     "square_norms",
+    "symmetric_integers",
     "top_n",
     "transform_rows",
     "transpose",
@@ -214,3 +216,57 @@ def lowest_entries(indptr: Index, numbers: Array, most: int) -> NDArray[np.bool_
 def square_norms(rows: Array) -> Floats:
     """Squared length of every row; see `discreet.kernels.transform.square_norms`."""
     return np.asarray([float((row.astype(np.float64) ** 2).sum()) for row in rows])
+
+
+def symmetric_integers(values: Floats, sigma: Floats, order: int) -> Floats:
+    scale = np.where(np.eye(order, dtype=bool), 1.0, np.sqrt(0.5))
+    matrices = np.zeros((len(sigma), order, order))
+    rows, columns = np.triu_indices(order)
+    numbers = np.rint(values * sigma[:, None] * scale[rows, columns])
+    matrices[:, rows, columns] = numbers
+    matrices[:, columns, rows] = numbers
+    return matrices
+
+
+def fill_geometric(
+    words: NDArray[np.uint64], out: Whole, done: int, numerator: int, denominator: int, two_sided: bool
+) -> tuple[int, int]:
+    """In Python's integers, which never overflow."""
+    stream, used = iter(words.tolist()), 0
+
+    def below(bound: int) -> int:
+        nonlocal used
+        for word in stream:
+            used += 1
+            if word < 2**64 // bound * bound:
+                return int(word) % bound
+        raise EOFError
+
+    def decays(over: int, under: int) -> bool:
+        for k in itertools.count(1):
+            if below(under * k) >= over:
+                break
+        return k % 2 == 1
+
+    def number() -> int | None:
+        remainder = below(denominator)
+        if not decays(remainder, denominator):
+            return None
+        whole = 0
+        while decays(1, 1):
+            whole += 1
+        size = (remainder + denominator * whole) // numerator
+        if two_sided and below(2) == 1:
+            return -size if size else None
+        return size
+
+    while done < len(out):
+        start = used
+        try:
+            drawn = number()
+        except EOFError:
+            return done, start
+        if drawn is not None:
+            out[done] = drawn
+            done += 1
+    return done, used

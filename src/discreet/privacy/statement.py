@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -35,6 +35,10 @@ _FURTHER = (
 _TIMED = "the number of trials, as far as the time the training took tells it"
 
 _FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can take it off again"
+
+
+TrustModel: TypeAlias = Literal["central", "silos", "local"]
+"""Where the ratings are: on one server, in silos, or on people's own devices."""
 
 
 class _Frozen(BaseModel):
@@ -103,7 +107,7 @@ class Statement(_Frozen):
     relation: Literal["add or remove one user", "replace all of one user's ratings"] = (
         "add or remove one user"
     )
-    model: Literal["central", "silos", "local"] = "central"
+    model: TrustModel = "central"
     epsilon: float | None = Field(default=None, ge=0)
     delta: float | None = Field(default=None, ge=0, lt=1)
     mu: float | None = Field(default=None, ge=0)
@@ -302,9 +306,21 @@ class Statement(_Frozen):
         )
 
     @classmethod
-    def not_private(cls, reason: str, *, public: Iterable[str] = ()) -> Statement:
-        """Say in so many words that a model promises nothing, and why."""
-        return cls(private=False, reason=reason, public=tuple(public))
+    def not_private(
+        cls, reason: str, *, public: Iterable[str] = (), model: TrustModel = "central"
+    ) -> Statement:
+        """Say in so many words that a model promises nothing, and why.
+
+        Parameters
+        ----------
+        reason
+            Why it promises nothing.
+        public
+            What was taken as public.
+        model
+            Where the ratings were: on one server, in silos, or on people's own devices.
+        """
+        return cls(private=False, reason=reason, public=tuple(public), model=model)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Statement:

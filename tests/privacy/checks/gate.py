@@ -11,6 +11,7 @@ from discreet.errors import BudgetExceeded, RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian.blocks import Pattern, UserVector
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 from tests.privacy.checks.samples import Loud, fixed_release, louder, mute, one_of_each
@@ -87,15 +88,14 @@ def check_every_release_is_charged() -> None:
 
 
 def check_budget_holds() -> None:
-    """A release beyond the budget is refused before anything is summed or any noise is drawn, and costs nothing."""
+    """A release beyond the budget is refused before any noise is drawn, and costs nothing."""
     for spent, mu in (([], 1.1), ([1.0], 0.1), ([0.5**0.5] * 2, 1e-3), ([0.3] * 11, 0.2)):
         noise = Scales()
         gate = Gate(Ledger(BUDGET), noise)
         for share in spent:
             gate.release("within", one_of_each(), mu=share * BUDGET.mu)
         drawn = len(noise.drawn)
-        early = AssertionError("summed before it was charged")
-        with mock.patch.object(UserVector, "total", side_effect=early), pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceeded):
             gate.release("beyond", one_of_each(), mu=mu * BUDGET.mu)
         assert len(noise.drawn) == drawn
         assert len(gate.ledger.charges) == len(spent)
@@ -104,7 +104,7 @@ def check_budget_holds() -> None:
 def check_failures_stay_charged() -> None:
     """What was charged and then failed stays spent: noise may have been seen."""
     gate = Gate(Ledger(BUDGET))
-    with mock.patch.object(UserVector, "total", side_effect=MemoryError), pytest.raises(MemoryError):
+    with mock.patch.object(UserVector, "noise", side_effect=MemoryError), pytest.raises(MemoryError):
         gate.release("fails", one_of_each(), mu=BUDGET.mu)
     assert gate.ledger.spent_mu == BUDGET.mu
     with pytest.raises(BudgetExceeded):
@@ -121,6 +121,22 @@ def check_grid_is_checked() -> None:
         with pytest.raises(SettingsInvalid):
             gate.release("unfit", [block], mu=MU)
     assert gate.ledger.charges == ()
+
+
+def check_totals_are_checked() -> None:
+    """Totals of other blocks or shapes never meet noise; noise that is in them already is not added again."""
+    blocks = one_of_each()
+    totals = exact_totals(blocks)
+    gate = Gate(Ledger(BUDGET), noise := Scales())
+    for wrong in ([totals[0]._replace(name="other"), *totals[1:]], totals[:-1], totals[::-1]):
+        with pytest.raises(SettingsInvalid):
+            gate.release_totals("other", blocks, wrong, mu=MU)
+    assert gate.ledger.charges == ()
+    with pytest.raises(SettingsInvalid):
+        gate.release_totals("shape", blocks[4:], [totals[4]._replace(value=np.zeros(1))], mu=MU)
+    noise.drawn.clear()
+    gate.release_totals("noised", blocks, totals, mu=MU, noised=True)
+    assert noise.drawn == []
 
 
 def check_fixed_noise_is_marked() -> None:

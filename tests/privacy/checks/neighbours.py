@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from unittest import mock
 
 import numpy as np
+import numpy.typing as npt
 
-from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.private import activity
-from discreet.privacy.gaussian import gate as gate_module
-from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.gaussian.activity import ActivitySums
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.pattern import Pattern
 from tests.privacy.worlds import (
-    BUDGET,
-    MU,
     Floats,
-    Scales,
     World,
     distance,
     exact_release,
@@ -25,6 +19,7 @@ from tests.privacy.worlds import (
     ordinary_world,
 )
 
+Ints = npt.NDArray[np.int32]
 Maker = Callable[[np.random.Generator, bool, bool], World]
 
 
@@ -62,47 +57,41 @@ def check_nobody_else_moves(number: int = 4, seed: int = 3) -> None:
 
 
 def check_activity(number: int = 8, seed: int = 6) -> int:
-    """The first release moves by at most sqrt(2) grid units (1 for implicit feedback) and can move by that much."""
+    """The first release moves by at most sqrt(3) (sqrt(2) for implicit feedback) and can move by that much."""
     rng, most, pairs = np.random.default_rng(seed), {True: 0.0, False: 0.0}, 0
     for index in range(number):
-        explicit = index % 2 == 0
-        ratings = _hostile_ratings(rng, explicit)
-        full, sigmas = _activity(ratings)
-        for user in range(ratings.n_users):
-            less, _ = _activity(ratings.take_users(np.arange(ratings.n_users) != user))
-            moved = distance([full], [less], [sigmas])
+        explicit, m = index % 2 == 0, int(rng.integers(5, 30))
+        mechanism = ActivitySums(m, explicit)
+        rows = _hostile_activity(rng, m)
+        full, sigmas = exact_release(_activity(mechanism, rows))
+        for user in range(len(rows)):
+            less, _ = exact_release(_activity(mechanism, rows[:user] + rows[user + 1 :]))
+            alone, _ = exact_release(_activity(mechanism, rows[user : user + 1]))
+            assert np.array_equal(full[0] - less[0], alone[0]), f"user {user} moves somebody else"
+            moved = distance(full, less, sigmas)
             assert moved <= 1.0 + 1e-9, f"a user moves the activity by {moved} times the bound"
             most[explicit], pairs = max(most[explicit], moved), pairs + 1
     assert min(most.values()) > 0.99, f"the bound is never reached: {most}"
     return pairs
 
 
-def _hostile_ratings(rng: np.random.Generator, explicit: bool) -> Ratings:
-    """Users with one item, all items, none; ratings at one end, at both ends, in between."""
-    n, m = 14, int(rng.integers(5, 30))
-    counts = rng.integers(1, m + 1, n)
+def _hostile_activity(rng: np.random.Generator, m: int) -> list[tuple[Ints, Floats]]:
+    """Users with one item, all items, none; values at one end, at both, in between, beyond them, and no numbers."""
+    counts = rng.integers(1, m + 1, 18)
     counts[:3] = m, 1, 0
-    values = [rng.choice([[-3.0, -3.0], [7.5, 7.5], [-3.0, 7.5], [1.0, 4.0]], axis=0) for _ in range(n)]
-    return Ratings.from_arrays(
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.concatenate([rng.choice(m, count, replace=False) for count in counts]),
-        np.concatenate([np.resize(pair, count) for pair, count in zip(values, counts, strict=True)]),
-        catalogue=np.arange(m),
-        rating_range=(-3.0, 7.5) if explicit else None,
-    )
+    pairs = [[-1, -1], [1, 1], [-1, 1], [-0.2, 0.5], [9, 1], [1e200, -1e200], [np.nan, 1], [np.inf, -np.inf]]
+    values = [pairs[user % len(pairs)] for user in rng.permutation(len(counts))]
+    return [
+        (
+            np.sort(rng.choice(m, count, replace=False)).astype(np.int32),
+            np.resize(np.asarray(pair, float), count),
+        )
+        for count, pair in zip(counts, values, strict=True)
+    ]
 
 
-class Kept(Gate):
-    """A gate that remembers what it let out."""
-
-    def release(self, *args: Any, **options: Any) -> dict[str, Floats]:
-        self.released = super().release(*args, **options)
-        return dict(self.released)
-
-
-def _activity(ratings: Ratings) -> tuple[Floats, Floats]:
-    noise = Scales()
-    gate = Kept(Ledger(BUDGET), noise)
-    with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200):
-        gate.release("activity", [activity.activity_block(ratings)], mu=MU)
-    return gate.released["activity"], noise.drawn[0]
+def _activity(mechanism: ActivitySums, rows: list[tuple[Ints, Floats]]) -> list[Block]:
+    indptr = np.concatenate([[0], np.cumsum([len(items) for items, _ in rows])]).astype(np.int64)
+    items = np.concatenate([np.zeros(0, np.int32), *(items for items, _ in rows)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in rows)])
+    return mechanism.blocks(Pattern(indptr, items, mechanism.n_items), values)

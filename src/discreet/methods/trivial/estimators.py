@@ -37,7 +37,7 @@ class GlobalMean(PrivateMethod):
     -----
     **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. One Gaussian release, a sum of means
     and a number of users, spends the budget; every user counts the same. The mean over ratings, in which busy users
-    count more, would need a bound on how busy they are. Proof note: ``privacy/gaussian/proofs/trivial.md``.
+    count more, would need a bound on how busy they are. Proof note: ``privacy/gaussian/proofs/tallies.md``.
     """
 
     public_half = GLOBAL_MEAN
@@ -110,7 +110,7 @@ class ItemMean(PrivateMethod):
     **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. One Gaussian release, a sum and a
     weight for each item, spends the budget: every user's contribution is scaled to energy 1, which makes their ratings
     count the less the more of them there are. The overall mean and the shrinkage follow from what was released. Proof
-    note: ``privacy/gaussian/proofs/trivial.md``.
+    note: ``privacy/gaussian/proofs/tallies.md``.
     """
 
     public_half = ITEM_MEAN
@@ -132,7 +132,7 @@ class Popularity(PrivateMethod):
     -----
     **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. One Gaussian release spends the
     budget: a user with k items adds 1 / sqrt(k) to each, so every user has energy 1. Scores are shares of the sum over
-    items. Proof note: ``privacy/gaussian/proofs/trivial.md``.
+    items. Proof note: ``privacy/gaussian/proofs/tallies.md``.
     """
 
     public_half = POPULARITY

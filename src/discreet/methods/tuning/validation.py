@@ -11,8 +11,9 @@ from discreet.evaluation.metrics import hits
 from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.model.blocks import fold_in_blocks, score_top
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.mechanism import release
+from discreet.privacy.gaussian.scores import LossAndCount
 from discreet.types import Floats
 
 __all__ = ["RANKED", "Score", "release_score", "split_validation", "user_losses"]
@@ -20,11 +21,6 @@ __all__ = ["RANKED", "Score", "release_score", "split_validation", "user_losses"
 
 RANKED = 20
 """Length of the rankings that implicit feedback is scored by."""
-_GRID = float(2**22)
-_COUNT = 0.25
-# A loss less 1/2 and the count, as a vector: (1/2)^2 + (1/4)^2 = 5/16.
-_BOUND = 5.0**0.5 / 4.0
-_STANDS_OUT = 4.0
 
 
 class Score(NamedTuple):
@@ -78,19 +74,15 @@ def release_score(
 
     Notes
     -----
-    **Privacy**. Unit: one user. A user with a validation part adds (loss - 1/2, 1/4): the L2 change is at most
-    sqrt(5) / 4. Others add nothing. Proof note: ``privacy/proofs/selection.md``.
+    **Privacy**. mu-GDP for adding or removing one user: nobody's split or loss depends on who else is there, and
+    :class:`~discreet.privacy.gaussian.scores.LossAndCount` bounds what a loss can move. What choosing among scored
+    models costs is in ``privacy/proofs/selection.md``.
     """
-    active = np.diff(validation.indptr) > 0
     losses = user_losses(side, training, validation)
-    rows = np.column_stack([losses - 0.5, np.full(len(losses), _COUNT)]) * active[:, None]
-    block = UserVector("loss and count", _BOUND * _GRID, np.trunc(rows * _GRID).astype(np.int32))
-    total, count = gate.release(name, [block], mu=mu)["loss and count"] / _GRID
-    users = max(count, _STANDS_OUT * _BOUND / mu) / _COUNT
-    mean = min(max(0.5 + total / users, 0.0), 1.0)
+    total, mean = release(gate, name, LossAndCount(), losses, np.diff(validation.indptr) > 0, mu=mu)
     if not side.scale.explicit:
-        return Score(float(total), float(1.0 - mean))
-    return Score(float(total), float(side.scale.half_width * mean**0.5))
+        return Score(total, 1.0 - mean)
+    return Score(total, side.scale.half_width * mean**0.5)
 
 
 def _squares(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian.clipped import clip_entries
 from discreet.privacy.gaussian.grid import COUNT
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
@@ -52,14 +53,14 @@ class ActivitySums:
         return int(np.log2(max(self.n_items, 1))) + 1
 
     def blocks(self, pattern: Pattern, scaled: Floats) -> list[Block]:
-        """From who touched what, and the ratings in units of half the range around its middle."""
+        """From who touched what, and the ratings in units of half the range around its middle, clipped to [-1, 1]."""
         counts = np.diff(pattern.indptr)
         values = np.zeros((pattern.n_users, 1 + self._bins + 2))
         rows = np.flatnonzero(counts)
         values[rows, 0] = 1.0
         values[rows, 1 + np.log2(counts[rows]).astype(np.int64)] = 1.0
         if self.explicit and len(rows):
-            values[rows, 1 + self._bins :] = _variances(pattern, scaled, rows)
+            values[rows, 1 + self._bins :] = _variances(pattern, clip_entries(scaled), rows)
         return [UserVector("activity", self.bound * COUNT, np.trunc(values * COUNT).astype(np.int32))]
 
     def empty(self) -> list[Block]:
@@ -77,4 +78,4 @@ def _variances(pattern: Pattern, scaled: Floats, rows: np.ndarray[tuple[int], np
     starts, counts = pattern.indptr[:-1][rows], np.diff(pattern.indptr)[rows]
     means = np.add.reduceat(scaled, starts) / counts
     squares = np.add.reduceat(scaled**2, starts) / counts
-    return np.clip(np.column_stack([squares - means**2, means**2]), 0.0, 1.0)
+    return np.column_stack([np.maximum(squares - means**2, 0.0), means**2])

@@ -3,7 +3,7 @@
 Instead of clipping each rating, each vector and the number of items at worst-case bounds, a user's whole
 contribution to a round is measured in units of the noise and scaled by one factor omega_i so that it has norm 1.
 Scaling all of a user's contribution is a weight in a least-squares problem: it distorts nothing, and every user
-spends the whole budget of the round. The proof note is ``proofs/contribution.md``.
+spends the whole budget of the round. The proof note is ``proofs/energy_scaled.md``.
 
 A user i with items j in Omega_i, feature vector phi_i, residuals e_ij, companion number s_i and count weight k_i
 contributes to four sums (weights c_j and the scales rho are public):

@@ -1,10 +1,10 @@
 """The gate: the only door through which anything computed from ratings leaves.
 
 Proof note: ``proofs/gate.md``. In short: a user's integer contributions have total squared norm at most 1 in
-units (:mod:`discreet.privacy.gaussian.energy_scaled`). The bound is checked again on the very integers that are summed
-(:mod:`discreet.privacy.gaussian.totals`), and a user who exceeds it is left out. The gate charges for the release
-and adds Gaussian noise of scale unit / mu. Adding or removing a user therefore moves the release by at most mu
-standard deviations: a mu-GDP release.
+units (:mod:`discreet.privacy.gaussian.mechanism`). The bound is checked again on the very integers that are summed
+(:mod:`discreet.privacy.gaussian.totals`), and a user who exceeds it is left out. The gate charges for the release,
+then draws Gaussian noise of scale unit / mu and adds it. Adding or removing a user therefore moves the release by at
+most mu standard deviations: a mu-GDP release.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.privacy.gaussian.totals import Total, check_exact, exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
-__all__ = ["Gate", "check_noise", "paid"]
+__all__ = ["Gate", "check_noise", "check_totals", "paid", "with_noise"]
 
 
 _FINEST = 2.0**10
@@ -106,16 +106,12 @@ class Gate:
         """
         mu = float(mu)
         check_noise(name, forms, mu)
-        for total in totals:
-            check_exact(total.name, total.largest)
-        names = [form.name for form in forms]
-        if [total.name for total in totals] != names:
-            raise SettingsInvalid(f"{name!r} has totals of other blocks than {', '.join(names)}")
-        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": ", ".join(names)})
+        check_totals(name, forms, totals)
+        names = ", ".join(form.name for form in forms)
+        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": names})
         released = {}
         for form, total in zip(forms, totals, strict=True):
-            noisy = np.zeros_like(total.value) if noised else form.noise(self._noise, paid(mu))
-            noisy += total.value
+            noisy = total.value.copy() if noised else with_noise(form, total, self._noise, mu)
             released[form.name] = _coarse(noisy, form.sigmas(mu))
         self.ledger.redeem(charge)
         return released
@@ -130,6 +126,24 @@ def check_noise(name: str, blocks: Sequence[Block], mu: float) -> None:
             raise SettingsInvalid(
                 f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
             )
+
+
+def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total]) -> None:
+    """Refuse totals of other blocks than these, and totals that need not be exact."""
+    names = [form.name for form in forms]
+    if [total.name for total in totals] != names:
+        raise SettingsInvalid(f"{name!r} has totals of other blocks than {', '.join(names)}")
+    for total in totals:
+        check_exact(total.name, total.largest)
+
+
+def with_noise(form: Block, total: Total, source: Noise, mu: float) -> Floats:
+    """A total and fresh noise of its own shape: broadcast, either would count for several entries."""
+    noise = form.noise(source, paid(mu))
+    if noise.shape != total.value.shape:
+        raise SettingsInvalid(f"{total.name}: a total of shape {total.value.shape}, noise of {noise.shape}")
+    noise += total.value
+    return noise
 
 
 def paid(mu: float) -> float:

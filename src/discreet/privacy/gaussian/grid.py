@@ -5,7 +5,7 @@ Truncation toward zero never raises a norm, so whatever is bounded before it is 
 
 from __future__ import annotations
 
-__all__ = ["COUNT", "FEATURE", "MARGIN", "MEAN", "SLACK", "TARGET", "VOTE_MARGIN", "WEIGHT"]
+__all__ = ["COUNT", "FEATURE", "LOSS", "MARGIN", "MEAN", "SLACK", "TARGET", "VOTE_MARGIN", "WEIGHT"]
 
 # Bits of the grid, sign excluded. A feature row is stretched to this norm, so it keeps 14 bits however small
 # its owner's weight is; the weight goes into the targets, of which a user with one item can fill 15 bits.
@@ -15,6 +15,7 @@ TARGET = float(2**15 - 1)
 WEIGHT = float(2**28)
 COUNT = float(2**20)
 MEAN = float(2**20)
+LOSS = float(2**22)
 # Scaled down by this much before truncation, so that float rounding cannot lift an energy above 1.
 MARGIN = 1.0 - 1e-10
 # The same where only one division and one root were rounded.

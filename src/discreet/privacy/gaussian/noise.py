@@ -10,14 +10,11 @@ from __future__ import annotations
 import hashlib
 import secrets
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from randomgen import AESCounter
 
-from discreet.kernels import get_threads
-from discreet.kernels.compile import kernel
-from discreet.kernels.threads import claim, share
+from discreet import kernels
 from discreet.types import Floats
 
 __all__ = ["Noise"]
@@ -60,7 +57,7 @@ class Noise:
         if len(pieces) == 1:
             _fill(*pieces[0])
         elif pieces:
-            with ThreadPoolExecutor(get_threads()) as pool:
+            with ThreadPoolExecutor(kernels.get_threads()) as pool:
                 list(pool.map(lambda piece: _fill(*piece), pieces))
         return out
 
@@ -80,11 +77,9 @@ class Noise:
         The diagonal has scale sigma and the rest sigma/sqrt(2): the noise of a full matrix with independent
         entries, symmetrised, which is post-processing.
         """
-        matrices = np.empty((sigma.size, order, order))
         triangle = order * (order + 1) // 2
         values = self.normals(sigma.size * triangle).reshape(sigma.size, triangle)
-        share(_fill_symmetric, len(matrices), float(values.size), matrices, values, sigma)
-        return matrices
+        return kernels.symmetric_integers(values, sigma, order)
 
     def _next_key(self) -> int:
         self._blocks += 1
@@ -96,22 +91,3 @@ class Noise:
 
 def _fill(out: Floats, key: int) -> None:
     np.random.Generator(AESCounter(key=key)).standard_normal(out=out)
-
-
-@kernel
-def _fill_symmetric(counter: Any, grain: int, out: Any, values: Any, sigma: Any) -> None:
-    count, order, _ = out.shape
-    half = np.sqrt(0.5)
-    first = claim(counter, grain)
-    while first < count:
-        for j in range(first, min(first + grain, count)):
-            k = 0
-            for a in range(order):
-                out[j, a, a] = np.rint(values[j, k] * sigma[j])
-                k += 1
-                for b in range(a + 1, order):
-                    value = np.rint(values[j, k] * sigma[j] * half)
-                    out[j, a, b] = value
-                    out[j, b, a] = value
-                    k += 1
-        first = claim(counter, grain)

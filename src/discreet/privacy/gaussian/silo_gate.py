@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from discreet.privacy.charges import Detail
 from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.gate import check_noise, paid
+from discreet.privacy.gaussian.gate import check_noise, check_totals, with_noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
@@ -50,12 +50,11 @@ class SiloGate:
         Integers held in float64, block by block. To be masked before they leave, unless there is one silo only.
         """
         check_noise(name, forms, mu)
+        check_totals(name, forms, totals)
         charge = self.ledger.charge(name, mu=mu, detail=detail)
         let_out = []
         for form, total in zip(forms, totals, strict=True):
-            value = total.value.copy()
-            if self._shares is not None:
-                value += form.noise(self._shares, paid(mu))
-            let_out.append(value)
+            shares = self._shares
+            let_out.append(total.value.copy() if shares is None else with_noise(form, total, shares, mu))
         self.ledger.redeem(charge)
         return let_out

@@ -2,7 +2,7 @@
 
 Every mechanism turns private arrays into integer blocks whose energy is at most 1 for every user, whatever the arrays
 hold, and reads the noisy sums back. Values are in units of half the rating range around its middle, so they lie in
-[-1, 1]; what does not is clipped. The proof note is ``proofs/trivial.md``.
+[-1, 1]; what does not is clipped. The proof note is ``proofs/tallies.md``.
 """
 
 from __future__ import annotations

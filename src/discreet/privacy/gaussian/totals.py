@@ -49,6 +49,8 @@ def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
     """Totals of two disjoint sets of users together; exact, so that it does not matter how users were divided."""
     added = []
     for left, right in zip(one, other, strict=True):
+        if left.name != right.name or left.value.shape != right.value.shape:
+            raise SettingsInvalid(f"{left.name}: cannot add a total of another block or shape ({right.name})")
         largest = left.largest + right.largest
         check_exact(left.name, largest)
         added.append(Total(left.name, left.value + right.value, largest))

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numba import njit
 from randomgen import AESCounter
 
+from discreet import kernels
 from discreet.errors import BudgetInvalid
 from discreet.privacy.gaussian.noise import Noise
 from discreet.types import Ints, Words
@@ -69,78 +68,7 @@ class PureNoise(Noise):
         # other words instead, numbers that take many would come too rarely.
         words = self.words(_WORDS + _WORDS_EACH * size)
         while True:
-            done, used = _fill(words, out, done, rate.numerator, rate.denominator, two_sided)
+            done, used = kernels.fill_geometric(words, out, done, rate.numerator, rate.denominator, two_sided)
             if done == size:
                 return out
             words = np.concatenate([words[used:], self.words(_WORDS + _WORDS_EACH * (size - done))])
-
-
-# The kernels read words[at] and hand back the next position, or -1 where the words are used up.
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _below(words: Any, at: int, bound: int) -> tuple[int, int]:
-    """A uniform integer in [0, bound)."""
-    span = np.uint64(bound)
-    # The highest multiple of the bound in 64 bits, less one; words above it are thrown away.
-    largest = np.uint64(0xFFFFFFFFFFFFFFFF)
-    excess = (largest % span + np.uint64(1)) % span
-    last = largest - excess
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word <= last:
-            drawn: Any = np.int64(word % span)
-            return drawn, at
-    return 0, -1
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _decays(words: Any, at: int, numerator: int, denominator: int) -> tuple[bool, int]:
-    """True with probability exp(-numerator / denominator), a fraction of at most 1."""
-    k = 1
-    while True:
-        # k passes 2^18 with probability below 1 / (2^18)!, which is none.
-        drawn, at = _below(words, at, denominator * k)
-        if at < 0:
-            return False, -1
-        if drawn >= numerator:
-            return k % 2 == 1, at
-        k += 1
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _fill(
-    words: Any, out: Any, done: int, numerator: int, denominator: int, two_sided: bool
-) -> tuple[int, int]:
-    at = 0
-    while done < len(out):
-        start = at
-        remainder, at = _below(words, at, denominator)
-        if at < 0:
-            return done, start
-        kept, at = _decays(words, at, remainder, denominator)
-        if at < 0:
-            return done, start
-        whole = 0
-        while kept:
-            again, at = _decays(words, at, 1, 1)
-            if at < 0:
-                return done, start
-            if not again:
-                break
-            whole += 1
-        if not kept:
-            continue
-        number = (remainder + denominator * whole) // numerator
-        if two_sided:
-            sign, at = _below(words, at, 2)
-            if at < 0:
-                return done, start
-            if sign == 1:
-                if number == 0:
-                    continue
-                number = -number
-        out[done] = number
-        done += 1
-    return done, at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from unittest import mock
 
@@ -15,17 +15,16 @@ from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.kernels import reference
 from discreet.privacy.gaussian import gate as gate_module
 from discreet.privacy.gaussian.blocks import CoMoment
-from discreet.privacy.gaussian.clipped import release_co_moment, release_products
+from discreet.privacy.gaussian.clipped import CoMoments, Products
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
-from tests.privacy.checks.neighbours import Kept
-from tests.privacy.worlds import BUDGET, MU, Floats, Scales, distance
+from tests.privacy.worlds import BUDGET, MU, Floats, Scales, distance, exact_release
 
 M = 12
 Rows = list[tuple[npt.NDArray[np.int32], Floats]]
-Release = Callable[[Rows], tuple[list[Floats], list[Floats]]]
 
 
 def hostile_rows() -> Rows:
@@ -64,42 +63,18 @@ def pattern_of(rows: Rows) -> tuple[Pattern, Floats]:
     return Pattern(indptr, items, M), np.concatenate([np.zeros(0), *(values for _, values in rows)])
 
 
-def exact(
-    release: Callable[[Gate, Pattern, Floats], Floats], rows: Rows
-) -> tuple[list[Floats], list[Floats]]:
-    """What the gate lets out but for the noise, in grid steps, and the noise it wanted."""
-    noise = Scales()
-    gate = Kept(Ledger(BUDGET), noise)
-    with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200):
-        release(gate, *pattern_of(rows))
-    return list(gate.released.values()), noise.drawn
-
-
-def co_moment(rows: Rows) -> tuple[list[Floats], list[Floats]]:
-    return exact(lambda gate, pattern, values: release_co_moment(gate, "r", pattern, values, mu=MU), rows)
-
-
-def products(direction: Floats) -> Release:
-    def run(rows: Rows) -> tuple[list[Floats], list[Floats]]:
-        return exact(
-            lambda gate, pattern, values: release_products(gate, "r", pattern, values, direction, mu=MU), rows
-        )
-
-    return run
-
-
-def neighbours(release: Release, rows: Rows) -> Iterator[float]:
-    full, sigmas = release(rows)
+def neighbours(mechanism: CoMoments | Products, rows: Rows) -> Iterator[float]:
+    full, sigmas = exact_release(mechanism.blocks(*pattern_of(rows)))
     for user in range(len(rows)):
-        less, _ = release(rows[:user] + rows[user + 1 :])
-        own, _ = release([rows[user]])
+        less, _ = exact_release(mechanism.blocks(*pattern_of(rows[:user] + rows[user + 1 :])))
+        own, _ = exact_release(mechanism.blocks(*pattern_of([rows[user]])))
         for whole, rest, alone in zip(full, less, own, strict=True):
             assert np.array_equal(whole - rest, alone), f"user {user} moves somebody else"
         yield distance(full, less, sigmas)
 
 
 def test_no_user_moves_a_co_moment_by_more_than_the_bound() -> None:
-    moved = list(neighbours(co_moment, hostile_rows()))
+    moved = list(neighbours(CoMoments(M), hostile_rows()))
     assert max(moved) <= 1.0 + 1e-9
     assert sum(change >= 0.99 for change in moved) >= 8
     assert moved[0] >= 0.9995
@@ -115,17 +90,15 @@ def test_no_user_moves_a_product_by_more_than_the_bound(kind: str) -> None:
     }[kind]
     direction /= max(float(np.linalg.norm(direction)), 1e-9)
     aligned = [(np.arange(M, dtype=np.int32), scale * direction) for scale in (1.0, -1.0, 50.0)]
-    moved = list(neighbours(products(direction), hostile_rows() + aligned))
+    moved = list(neighbours(Products(direction), hostile_rows() + aligned))
     assert max(moved) <= 1.0 + 1e-9
     assert min(moved[-3:]) >= 0.99 or kind == "nothing"
 
 
-def test_a_direction_longer_than_one_is_refused_before_anything_is_charged() -> None:
-    gate = Gate(Ledger(BUDGET), Scales())
+def test_a_direction_longer_than_one_cannot_be_asked_for() -> None:
     for direction in (np.eye(M)[0] * 1.001, np.full(M, np.nan), np.full(M, np.inf)):
         with pytest.raises(SettingsInvalid, match="direction"):
-            release_products(gate, "r", *pattern_of(hostile_rows()), direction, mu=MU)
-    assert gate.ledger.charges == ()
+            Products(direction)
 
 
 def test_releases_are_right_but_for_noise_and_grid() -> None:
@@ -136,8 +109,8 @@ def test_releases_are_right_but_for_noise_and_grid() -> None:
     direction = np.full(M, M**-0.5)
     gate = Gate(Ledger(BUDGET))
     pattern, values = pattern_of(rows)
-    moment = release_co_moment(gate, "m", pattern, values, mu=0.1)
-    product = release_products(gate, "p", pattern, values, direction, mu=0.1)
+    moment = release(gate, "m", CoMoments(M), pattern, values, mu=0.1).matrix
+    product = release(gate, "p", Products(direction), pattern, values, mu=0.1).product
     assert np.abs(moment - dense.T @ dense).max() < 5.0 / 0.1
     assert np.abs(product - dense.T @ (dense @ direction)).max() < 5.0 / 0.1
     assert np.array_equal(moment, moment.T)

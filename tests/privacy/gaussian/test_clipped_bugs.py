@@ -1,4 +1,4 @@
-"""Mistakes of the papers and others put into the clipped releases on purpose: each must be seen.
+"""Mistakes of the papers and others put into the clipped mechanisms on purpose: each must be seen.
 
 The gate would silence whoever exceeds the bound; it is blinded here, so that the clipping stands alone.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from discreet.privacy.gaussian import blocks, clipped
 from tests.privacy.bugs import Bug, apply, nothing, same_block
-from tests.privacy.test_clipped import RELEASES, moves
+from tests.privacy.mechanisms import CASES, hostile_users
 
 _KINDS = (
     blocks.ItemVector,
@@ -21,7 +21,8 @@ _KINDS = (
     blocks.CoMoment,
 )
 _BLIND = tuple((kind, "without", same_block) for kind in _KINDS)
-_ROUND = (clipped, "release_normal_equations")
+_ROUND = (clipped.ItemNormalEquations, "blocks")
+_COST = (clipped.ItemNormalEquations, "mu")
 
 
 def bug(name: str, release: str, *changes: tuple) -> Bug:
@@ -31,7 +32,7 @@ def bug(name: str, release: str, *changes: tuple) -> Bug:
 
 def check(release: str) -> None:
     for seed in range(4):
-        assert max(moves(RELEASES[release], seed, 6)) <= 1.0 + 1e-9
+        assert max(CASES[release].moves(hostile_users(seed))) <= 1.0 + 1e-9
 
 
 BUGS = [
@@ -44,14 +45,17 @@ BUGS = [
     bug(
         "one Gaussian counted where two are released (theorem 1)",
         "equations",
-        (*_ROUND, ("math.hypot(1.0 / sigma_matrix, 1.0 / sigma_vector)", "(1.0 / sigma_matrix)")),
+        (
+            *_COST,
+            ("math.hypot(1.0 / self.sigma_matrix, 1.0 / self.sigma_vector)", "(1.0 / self.sigma_matrix)"),
+        ),
     ),
     bug(
         "gravity released and not counted",
         "equations with gravity",
-        (*_ROUND, ("mu = math.hypot(mu, 1.0 / sigma_moment)", "pass")),
+        (*_COST, ("math.hypot(mu, 1.0 / self.sigma_moment)", "mu")),
     ),
-    bug("k taken for one item", "equations", (*_ROUND, ("mu = math.sqrt(most) *", "mu = 1.0 *"))),
+    bug("k taken for one item", "equations", (*_COST, ("mu = math.sqrt(self.most) *", "mu = 1.0 *"))),
     bug(
         "item weights left out of a user's share",
         "weighted equations",
@@ -65,11 +69,17 @@ BUGS = [
     bug(
         "the mean moves by sqrt(k), as in the paper",
         "mean",
-        (clipped, "release_mean", ("(grid / most)", "(grid / math.sqrt(most))")),
+        (clipped.MeanValue, "blocks", ("(grid / self.max_ratings)", "(grid / math.sqrt(self.max_ratings))")),
     ),
-    bug("the mean's count is free", "mean", (clipped, "release_mean", ("math.sqrt(2.0)", "1.0"))),
-    bug("counts move by one", "counts", (clipped, "release_counts", ("math.sqrt(most)", "1.0"))),
-    bug("counts beside sums are free", "item sums", (clipped, "release_item_sums", ("2.0 * most", "most"))),
+    bug("the mean's count is free", "mean", (clipped.MeanValue, "blocks", ("math.sqrt(2.0)", "1.0"))),
+    bug(
+        "counts move by one", "counts", (clipped.ItemCounts, "blocks", ("math.sqrt(self.max_ratings)", "1.0"))
+    ),
+    bug(
+        "counts beside sums are free",
+        "item sums",
+        (clipped.ItemSums, "blocks", ("2.0 * self.max_ratings", "self.max_ratings")),
+    ),
     bug(
         "sparse rows clipped by max",
         "co-moment",
@@ -85,7 +95,7 @@ BUGS = [
         "products",
         (clipped, "_clip_segments", lambda pattern, values: np.nan_to_num(values / 8.0, posinf=1, neginf=-1)),
     ),
-    bug("rounded to nearest", "equations", (*_ROUND, ("_MARGIN", "(1.0 + 1e-3)"))),
+    bug("rounded to nearest", "equations", (*_ROUND, ("MARGIN", "(1.0 + 1e-3)"))),
 ]
 
 
@@ -103,7 +113,7 @@ def test_without_the_refusal_a_user_with_more_than_k_items_is_caught_by_the_gate
 ) -> None:
     """Two walls: the function refuses, and behind it the gate silences."""
     monkeypatch.setattr(clipped, "_at_most", nothing)
-    assert max(moves(RELEASES["counts"], 0, 9)) <= 1.0 + 1e-9
+    assert max(CASES["counts"].moves(hostile_users(0, most=9))) <= 1.0 + 1e-9
     for kind in _KINDS:
         monkeypatch.setattr(kind, "without", same_block)
-    assert max(moves(RELEASES["counts"], 0, 9)) > 1.1
+    assert max(CASES["counts"].moves(hostile_users(0, most=9))) > 1.1

@@ -13,9 +13,10 @@ from discreet import kernels
 from discreet.errors import RatingsInvalid
 from discreet.privacy.gaussian import dense_rows
 from discreet.privacy.gaussian import gate as gate_module
-from discreet.privacy.gaussian.clipped import release_co_moment
-from discreet.privacy.gaussian.dense_rows import DenseRows, release_dense_rows
+from discreet.privacy.gaussian.clipped import CoMoments
+from discreet.privacy.gaussian.dense_rows import DenseMoments, DenseRows
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
@@ -157,16 +158,18 @@ def test_without_a_dense_part_it_is_the_sparse_release() -> None:
     rows = crowd(200)
     bare = np.zeros((200, 0)), np.zeros((M, 0))
     released = []
-    for release, arguments in ((release_dense_rows, bare), (release_co_moment, ())):
+    for mechanism, weights in ((DenseMoments(bare[1]), (bare[0],)), (CoMoments(M), ())):
         gate = Gate(Ledger(BUDGET), Noise.fixed_key_not_private("same"))
-        released.append(release(gate, "r", rows.pattern, rows.values * 10.0, *arguments, mu=0.1))
+        private = (rows.pattern, rows.values * 10.0, *weights)
+        released.append(release(gate, "r", mechanism, *private, mu=0.1).matrix)
     np.testing.assert_allclose(*released, atol=200 * 2.0**-13)
 
 
 def test_the_release_is_right_but_for_noise_and_grid() -> None:
     rows = crowd()
     gate = Gate(Ledger(BUDGET))
-    moment = release_dense_rows(gate, "r", rows.pattern, rows.values, rows.weights, rows.directions, mu=0.1)
+    mechanism = DenseMoments(rows.directions)
+    moment = release(gate, "r", mechanism, rows.pattern, rows.values, rows.weights, mu=0.1).matrix
     wanted = by_hand(rows) / 2.0**14
     assert 0.5 / 0.1 < (moment - wanted.T @ wanted).std() < 1.0 / 0.1
     assert np.array_equal(moment, moment.T)

@@ -7,11 +7,10 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import DiscreetError
-from discreet.methods.budgeted.private import activity
 from discreet.privacy import charges as tokens
 from discreet.privacy import ledger
-from discreet.privacy.gaussian import blocks, gate, noise, pattern
-from discreet.privacy.gaussian import energy_scaled as contribution
+from discreet.privacy.gaussian import activity, blocks, energy_scaled, gate, noise, pattern, totals
+from discreet.privacy.gaussian.clipped import clip_entries
 from tests.privacy.bugs import (
     Bug,
     apply,
@@ -38,6 +37,7 @@ from tests.privacy.checks.gate import (
     check_scales,
     check_steps,
     check_strange_energies_are_silenced,
+    check_totals_are_checked,
 )
 from tests.privacy.checks.neighbours import check_activity, check_nobody_else_moves, check_ordinary_neighbours
 from tests.privacy.checks.noise import (
@@ -48,8 +48,8 @@ from tests.privacy.checks.noise import (
     check_symmetric_noise,
 )
 
-_BUILD = (contribution.RoundContribution, "build")
-_RELEASE = (gate.Gate, "release")
+_BUILD = (energy_scaled.EnergyScaledSums, "blocks")
+_RELEASE = (gate.Gate, "release_totals")
 _UNGUARDED = tuple(
     (kind, "without", same_block)
     for kind in (
@@ -61,19 +61,21 @@ _UNGUARDED = tuple(
     )
 )
 
+_INEXACT = ((gate, "check_exact", nothing), (totals, "check_exact", nothing))
+
 # Mistakes in scaling a user. With the gate's own check in place they harm nobody and silence everybody; without it
 # they move sums too far. Both must show.
 _CLIPS = {
-    "no scaling": ((contribution, "_weights", ("_MARGIN / np.sqrt(energy[active])", "1.0")),),
+    "no scaling": ((energy_scaled, "_weights", ("MARGIN / np.sqrt(energy[active])", "1.0")),),
     "clipped by max, as printed in the paper": (
         (
-            contribution,
+            energy_scaled,
             "_weights",
-            ("_MARGIN / np.sqrt(energy[active])", "np.maximum(1.0, _MARGIN / np.sqrt(energy[active]))"),
+            ("MARGIN / np.sqrt(energy[active])", "np.maximum(1.0, MARGIN / np.sqrt(energy[active]))"),
         ),
     ),
     "scaled by energy, not by its root": (
-        (contribution, "_weights", ("np.sqrt(energy[active])", "np.minimum(energy[active], 0.5)")),
+        (energy_scaled, "_weights", ("np.sqrt(energy[active])", "np.minimum(energy[active], 0.5)")),
     ),
     "gradient left out of the energy": (
         (*_BUILD, ("energy = norms**2 * pattern.user_sums(", "energy = 0.0 * pattern.user_sums(")),
@@ -90,9 +92,9 @@ _CLIPS = {
     "item weights left out of the gradient's norm": (
         (*_BUILD, ("(item_weights[pattern.items] * residuals) ** 2", "residuals ** 2")),
     ),
-    "features rounded to nearest": ((contribution, "_grid", ("np.trunc", "np.rint")),),
-    "targets rounded to nearest": ((contribution, "_gradient", ("np.trunc", "np.rint")),),
-    "features rounded up": ((contribution, "_grid", ("np.trunc", "np.ceil")),),
+    "features rounded to nearest": ((energy_scaled, "_grid", ("np.trunc", "np.rint")),),
+    "targets rounded to nearest": ((energy_scaled, "_gradient", ("np.trunc", "np.rint")),),
+    "features rounded up": ((energy_scaled, "_grid", ("np.trunc", "np.ceil")),),
 }
 
 BUGS = [
@@ -111,7 +113,7 @@ BUGS = [
         check_nobody_else_moves,
         (
             (
-                contribution,
+                energy_scaled,
                 "_weights",
                 ("return omega", "return omega * (0.9 + 0.05 * np.tanh(energy.mean()))"),
             ),
@@ -142,21 +144,21 @@ BUGS = [
     Bug(
         "everybody silenced when one exceeds",
         check_attackers_are_silenced,
-        ((gate, "bounded", ("block.without(excess)", "block.without(excess | True)")),),
+        ((totals, "bounded", ("block.without(excess)", "block.without(excess | True)")),),
     ),
     Bug(
         "energies of one block checked alone",
         check_attackers_are_silenced,
-        ((gate, "total_energies", lambda blocks: blocks[0].energies()),),
+        ((totals, "total_energies", lambda blocks: blocks[0].energies()),),
     ),
     Bug(
         "an energy that is not a number passes",
         check_strange_energies_are_silenced,
         (
             (
-                gate,
+                totals,
                 "bounded",
-                ("~(total_energies(blocks) <= 1.0 + _SLACK)", "total_energies(blocks) > 1.0 + _SLACK"),
+                ("~(total_energies(blocks) <= 1.0 + SLACK)", "total_energies(blocks) > 1.0 + SLACK"),
             ),
         ),
     ),
@@ -214,7 +216,7 @@ BUGS = [
             (
                 noise.Noise,
                 "symmetric_integers",
-                ("matrices, values, sigma)", "matrices, values, 0.99 * sigma)"),
+                ("(values, sigma, order)", "(values, 0.99 * sigma, order)"),
             ),
         ),
     ),
@@ -231,9 +233,9 @@ BUGS = [
     Bug(
         "more mu spent than charged",
         check_scales,
-        ((gate, "paid", ("mu / (1.0 + _SLACK)", "mu * 1.01")),),
+        ((gate, "paid", ("mu / (1.0 + SLACK)", "mu * 1.01")),),
     ),
-    Bug("slack of the check not paid", check_scales, ((gate, "paid", ("mu / (1.0 + _SLACK)", "mu")),)),
+    Bug("slack of the check not paid", check_scales, ((gate, "paid", ("mu / (1.0 + SLACK)", "mu")),)),
     Bug(
         "noise not rounded",
         check_noise_is_whole,
@@ -264,8 +266,17 @@ BUGS = [
         check_every_release_is_charged,
         ((ledger.Ledger, "charge", charged_once), (ledger.Ledger, "redeem", nothing)),
     ),
-    Bug("half of mu charged", check_every_release_is_charged, ((*_RELEASE, ("mu=mu,", "mu=mu / 2,")),)),
+    Bug(
+        "half of mu charged",
+        check_every_release_is_charged,
+        ((*_RELEASE, ("charge(name, mu=mu,", "charge(name, mu=mu / 2,")),),
+    ),
     Bug("delta not charged", check_every_release_is_charged, ((*_RELEASE, ("delta=delta,", "")),)),
+    Bug(
+        "delta lost on the way to the charge",
+        check_every_release_is_charged,
+        ((gate.Gate, "release", ("mu=mu, delta=delta)", "mu=mu)")),),
+    ),
     Bug("charged after the release", check_budget_holds, ((*_RELEASE, charged_late),)),
     Bug(
         "charged after the release, failures free",
@@ -283,7 +294,29 @@ BUGS = [
         check_budget_holds,
         ((ledger, "compose", lambda mus: float(max(list(mus), default=0.0))),),
     ),
-    Bug("grid not checked", check_grid_is_checked, ((gate, "_check_grid", nothing),)),
+    Bug(
+        "grid not checked",
+        check_grid_is_checked,
+        ((gate, "check_noise", nothing), *_INEXACT),
+    ),
+    Bug("inexact sums let through", check_grid_is_checked, _INEXACT),
+    Bug("noise that the grid shows through", check_grid_is_checked, ((gate, "check_noise", nothing),)),
+    Bug("totals of any blocks taken", check_totals_are_checked, ((gate, "check_totals", nothing),)),
+    Bug(
+        "one total broadcast over many entries",
+        check_totals_are_checked,
+        ((gate, "with_noise", ("noise.shape != total.value.shape", "False")),),
+    ),
+    Bug(
+        "noise that is there already added again",
+        check_totals_are_checked,
+        ((*_RELEASE, ("total.value.copy() if noised else", "")),),
+    ),
+    Bug(
+        "noise left out",
+        check_item_noise,
+        ((*_RELEASE, ("if noised else", "if True else")),),
+    ),
     Bug(
         "fixed noise not marked at the source",
         check_fixed_noise_is_marked,
@@ -297,12 +330,12 @@ BUGS = [
     Bug(
         "first release bounded as if a user moved one number",
         check_activity,
-        ((activity, "activity_bound", lambda *, explicit: 1.0), *_UNGUARDED),
+        ((activity.ActivitySums, "bound", property(lambda self: 1.0)), *_UNGUARDED),
     ),
     Bug(
         "variances of the first release not in units of the range",
         check_activity,
-        ((activity, "_variances", ("/ (0.5 * (high - low))", "/ 1.0")), *_UNGUARDED),
+        ((activity, "clip_entries", lambda values: 1.2 * clip_entries(values)), *_UNGUARDED),
     ),
 ]
 
@@ -317,4 +350,4 @@ def test_a_deliberate_bug_is_caught(bug: Bug, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_there_are_many_bugs_and_each_has_a_name() -> None:
-    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 40
+    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 75

@@ -1,4 +1,4 @@
-"""Contributions: whoever a user is, they move a release by the bound at most, and ordinary users by all of it."""
+"""Energy scaling: whoever a user is, they move a release by the bound at most, and ordinary users by all of it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.private.user_side import user_statistics
-from discreet.methods.budgeted.public.update import Frame
-from discreet.model.fold_in import Clicks, Ridge
-from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Pattern, total_energies
-from discreet.privacy.gaussian.energy_scaled import RoundContribution, Units, read_round
+from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.ledger import Ledger
 from tests.privacy.checks.neighbours import (
     Maker,
@@ -26,7 +21,7 @@ from tests.privacy.checks.neighbours import (
     check_ordinary_neighbours,
     worlds,
 )
-from tests.privacy.worlds import Floats, exact_release, hostile_world, ordinary_world
+from tests.privacy.worlds import exact_release, hostile_world, ordinary_world
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -68,15 +63,8 @@ def test_truncation_goes_toward_zero_in_every_number() -> None:
 def test_integers_use_their_range_and_stay_in_it() -> None:
     """A user with one item and little else fills the bits of the grid; nobody wraps around."""
     pattern = Pattern(np.array([0, 1]), np.array([0]), 2)
-    blocks = RoundContribution.build(
-        pattern,
-        np.ones((1, 1)),
-        np.array([1.0]),
-        np.zeros(1),
-        np.ones(1),
-        np.array([1.0, 50.0]),
-        Units(1e6, 1e6),
-    ).blocks
+    mechanism = EnergyScaledSums(np.array([1.0, 50.0]), Units(1e6, 1e6), 1)
+    blocks = mechanism.blocks(pattern, np.ones((1, 1)), np.array([1.0]), np.zeros(1), np.ones(1))
     assert blocks[0].features.tolist() == [[2**14]]
     assert blocks[0].targets.tolist() == [2**15 - 2]
     assert blocks[0].energies()[0] == pytest.approx(1.0, abs=1e-3)
@@ -103,11 +91,8 @@ def test_noisy_sums_read_back_in_real_units() -> None:
     features, residuals = rng.standard_normal((n, d)), rng.standard_normal(n * m)
     companions, weights = np.abs(rng.standard_normal(n)), np.array([0.5, 1.0, 1.0, 2.0, 1.5])
     units = Units(3.0, 7.0, 11.0)
-    contribution = RoundContribution.build(
-        pattern, features, residuals, companions, pattern.counts, weights, units
-    )
-    gate = Gate(Ledger(Budget(500.0, 1e-6)), Noise())
-    read = read_round(units, weights, gate.release("r", contribution.blocks, mu=20.0), 20.0)
+    gate, mechanism = Gate(Ledger(Budget(500.0, 1e-6))), EnergyScaledSums(weights, units, d)
+    read = release(gate, "r", mechanism, pattern, features, residuals, companions, pattern.counts, mu=20.0)
     grid = residuals.reshape(n, m)
     squares = (features**2).sum(1)
     energy = squares * ((weights * grid) ** 2).sum(1) + (weights**2).sum() / 9.0
@@ -127,55 +112,3 @@ def test_noisy_sums_read_back_in_real_units() -> None:
     assert read.gradient_sigma == pytest.approx(1.0 / (20.0 * weights))
     assert read.weight_sigma == pytest.approx(3.0 / (20.0 * weights))
     assert read.moment_sigma == pytest.approx(7.0 / 20.0)
-
-
-@pytest.mark.parametrize("rank", [0, 4, 16, 32])
-@pytest.mark.parametrize("feedback", ["explicit", "implicit"])
-def test_nobody_else_moves_on_the_way_from_ratings(feedback: str, rank: int) -> None:
-    """A user's features and residuals are the same to the last bit whoever else is there, hostile or not.
-
-    A product of all users' rows with one matrix in BLAS is not enough: which of its routines a row falls to, and so
-    the last bit, depends on how many rows there are. Truncation can turn a last bit into a whole step.
-    """
-    rng = np.random.default_rng(13)
-    for n in (2, 3, 4, 8, 17):
-        ratings = _ratings(rng, n, explicit=feedback == "explicit")
-        side = ItemSide(
-            ratings.scale,
-            0.0,
-            0.1 * rng.standard_normal(40),
-            rng.standard_normal((40, rank)),
-            Ridge() if feedback == "explicit" else Clicks(gravity=0.3),
-        )
-        frame = Frame(rng.standard_normal((1 + rank, 1 + rank)), 1.0, 10.0)
-        full = _statistics(ratings, side, frame)
-        for user in range(n):
-            others = np.arange(n) != user
-            less = _statistics(ratings.take_users(others), side, frame)
-            pairs = np.repeat(others, np.diff(ratings.indptr))
-            for whole, rest, kept in zip(full, less, (others, pairs, others), strict=True):
-                assert np.array_equal(whole[kept], rest, equal_nan=True), (
-                    f"user {user} of {n} changes somebody else"
-                )
-
-
-def _statistics(ratings: Ratings, side: ItemSide, frame: Frame) -> tuple[Floats, ...]:
-    pattern = Pattern(ratings.indptr, ratings.items, ratings.n_items)
-    with np.errstate(over="ignore", invalid="ignore"):
-        users = user_statistics(ratings, pattern, side, frame)
-    return users.features, users.residuals, users.spread
-
-
-def _ratings(rng: np.random.Generator, n: int, *, explicit: bool) -> Ratings:
-    """The first user, who is solved for first, has a rating so large that their vector overflows."""
-    counts = rng.integers(1, 30, n)
-    counts[0] = 39
-    values = rng.uniform(-1.0, 1.0, int(counts.sum()))
-    values[0] = 1e308
-    return Ratings.from_arrays(
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.concatenate([rng.choice(40, count, replace=False) for count in counts]),
-        values,
-        catalogue=np.arange(40),
-        rating_range=(-1e308, 1e308) if explicit else None,
-    )

@@ -1,0 +1,112 @@
+"""What holds of every mechanism: its bound, its form without users, and that nothing depends on who else is there."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+from discreet.privacy import Gate, Ledger, gaussian
+from discreet.privacy.gaussian.blocks import Block, total_energies
+from discreet.privacy.gaussian.mechanism import Mechanism, release
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import add_totals, exact_totals
+from tests.privacy.mechanisms import CASES, hostile_users
+from tests.privacy.worlds import BUDGET, LARGE, MU
+
+every_case = pytest.mark.parametrize("name", list(CASES))
+
+
+def test_no_mechanism_is_left_out() -> None:
+    """A new one in the room is tested here or this fails."""
+    modules = [
+        importlib.import_module(f"{gaussian.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(gaussian.__path__)
+    ]
+    kinds = {
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind is not Mechanism and _is_mechanism(kind)
+    }
+    assert kinds == {type(case.mechanism) for case in CASES.values()}
+
+
+def _is_mechanism(kind: type) -> bool:
+    return all(hasattr(kind, name) for name in ("blocks", "empty", "read"))
+
+
+@every_case
+def test_no_user_moves_a_release_by_more_than_was_charged(name: str) -> None:
+    case = CASES[name]
+    changes = [change for seed in range(20) for change in case.moves(hostile_users(seed))]
+    assert max(changes) <= 1.0 + 1e-9
+    assert max(changes) >= case.reached
+
+
+@every_case
+def test_the_bound_holds_before_anybody_is_silenced(name: str) -> None:
+    """The gate's own check is there for code that has a mistake in it."""
+    for seed in range(20):
+        assert total_energies(CASES[name].blocks(hostile_users(seed))).max() <= 1.0 + 1e-12
+
+
+@every_case
+def test_parts_of_users_add_up_to_the_bits_of_the_whole(name: str) -> None:
+    rng, case = np.random.default_rng(3), CASES[name]
+    for seed in range(6):
+        users = hostile_users(seed)
+        whole = exact_totals(case.blocks(users))
+        for parts in (1, 2, 3, 7, len(users)):
+            owner = rng.integers(0, parts, len(users))
+            added = exact_totals(case.mechanism.empty())
+            for part in range(parts):
+                mine = users.take(np.flatnonzero(owner == part).tolist())
+                added = add_totals(added, exact_totals(case.blocks(mine)))
+            for one, other in zip(whole, added, strict=True):
+                assert one.name == other.name
+                assert np.array_equal(one.value, other.value)
+                assert other.largest == pytest.approx(one.largest, rel=1e-12)
+
+
+@every_case
+def test_nobodys_blocks_are_public_and_have_the_form_of_everybodys(name: str) -> None:
+    case = CASES[name]
+    for seed in (0, 1):
+        full, empty = case.blocks(hostile_users(seed)), case.mechanism.empty()
+        assert [_form(block) for block in empty] == [_form(block) for block in full]
+        for block, other in zip(empty, full, strict=True):
+            assert np.array_equal(block.sigmas(MU), other.sigmas(MU))
+            # Shape and scale of the noise: the same key gives the same numbers.
+            noise = [kind.noise(Noise.fixed_key_not_private("k"), MU) for kind in (block, other)]
+            assert np.array_equal(*noise)
+            assert not block.total().any()
+            assert block.largest_entry() == 0.0
+            assert block.energies().shape == (0,)
+
+
+def _form(block: Block) -> tuple[type, str, float, tuple[int, ...]]:
+    return type(block), block.name, block.unit, block.total().shape
+
+
+@every_case
+def test_the_release_of_nobody_is_read_like_any_other(name: str) -> None:
+    case, gate = CASES[name], Gate(Ledger(LARGE))
+    forms = case.mechanism.empty()
+    read = case.mechanism.read(gate.release("nobody", forms, mu=case.mu), case.mu)
+    numbers = (
+        [read] if isinstance(read, float) else vars(read).values() if hasattr(read, "__dict__") else read
+    )
+    assert all(np.isfinite(part).all() for part in numbers if part is not None)
+
+
+def test_release_is_contribute_release_and_read() -> None:
+    case, users = CASES["item tallies"], hostile_users(0)
+    gates = [Gate(Ledger(BUDGET), Noise.fixed_key_not_private("k")) for _ in range(2)]
+    one = release(gates[0], "r", case.mechanism, users.pattern, users.flat, mu=MU)
+    other = case.mechanism.read(gates[1].release("r", case.blocks(users), mu=MU), MU)
+    for left, right in zip(one, other, strict=True):
+        assert np.array_equal(left, right)
+    assert [[charge.mu for charge in gate.ledger.charges] for gate in gates] == [[MU], [MU]]
