@@ -10,7 +10,7 @@ import numpy.typing as npt
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.methods.prototypes.public.factorise import Entries, Rng, item_side_of, nonnegative_factors
-from discreet.methods.prototypes.public.message import PrototypeMessage, catalogue_digest
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
@@ -107,7 +107,7 @@ def _exact(values: Floats, mask: Bools, weights: Floats, ratings: Ratings, what:
         values=values,
         mask=mask,
         weights=weights,
-        catalogue=catalogue_digest(ratings.catalogue),
+        catalogue=ratings.catalogue.digest,
         scale=ratings.scale,
         statement=Statement.not_private(f"a reference without noise: {what}"),
     )

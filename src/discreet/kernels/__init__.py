@@ -4,12 +4,14 @@ Exported are the compiled versions; `discreet.kernels.reference` has the same fu
 """
 
 from discreet.kernels.comoment import co_moment
+from discreet.kernels.distances import capped_distances, nearest_centres, row_distances, swap_losses
 from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.order import transpose
 from discreet.kernels.pairs import dot_pairs, residuals
+from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
@@ -19,6 +21,7 @@ from discreet.kernels.threads import get_threads, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 
 __all__ = [
+    "capped_distances",
     "co_moment",
     "dot_pairs",
     "draw_rejecting",
@@ -30,11 +33,15 @@ __all__ = [
     "item_sums",
     "item_weights",
     "lowest_entries",
+    "nearest_centres",
+    "project_rows",
     "residuals",
+    "row_distances",
     "set_threads",
     "solve_items",
     "solve_rows",
     "square_norms",
+    "swap_losses",
     "symmetric_integers",
     "threads",
     "top_n",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.kernels.arrays import Array, Bools, Floats, Index, Shorts, Whole
 
 __all__ = [
+    "capped_distances",
     "co_moment",
     "dot_pairs",
     "fill_geometric",
@@ -21,10 +22,14 @@ __all__ = [
     "item_sums",
     "item_weights",
     "lowest_entries",
+    "nearest_centres",
+    "project_rows",
     "residuals",
+    "row_distances",
     "solve_items",
     "solve_rows",
     "square_norms",
+    "swap_losses",
     "symmetric_integers",
     "top_n",
     "transform_rows",
@@ -270,3 +275,58 @@ def fill_geometric(
             out[done] = drawn
             done += 1
     return done, used
+
+
+def capped_distances(points: Index, centres: Index, cap: int, steps: int) -> Shorts:
+    """Squared distances in steps; see `discreet.kernels.distances.capped_distances`."""
+    return np.where(_squares(points, centres) >= cap, steps, _squares(points, centres) * steps // cap).astype(
+        np.int16
+    )
+
+
+def nearest_centres(points: Index, centres: Index) -> Whole:
+    """The first of the nearest; see `discreet.kernels.distances.nearest_centres`."""
+    first: Whole = _squares(points, centres).argmin(axis=1)
+    return first
+
+
+def swap_losses(distances: Shorts, chosen: Index) -> Whole:
+    """Losses after each swap; see `discreet.kernels.distances.swap_losses`."""
+    out = np.zeros((len(chosen), distances.shape[1]), np.int64)
+    for leaves, comes in np.ndindex(*out.shape):
+        swapped = np.array(chosen)
+        swapped[leaves] = comes
+        out[leaves, comes] = distances[:, swapped].min(axis=1).sum(dtype=np.int64)
+    return out
+
+
+def row_distances(
+    indptr: Index, items: Index, values: Index, centres: Index, cap: int, steps: int, *, whole: bool
+) -> Whole:
+    """Distance to the nearest centre; see `discreet.kernels.distances.row_distances`."""
+    out = np.zeros(len(indptr) - 1, np.int64)
+    for i in range(len(out)):
+        own = slice(int(indptr[i]), int(indptr[i + 1]))
+        row, columns = np.zeros(centres.shape[1], np.int64), np.ones(centres.shape[1], np.bool_)
+        row[items[own]] = values[own]
+        if not whole:
+            columns[:] = False
+            columns[items[own]] = True
+        least = int(((row - centres) ** 2)[:, columns].sum(axis=1).min())
+        out[i] = steps if least >= cap else least * steps // cap
+    return out
+
+
+def project_rows(indptr: Index, items: Index, values: Index, matrix: Index) -> Whole:
+    """Rows times matrix; see `discreet.kernels.projection.project_rows`."""
+    parts = [
+        values[start:stop].astype(np.int64) @ matrix[items[start:stop]].astype(np.int64)
+        for start, stop in itertools.pairwise(indptr.astype(np.int64))
+    ]
+    return np.array(parts, dtype=np.int64).reshape(len(indptr) - 1, matrix.shape[1])
+
+
+def _squares(points: Index, centres: Index) -> Whole:
+    gaps = points.astype(np.int64)[:, None] - centres.astype(np.int64)[None]
+    squares: Whole = (gaps**2).sum(axis=2)
+    return squares

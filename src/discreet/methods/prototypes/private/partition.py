@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.methods.prototypes.private.projection import HALF_SIDE
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
+from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.pure.gate import PureGate
 from discreet.privacy.pure.noise import PureNoise
 from discreet.types import Ints

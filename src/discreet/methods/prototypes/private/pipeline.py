@@ -14,16 +14,16 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.private.lloyd import lloyd_prototypes
 from discreet.methods.prototypes.private.recovery import Prototypes
-from discreet.methods.prototypes.private.rows import Bounds, Rows
+from discreet.methods.prototypes.private.rows import rows_of, settle_bounds
 from discreet.methods.prototypes.private.trials import Trial, choose_trial, run_trial
-from discreet.methods.prototypes.public.message import PrototypeMessage, catalogue_digest
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
 from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.pure.contributions import Contributions
+from discreet.privacy.pure.cluster_sums import count_users
 from discreet.privacy.pure.gate import PureGate
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
@@ -126,16 +126,16 @@ def prototypes_through(
     progress: Progress | None = None,
 ) -> Trial:
     """The whole pipeline, every release through this gate."""
-    bounds = Bounds.of(settings, ratings)
+    bounds = settle_bounds(settings, ratings)
     shares = ShareTable.of(settings, ratings.n_items, epsilon)
-    rows = Rows.of(ratings, bounds, settings.seed)
+    rows = rows_of(ratings, bounds, settings.seed)
     _refuse_small(rows.n_users, settings, shares, gate)
     trials = []
     for number in range(shares.trials):
         if progress is not None:
             progress(f"trial {number + 1} of {shares.trials}")
-        trials.append(run_trial(number, rows, settings, bounds, shares, gate))
-    return choose_trial(trials, rows, settings, bounds, shares, gate)
+        trials.append(run_trial(number, rows, settings, shares, gate))
+    return choose_trial(trials, rows, settings, shares, gate)
 
 
 def least_users(settings: PrototypeSettings, rate: float) -> int:
@@ -146,10 +146,7 @@ def least_users(settings: PrototypeSettings, rate: float) -> int:
 
 
 def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable, gate: PureGate) -> None:
-    users = np.arange(n_users)
-    ones = np.ones_like(users)
-    given = Contributions(users, np.zeros_like(users), ones, n_users, 1)
-    noisy = int(gate.sums("silo count", given, bound=1, epsilon=shares.count)[0])
+    noisy = count_users(gate, "silo count", n_users, epsilon=shares.count)
     least = least_users(settings, shares.count)
     if noisy < least:
         raise TooFewUsers(
@@ -180,7 +177,7 @@ def _message(
         values=found.values,
         mask=found.mask,
         weights=found.weights,
-        catalogue=catalogue_digest(ratings.catalogue),
+        catalogue=ratings.catalogue.digest,
         scale=ratings.scale,
         statement=statement,
         notes=notes,

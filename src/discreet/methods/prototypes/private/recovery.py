@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.methods.prototypes.private.rows import GRID, Bounds, Rows
 from discreet.methods.prototypes.private.shrinkage import shrunken_means
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
-from discreet.privacy.pure.contributions import Contributions
+from discreet.privacy.bounded_rows import GRID, RowBounds
+from discreet.privacy.clusters import Clusters
+from discreet.privacy.pure.cluster_sums import cluster_sizes, cluster_values, item_sizes, top_items
 from discreet.privacy.pure.gate import PureGate
 from discreet.types import Bools, Floats, Ints
 
@@ -27,46 +28,29 @@ class Prototypes:
 
 
 def recover(
-    rows: Rows,
-    clusters: Ints,
-    k: int,
-    settings: PrototypeSettings,
-    bounds: Bounds,
-    shares: ShareTable,
-    gate: PureGate,
+    clusters: Clusters, settings: PrototypeSettings, shares: ShareTable, gate: PureGate
 ) -> Prototypes:
     """Support, sums and sizes of all clusters. A user is in one cluster: one charge covers all of them."""
-    users = rows.owners()
+    rows, k = clusters.rows, clusters.count
     size = settings.n_support(rows.n_items)
-    ones = np.ones(len(users), dtype=np.int64)
     if shares.support > 0.0:
-        counts = Contributions(
-            users, clusters[users] * rows.n_items + rows.items, ones, rows.n_users, k * rows.n_items
-        )
-        support = gate.top(
-            "support", counts, groups=k, most=size, user_cells=bounds.items, epsilon=shares.support
-        )
+        support = top_items(gate, "support", clusters, size, epsilon=shares.support)
     else:
         support = np.tile(np.arange(size), (k, 1))
-    place = np.full((k, rows.n_items), -1, dtype=np.int64)
-    place[np.arange(k)[:, None], support] = np.arange(k * size).reshape(k, size)
-    cells = place[clusters[users], rows.items]
-    kept = cells >= 0
-    inside = users[kept], cells[kept]
-    widest = min(bounds.items, size)
-    bound = min(bounds.total, widest * GRID)
-    given = Contributions(*inside, rows.values[kept], rows.n_users, k * size)
-    sums = gate.sums("values", given, bound=bound, epsilon=shares.values).reshape(k, size)
+    values = cluster_values(gate, "values", clusters, support, epsilon=shares.values)
     if settings.unrated == "zero":
-        members = Contributions(np.arange(rows.n_users), clusters, np.ones_like(clusters), rows.n_users, k)
-        sizes = gate.sums("sizes", members, bound=1, epsilon=shares.sizes)[:, None]
-        spread: float | None = None
+        sizes = cluster_sizes(gate, "sizes", clusters, epsilon=shares.sizes)
     else:
-        raters = Contributions(*inside, ones[kept], rows.n_users, k * size)
-        sizes = gate.sums("sizes", raters, bound=widest, epsilon=shares.sizes).reshape(k, size)
-        spread = widest / shares.sizes
-    noise = 2.0 * (bound / shares.values) ** 2 if settings.shrink else None
-    return from_sums(sums, sizes, support, rows.n_items, bounds, spread=spread, noise=noise)
+        sizes = item_sizes(gate, "sizes", clusters, support, epsilon=shares.sizes)
+    return from_sums(
+        values.sums,
+        sizes.sums,
+        support,
+        rows.n_items,
+        rows.bounds,
+        spread=None if settings.unrated == "zero" else sizes.scale,
+        noise=2.0 * values.scale**2 if settings.shrink else None,
+    )
 
 
 def from_sums(
@@ -74,7 +58,7 @@ def from_sums(
     sizes: Ints | Floats,
     support: Ints,
     n_items: int,
-    bounds: Bounds,
+    bounds: RowBounds,
     *,
     spread: float | None,
     noise: float | None,

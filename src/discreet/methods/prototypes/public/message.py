@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from discreet.catalogue import RatingScale
 from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.base_agreement import catalogue_digest
 from discreet.types import Bools, Floats
 
-__all__ = ["PrototypeMessage", "catalogue_digest"]
+__all__ = ["PrototypeMessage"]
 
 Bound = Annotated[float, Field(ge=0.0)]
 

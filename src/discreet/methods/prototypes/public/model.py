@@ -11,7 +11,7 @@ import numpy as np
 from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid
 from discreet.methods.prototypes.public.factorise import Rng, factorise
-from discreet.methods.prototypes.public.message import PrototypeMessage, catalogue_digest
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
@@ -60,7 +60,7 @@ def model_of(
     side: ItemSide, messages: Sequence[PrototypeMessage], catalogue: Catalogue, settings: dict[str, Any]
 ) -> Model:
     """An item side that was made of these messages, with its statement."""
-    if any(message.catalogue != catalogue_digest(catalogue) for message in messages):
+    if any(message.catalogue != catalogue.digest for message in messages):
         raise ModelInvalid("the prototypes are over another catalogue than this one")
     statement = state_over_silos([message.statement for message in messages])
     return Model(side, catalogue, statement, METHOD, settings)

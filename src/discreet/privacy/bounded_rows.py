@@ -1,0 +1,138 @@
+"""A user's ratings as a short row of integers within public bounds, made from that user's ratings alone.
+
+Proof note: ``proofs/bounded_rows.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.privacy.gaussian.pattern import Pattern
+from discreet.types import Floats, Indices, Ints
+
+__all__ = ["GRID", "BoundedRows", "RowBounds"]
+
+
+GRID = 4096
+"""Grid steps of the largest value a row can hold."""
+
+
+@dataclass(frozen=True)
+class RowBounds:
+    """Public: how large a row can be.
+
+    Attributes
+    ----------
+    centre, cap
+        A row holds rating - centre, clipped to [-cap, cap]; `cap` is `GRID` steps.
+    items
+        Ratings of a user that count.
+    norm, total, radius
+        L2 and L1 bound of a row and L2 bound of its projection, in grid steps.
+    low, high
+        The rating range.
+    """
+
+    centre: float
+    cap: float
+    items: int
+    norm: float
+    total: int
+    radius: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(
+        cls,
+        rating_range: tuple[float, float],
+        *,
+        centre: float,
+        items: int,
+        cap: float | None = None,
+        norm: float | None = None,
+        total: float | None = None,
+        radius: float | None = None,
+    ) -> RowBounds:
+        """From bounds in units of ratings; what is left out follows from the others."""
+        low, high = rating_range
+        widest = max(high - centre, centre - low)
+        cap = widest if cap is None else min(widest, cap)
+        step = cap / GRID
+        length = GRID * math.sqrt(items)
+        if norm is not None:
+            length = min(length, norm / step)
+        whole = min(items * GRID, math.floor(math.sqrt(items) * length))
+        if total is not None:
+            whole = min(whole, math.floor(total / step))
+        ball = length if radius is None else radius / step
+        return cls(centre, cap, items, max(length, 1.0), max(whole, 1), max(ball, 1.0), low, high)
+
+    def on_grid(self, values: Floats) -> Ints:
+        """Released values less the centre, within the cap and in grid steps."""
+        return np.rint(np.clip(values, -self.cap, self.cap) * (GRID / self.cap)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class BoundedRows:
+    """Private: the rows of users, in grid steps; made by :meth:`of`.
+
+    Notes
+    -----
+    **Privacy.** Unit: one user. Whatever the ratings are, a row has at most ``bounds.items`` entries, none beyond
+    `GRID`, with an L2 norm of at most ``bounds.norm`` and an L1 norm of at most ``bounds.total``. It is a function
+    of one user's ratings and of public numbers: norms are sums of integers and every other operation is on single
+    numbers, so nobody else's row changes by a bit when a user comes or goes.
+    """
+
+    pattern: Pattern
+    values: Ints
+    bounds: RowBounds
+
+    @classmethod
+    def of(
+        cls, indptr: Indices, items: Indices, ratings: Floats, n_items: int, bounds: RowBounds
+    ) -> BoundedRows:
+        """Cap, clip and truncate; where a user has more than ``bounds.items`` ratings, the first of them count."""
+        counts = np.diff(indptr)
+        place = np.arange(len(items)) - np.repeat(indptr[:-1], counts)
+        kept = place < bounds.items
+        ends = np.concatenate([[0], np.cumsum(np.minimum(counts, bounds.items))]).astype(np.int64)
+        pattern = Pattern(ends, items[kept].astype(np.int64), n_items)
+        # A value that is no number counts as the centre.
+        shifted = np.nan_to_num(np.clip(ratings[kept] - bounds.centre, -bounds.cap, bounds.cap))
+        values = np.trunc(shifted * (GRID / bounds.cap)).astype(np.int64)
+        norms = np.sqrt(_row_sums(ends, values**2).astype(np.float64))
+        values = _shrunk(ends, values, norms, bounds.norm)
+        sums = _row_sums(ends, np.abs(values)).astype(np.float64)
+        return cls(pattern, _shrunk(ends, values, sums, float(bounds.total)), bounds)
+
+    @property
+    def n_users(self) -> int:
+        """How many rows; private."""
+        return self.pattern.n_users
+
+    @property
+    def n_items(self) -> int:
+        """Size of the public catalogue."""
+        return self.pattern.n_items
+
+    def owners(self) -> Ints:
+        """The user of each entry."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.pattern.indptr))
+
+
+def _row_sums(indptr: Ints, values: Ints) -> Ints:
+    running = np.concatenate([[0], np.cumsum(values)])
+    sums: Ints = running[indptr[1:]] - running[indptr[:-1]]
+    return sums
+
+
+def _shrunk(indptr: Ints, values: Ints, sizes: Floats, bound: float) -> Ints:
+    """Bring every row down to the bound; truncation toward zero never raises it again."""
+    factor = np.minimum(1.0, bound / np.maximum(sizes, 1.0))
+    shrunk: Ints = np.trunc(values * np.repeat(factor, np.diff(indptr))).astype(np.int64)
+    return shrunk
