@@ -102,7 +102,7 @@ def places(pattern: str) -> set[str]:
 
 
 def test_one_place_builds_blocks_one_draws_noise_for_sums_and_one_randomises_responses() -> None:
-    blocks = r"\b(ItemVector|ItemMatrix|ItemWeight|UserMatrix|UserVector|CoMoment|DenseRows)\("
+    blocks = r"\b(ItemVector|ItemMatrix|ItemWeight|UserMatrix|UserVector|CoMoment|DenseRows|Contributions)\("
     assert {place.split("/")[0] for place in places(blocks)} == {"privacy"}
     assert places(r"Generator\(AESCounter") == {"privacy/gaussian"}
     assert places(r"def respond\(|def flip\(") <= {"privacy/local", "devices/device"}

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.privacy.bounded_rows import BoundedRows, RowBounds
+from discreet.privacy.clusters import Clusters
 from discreet.privacy.gaussian import clipped, tallies
 from discreet.privacy.gaussian.activity import ActivitySums
 from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, UserCount
 from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.mechanism import Mechanism
@@ -109,6 +112,22 @@ def _round(pattern: Pattern, values: Floats, rows: Floats) -> tuple[Any, ...]:
     return pattern, rows, values, np.abs(rows[:, 0]), pattern.counts
 
 
+def _numbers(pattern: Pattern) -> npt.NDArray[np.int64]:
+    """Of clusters; some users are in none, those with two or five items."""
+    counts = pattern.counts.astype(np.int64)
+    return np.where(counts == 2, -1, np.where(counts == 5, 10**9, counts % 3))
+
+
+def values_of_clusters(bounds: RowBounds, *, each_item: bool) -> Case:
+    def private(pattern: Pattern, values: Floats, rows: Floats) -> tuple[Any, ...]:
+        bounded = BoundedRows.of(pattern.indptr, pattern.items, 10.0 * values, M, bounds)
+        return (Clusters(bounded, _numbers(pattern), 3),)
+
+    return Case(ClusterValues(M, 3, bounds, each_item), private)
+
+
+_WIDE = RowBounds.of((-5.0, 5.0), centre=0.0, items=MOST)
+_NARROW = RowBounds.of((0.0, 5.0), centre=2.5, items=MOST - 2, cap=2.0, norm=2.7)
 _UNEVEN = np.linspace(0.2, 3.0, M)
 _AXES = np.linalg.qr(np.random.default_rng(5).standard_normal((M, RANK)))[0]
 
@@ -133,5 +152,11 @@ CASES = {
     "mean of means": Case(tallies.MeanOfMeans(), lambda p, x, u: (p, x)),
     "item tallies": Case(tallies.ItemTallies(M), lambda p, x, u: (p, x)),
     "choices": Case(tallies.Choices(M), lambda p, x, u: (p,)),
+    "users": Case(UserCount(), lambda p, x, u: (p.n_users,)),
+    "means of clusters": Case(ClusterMeans(3, RANK), lambda p, x, u: (u, _numbers(p))),
+    "values of clusters": values_of_clusters(_WIDE, each_item=False),
+    "values and sizes of clusters and items": values_of_clusters(_WIDE, each_item=True),
+    "values of clusters, narrow": values_of_clusters(_NARROW, each_item=False),
+    "values and sizes of clusters and items, narrow": values_of_clusters(_NARROW, each_item=True),
     "loss and count": Case(LossAndCount(), lambda p, x, u: (u[:, 0], p.counts > 0)),
 }

@@ -13,10 +13,11 @@ ROOT = Path(discreet.__file__).parent
 PRIVACY = ROOT / "privacy"
 # Randomised response is read with the devices that answer by it.
 NOTES = sorted(path for path in PRIVACY.rglob("*.md") if "local" not in path.parts)
+METHODS = sorted((ROOT / "methods").rglob("proofs/*.md"))
 MODULES = sorted(path for path in PRIVACY.rglob("*.py") if "local" not in path.parts)
 
 
-@pytest.mark.parametrize("note", NOTES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("note", [*NOTES, *METHODS], ids=lambda path: path.stem)
 def test_a_note_names_only_what_exists(note: Path) -> None:
     text = note.read_text()
     for path in re.findall(r"`([a-z_/]+\.py)`", text):

@@ -30,6 +30,7 @@ from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototypes, largest
 from discreet.types import Floats
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
+from tests.methods.prototypes.worlds import hostile, ratings, silo
 from tests.silos.worlds import agree as agree_on_als
 from tests.silos.worlds import noise_key, world
 
@@ -94,6 +95,28 @@ def test_fixed_keys_give_the_numbers_they_always_gave(run: Run) -> None:
         assert digest(coefficients[:, 1:]) == recorded
     model = run.coordinator.model(CATALOGUE)
     assert evaluate_percentile_rank(model, users, users) == pytest.approx(0.2969944774851317, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("clustering", "unrated", "recorded"),
+    [
+        ("swap", "zero", ("50a50eaa9a04dab6f03f1aad2a7db807", "5ad200224e4ea0035e6a4ff262cdf7ab")),
+        ("swap", "missing", ("ba2e9fbec319457e1bdd7d5324466960", "9eaab69df5698469d9850604db95710a")),
+        ("lloyd", "zero", ("ccfda34a50521f4244c598b441b9d147", "de16a578a784e74a5e16f5b808e3501a")),
+        ("lloyd", "missing", ("04608f27a8de88aa83c031525767f20b", "0ff58c774306571736b0dbf44b0258eb")),
+    ],
+)
+def test_messages_of_fixed_keys_are_what_they_always_were(
+    clustering: str, unrated: str, recorded: tuple[str, str]
+) -> None:
+    """Recorded before rows and mechanisms moved to the room that bounds users."""
+    method = PrivatePrototypes(
+        clustering=clustering, unrated=unrated, prototypes=3, users=200, dimension=2, depth=2, threshold=3, support=4,
+        items_per_user=6, trials=2, swaps=3, row_norm=8.0, row_sum=14.0, minimum_users=1,
+    )  # fmt: skip
+    users = ratings([*silo(200, 1), *hostile().values()])
+    message = method.message(users, 20.0, noise=PureNoise.fixed_key_not_private("always"))
+    assert (digest(message.values), digest(message.weights)) == recorded
 
 
 def digest(array: Floats) -> str:

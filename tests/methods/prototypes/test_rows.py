@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes.private.centres import LOSS_STEPS, Distances, nearest
+from discreet import kernels
 from discreet.methods.prototypes.private.partition import cell_threshold
-from discreet.methods.prototypes.private.projection import HALF_SIDE, project
-from discreet.methods.prototypes.private.rows import GRID, Bounds, Rows
+from discreet.methods.prototypes.private.projection import project
+from discreet.methods.prototypes.private.rows import rows_of, settle_bounds
 from discreet.methods.prototypes.settings import PrototypeSettings, as_printed
 from discreet.methods.prototypes.shares import ShareTable
+from discreet.privacy.bounded_points import HALF_SIDE
+from discreet.privacy.bounded_rows import GRID
+from discreet.privacy.pure.losses import LOSS_STEPS, Distances
 from tests.methods.prototypes.worlds import hostile, ratings, silo
 
 CROWD = [*silo(50, 3), *hostile().values()]
@@ -33,10 +37,10 @@ CROWD = [*silo(50, 3), *hostile().values()]
 def test_rows_are_within_their_bounds(changes: dict[str, Any]) -> None:
     chosen = PrototypeSettings.checked(**changes)
     given = ratings(CROWD)
-    bounds = Bounds.of(chosen, given)
-    rows = Rows.of(given, bounds, 0)
+    bounds = settle_bounds(chosen, given)
+    rows = rows_of(given, bounds, 0)
     for user in range(rows.n_users):
-        row = rows.values[rows.indptr[user] : rows.indptr[user + 1]]
+        row = rows.values[rows.pattern.indptr[user] : rows.pattern.indptr[user + 1]]
         assert len(row) <= bounds.items
         assert np.abs(row).max(initial=0) <= GRID
         assert (row**2).sum() <= bounds.norm**2 * (1 + 1e-12)
@@ -45,8 +49,8 @@ def test_rows_are_within_their_bounds(changes: dict[str, Any]) -> None:
 
 def test_projected_rows_are_clipped_again() -> None:
     given = ratings(CROWD)
-    bounds = Bounds.of(PrototypeSettings.checked(radius=0.7), given)
-    points = project(Rows.of(given, bounds, 0), 3, bounds.radius, (0, 0))
+    bounds = settle_bounds(PrototypeSettings.checked(radius=0.7), given)
+    points = project(rows_of(given, bounds, 0), 3, (0, 0))
     norms = np.sqrt((points**2).sum(axis=1))
     assert norms.max() <= HALF_SIDE - 1
     # Without clipping most of them would be outside.
@@ -55,24 +59,25 @@ def test_projected_rows_are_clipped_again() -> None:
 
 def test_projection_keeps_distances_roughly() -> None:
     given = ratings(silo(60, 1))
-    bounds = Bounds.of(PrototypeSettings(), given)
-    rows = Rows.of(given, bounds, 0)
+    bounds = settle_bounds(PrototypeSettings(), given)
+    bounds = replace(bounds, radius=3 * bounds.radius)
+    rows = rows_of(given, bounds, 0)
     dense = np.zeros((rows.n_users, rows.n_items))
-    dense[rows.owners(), rows.items] = rows.values
-    points = project(rows, 400, 3 * bounds.radius, (0, 0)) * (3 * bounds.radius / (HALF_SIDE - 1))
+    dense[rows.owners(), rows.pattern.items] = rows.values
+    points = project(rows, 400, (0, 0)) * (bounds.radius / (HALF_SIDE - 1))
     wanted = np.linalg.norm(dense[:30] - dense[30:], axis=1)
     found = np.linalg.norm(points[:30] - points[30:], axis=1)
     assert np.allclose(found, wanted, rtol=0.25)
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
-    chosen = PrototypeSettings.checked(items_per_user=4, row_norm=6.0)
+    chosen = PrototypeSettings.checked(items_per_user=4, row_norm=6.0, radius=1.0)
     whole, alone = ratings(CROWD), ratings([CROWD[9]])
-    rows, row = (Rows.of(one, Bounds.of(chosen, one), 0) for one in (whole, alone))
-    part = slice(rows.indptr[9], rows.indptr[10])
+    rows, row = (rows_of(one, settle_bounds(chosen, one), 0) for one in (whole, alone))
+    part = slice(rows.pattern.indptr[9], rows.pattern.indptr[10])
     assert (rows.values[part] == row.values).all()
-    assert (rows.items[part] == row.items).all()
-    assert (project(rows, 3, 900.0, (0, 0))[9] == project(row, 3, 900.0, (0, 0))[0]).all()
+    assert (rows.pattern.items[part] == row.pattern.items).all()
+    assert (project(rows, 3, (0, 0))[9] == project(row, 3, (0, 0))[0]).all()
 
 
 def test_swap_losses_are_the_losses_of_the_swapped_sets() -> None:
@@ -91,7 +96,7 @@ def test_swap_losses_are_the_losses_of_the_swapped_sets() -> None:
                 swapped[out] = into
                 assert losses[out, into] == distances.loss(swapped)
     square = ((points[:, None] - candidates[None]) ** 2).sum(axis=2)
-    assert (nearest(points, candidates) == square.argmin(axis=1)).all()
+    assert (kernels.nearest_centres(points, candidates) == square.argmin(axis=1)).all()
 
 
 def test_printed_threshold_is_beyond_any_ordinary_silo() -> None:

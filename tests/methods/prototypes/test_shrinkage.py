@@ -7,10 +7,11 @@ import pytest
 
 from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, as_printed
 from discreet.methods.prototypes.private.recovery import from_sums
-from discreet.methods.prototypes.private.rows import GRID, Bounds
+from discreet.methods.prototypes.private.rows import settle_bounds
 from discreet.methods.prototypes.private.shrinkage import shrunken_means
 from discreet.methods.prototypes.public.factorise import factorise
 from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.privacy.bounded_rows import GRID
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
@@ -61,7 +62,7 @@ def test_small_rows_are_drawn_harder_than_crowded_ones() -> None:
 def test_values_stay_within_what_a_users_row_can_hold() -> None:
     """A mean of clipped values is no larger than the clip, whatever the noise says."""
     world = ratings(silo(10, 0))
-    bounds = Bounds.of(PrototypeSettings.checked(value_cap=3.0), world)
+    bounds = settle_bounds(PrototypeSettings.checked(value_cap=3.0), world)
     sums = np.array([[10 * GRID, -10 * GRID, 5 * GRID]])
     found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, spread=None, noise=None)
     assert found.values.tolist() == [[3.0, bounds.low, 3.0, 0.0]]
@@ -69,7 +70,7 @@ def test_values_stay_within_what_a_users_row_can_hold() -> None:
 
 
 def test_a_single_item_with_a_size_of_its_own_can_be_missing() -> None:
-    bounds = Bounds.of(PrototypeSettings.checked(unrated="missing"), ratings(silo(10, 0)))
+    bounds = settle_bounds(PrototypeSettings.checked(unrated="missing"), ratings(silo(10, 0)))
     sums, sizes = np.array([[GRID], [GRID]]), np.array([[2], [50]])
     found = from_sums(sums, sizes, np.array([[1], [1]]), 3, bounds, spread=10.0, noise=None)
     assert found.mask.tolist() == [[False, False, False], [False, True, False]]

@@ -47,7 +47,8 @@ class PrototypeSilo(StoreOwner[Store]):
 
     Notes
     -----
-    **Privacy.** All that leaves is the message, which is (epsilon, delta)-DP by itself (``proofs/prototypes.md``),
+    **Privacy.** All that leaves is the message, which is (epsilon, delta)-DP by itself
+    (``methods/prototypes/proofs/prototypes.md``),
     or the word that the noisy number of users was too small, which is part of it. Either is stored with its
     statement in one transaction before it leaves, and is never drawn again: killed before that, the silo has let
     nothing out; killed after it, it sends the same bytes.
