@@ -11,7 +11,7 @@ from discreet.catalogue import Catalogue
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
 
-__all__ = ["Places"]
+__all__ = ["RunFiles"]
 
 _FILES = {
     "agreement": "agreement.json",
@@ -24,7 +24,7 @@ _COLUMNS = {"user": "user", "item": "item", "rating": "rating"}
 
 
 @dataclass(frozen=True)
-class Places:
+class RunFiles:
     """Files and columns by name.
 
     Parameters
@@ -47,7 +47,7 @@ class Places:
     columns: Mapping[str, str]
 
     @classmethod
-    def of(cls, run_config: Mapping[str, Any]) -> Places:
+    def of(cls, run_config: Mapping[str, Any]) -> RunFiles:
         """All in ``folder``, but for what ``agreement``, ``catalogue``, ``silos``, ``store`` or ``out`` name."""
         folder = _text(run_config, "folder", "")
         files = {}

@@ -8,19 +8,19 @@ from typing import Any
 
 from discreet.data.ratings import Ratings
 from discreet.errors import SettingsInvalid
-from discreet.silos.flower.places import Places
+from discreet.silos.flower.run_files import RunFiles
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.identity import MASK_KEY, read_mask_key
 
-__all__ = ["RATINGS", "STORE", "SiloPlace"]
+__all__ = ["RATINGS", "STORE", "SiloFiles"]
 
 RATINGS, STORE = "ratings.parquet", "silo.sqlite"
 """Files of a silo's own folder, beside its ``mask.key``."""
 
 
 @dataclass(frozen=True)
-class SiloPlace:
+class SiloFiles:
     """A silo that a virtual client of Flower stands for, and its folder.
 
     Parameters
@@ -32,10 +32,10 @@ class SiloPlace:
     """
 
     name: str
-    places: Places
+    places: RunFiles
 
     @classmethod
-    def of(cls, context: Any) -> SiloPlace | None:
+    def of(cls, context: Any) -> SiloFiles | None:
         """The silo of a virtual client: partitions are numbered in the order of the silos' names.
 
         ``None`` for a client too many.
@@ -45,7 +45,7 @@ class SiloPlace:
             raise SettingsInvalid(
                 "this app is for Flower's simulation, which numbers its clients (partition-id)"
             )
-        places = Places.of(context.run_config)
+        places = RunFiles.of(context.run_config)
         roster = Agreement.load(places.agreement).roster
         return cls(roster[partition], places) if 0 <= partition < len(roster) else None
 

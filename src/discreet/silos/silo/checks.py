@@ -12,7 +12,7 @@ from discreet.errors import Refused
 from discreet.methods.question import Question
 from discreet.model.wire import KIND, to_parts
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.base_agreement import Agreed, catalogue_digest
+from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
 from discreet.types import Floats
 
 __all__ = ["check_public", "check_question", "check_ratings", "same_release"]
@@ -53,7 +53,7 @@ def check_ratings(agreement: Agreement, ratings: Ratings) -> None:
         raise Refused("a silo needs at least two users with ratings: a silo of one user is that user")
 
 
-def check_public(agreement: Agreed, ratings: Ratings) -> None:
+def check_public(agreement: BaseAgreement, ratings: Ratings) -> None:
     """Refuse ratings over other items or another range than agreed."""
     if ratings.catalogue is None or catalogue_digest(ratings.catalogue) != agreement.catalogue:
         raise Refused("the ratings' catalogue is not the one agreed on; read them with the agreed item list")

@@ -18,10 +18,10 @@ from discreet.privacy.gaussian.blocks import Block
 from discreet.silos.shared.agreement import Agreement
 from discreet.types import Floats
 
-__all__ = ["Course", "charge_name"]
+__all__ = ["Position", "charge_name"]
 
 
-class Course:
+class Position:
     """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`.
 
     Attributes
@@ -39,7 +39,7 @@ class Course:
             agreement.half, agreement.settings, agreement.facts(), agreement.seed
         )
 
-    def copy(self) -> Course:
+    def copy(self) -> Position:
         """An independent copy."""
         other = copy.copy(self)
         other.conversation = self.conversation.copy()
