@@ -62,6 +62,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "devices":  # a package with an interface of its own: discreet.devices.fit
+        return importlib.import_module("discreet.devices")
     try:
         home = _HOMES[name]
     except KeyError:

@@ -3,7 +3,8 @@
 A field that is an array goes to the arrays under its path (``side.factors``); everything else is JSON. Reading is
 strict and follows the type of each field, so that only what could have been written comes back: nothing missing,
 nothing added, no infinities, arrays of the right kind and number of dimensions. The item side as bytes is a
-safetensors file whose metadata is that JSON; model folders, silos and devices all use it.
+safetensors file whose metadata is that JSON; model folders, silos and devices all use it. The same item side gives the
+same bytes, always. Devices read them with the standard library alone (``devices/device/item_side.py``).
 """
 
 from __future__ import annotations
@@ -52,12 +53,28 @@ def from_parts(wanted: type[T], content: Any, arrays: Mapping[str, AnyArray]) ->
     return read
 
 
-def item_side_to_bytes(side: ItemSide) -> bytes:
-    """The item side as a safetensors file."""
+def item_side_to_bytes(
+    side: ItemSide, *, precision: Literal["double", "single"] = "double", round: int | None = None
+) -> bytes:
+    """The item side as a safetensors file.
+
+    Parameters
+    ----------
+    side
+        Public.
+    precision
+        ``"single"`` halves the file for devices; read back, the numbers are those that single precision holds.
+    round
+        The last round whose answers are in it, where devices are told after every round; goes into the metadata.
+    """
     content, arrays = to_parts(side)
     metadata = {"format": _FORMAT, "content": json.dumps(content, allow_nan=False)}
+    if round is not None:
+        metadata["round"] = str(round)
+    if precision == "single":
+        arrays = {name: _halved(name, array) for name, array in arrays.items()}
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return bytes(safetensors.numpy.save(whole, metadata))
+    return _in_order(safetensors.numpy.save(whole, metadata))
 
 
 def item_side_from_bytes(body: bytes) -> ItemSide:
@@ -74,6 +91,8 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
         metadata = header.get("__metadata__", {})
         if metadata.get("format") != _FORMAT:
             raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
+        if not metadata.keys() <= {"format", "content", "round"}:
+            raise ModelInvalid(f"the metadata has {', '.join(sorted(metadata))}")
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
         raise ModelInvalid(f"this is not an item side: {error}") from None
@@ -85,6 +104,26 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
 def _doubled(array: AnyArray) -> AnyArray:
     """Devices carry single precision; what is computed here is double."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
+
+
+def _halved(name: str, array: AnyArray) -> AnyArray:
+    if array.dtype != np.float64:
+        return array
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
+    if not np.isfinite(single).all():
+        raise ModelInvalid(f"{name} has numbers that single precision cannot hold")
+    return single
+
+
+def _in_order(body: bytes) -> bytes:
+    """The same file with sorted metadata: safetensors writes it in an order that changes from run to run."""
+    length = int.from_bytes(body[:8], "little")
+    header = json.loads(body[8 : 8 + length])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # arrays start at a multiple of eight
+    return len(text).to_bytes(8, "little") + text + body[8 + length :]
 
 
 def _write(value: Any, path: str, arrays: Arrays) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid
-from discreet.privacy.local.binary import BITS, LARGEST_EPSILON, amplification, respond, thresholds
+from discreet.privacy.local.randomised_response import BITS, LARGEST_EPSILON, amplification, respond, thresholds
 from discreet.privacy.local.coin import Coin
 from reproduction.local.channel import OneCoordinate, Round
 from reproduction.local.crowd import Crowd
