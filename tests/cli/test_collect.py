@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from discreet.cli import main
 from discreet.cli.collect import command
 from discreet.errors import DiscreetError
-from tests.devices.collector.running import Running, asked_devices
+from tests.devices.support.running import Running, asked_devices
 
 
 def _run(*arguments: str) -> dict[str, object]:

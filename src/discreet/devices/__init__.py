@@ -1,7 +1,7 @@
 """Devices: the server is the adversary, and each device answers with one noisy bit a round.
 
-discreet.devices.fit(ratings, epsilon=4.0) simulates a whole task. ``discreet.devices.device`` is what runs on a device, in
-the standard library alone; so nothing is imported here before it is asked for.
+discreet.devices.fit(ratings, epsilon=4.0) simulates a whole task. ``discreet.devices.device`` is what runs on a device,
+in the standard library alone; so nothing is imported here before it is asked for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The public half of a task on devices: question after question, and what is learnt from the estimates.
 
-:func:`converse` is the whole conversation as a generator: it yields a question and is sent the estimate that came of the
-answers. :class:`Learner` is one moment of it, and never changes: whoever may have to take a step back (a collector whose
-disk is full) keeps the one it had. Same arguments and same estimates give the same questions to the last bit, so a
-restart is a replay of the stored estimates.
+:func:`converse` is the whole conversation as a generator: it yields a question and is sent the estimate that the
+answers gave. :class:`Learner` is one moment of it, and never changes: whoever may have to take a step back (a collector
+whose disk is full) keeps the one it had. Same arguments and same estimates give the same questions to the last bit, so
+a restart is a replay of the stored estimates.
 """
 
 from __future__ import annotations
@@ -146,7 +146,9 @@ class Learner:
         seen = self._seen
         if question.kind == "popularity":
             total = seen.popularity + answers * values
-            later._seen = replace(seen, popularity=total, popularity_answers=seen.popularity_answers + answers)
+            later._seen = replace(
+                seen, popularity=total, popularity_answers=seen.popularity_answers + answers
+            )
         elif question.kind == "offsets":
             total = seen.offsets + answers * values
             later._seen = replace(seen, offsets=total, offsets_answers=seen.offsets_answers + answers)

@@ -8,7 +8,10 @@ from pydantic import Field
 
 from discreet.methods.settings import Auto, Settings
 
-__all__ = ["DeviceSettings"]
+__all__ = ["METHOD", "DeviceSettings"]
+
+METHOD = "devices"
+"""Name of the method in a model's folder."""
 
 
 class DeviceSettings(Settings):

@@ -12,7 +12,7 @@ from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner, Round, converse
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.settings import METHOD, DeviceSettings
 from discreet.devices.statement import state_task
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.model import Model
@@ -22,10 +22,7 @@ from discreet.privacy.local.rotated import answers
 from discreet.privacy.local.rotation import DeviceIds, participants
 from discreet.privacy.statement import Statement
 
-__all__ = ["METHOD", "DeviceFit", "fit"]
-
-METHOD = "devices"
-"""Name of the method in a model's folder."""
+__all__ = ["DeviceFit", "fit"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,8 @@ def fit(
 ) -> DeviceFit:
     """Let every user of ``ratings`` be a device, and learn from one noisy bit a round of each.
 
-    A simulation of what devices would do: whoever calls this has all ratings. In earnest, ``discreet collect`` asks real
-    devices.
+    A simulation of what devices would do: whoever calls this has all ratings. In earnest, ``discreet collect`` asks
+    real devices.
 
     Parameters
     ----------
@@ -80,7 +77,7 @@ def fit(
     Notes
     -----
     **Privacy**. Unit: one user with all ratings. Relation: replace them all. Each device answers one question in every
-    pass; its transcript is epsilon-LDP (``privacy/local/proofs/rotated.md``). What leaves is computed from the bits alone.
+    pass; its transcript is epsilon-LDP (``privacy/local/proofs/rotated.md``). What leaves is computed from the bits.
 
     Examples
     --------

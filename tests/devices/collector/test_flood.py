@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.devices.collector.load import Load
-from tests.devices.collector.running import FORK, Running, asked_devices, body_of, is_open
+from tests.devices.support.load import Load
+from tests.devices.support.running import FORK, Running, asked_devices, body_of, is_open
 
 SECONDS = 4.0
 RATE, BURST = 50.0, 100.0

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.devices.collector.running import ORDER, Running
+from tests.devices.support.running import CONFIG, Running
 
 REQUESTS = int(os.environ.get("DISCREET_FUZZ", "5000"))
 SEED = int(os.environ.get("DISCREET_FUZZ_SEED", "7"))
@@ -33,7 +33,7 @@ METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", 
 
 
 class _Fuzzer:
-    """Makes requests that cannot be right: no task of theirs exists, and no order is complete."""
+    """Makes requests that cannot be right: no task of theirs exists, and no task is complete."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -42,15 +42,15 @@ class _Fuzzer:
     def request(self) -> tuple[bytes, bool]:
         """A request, and whether the server can see its end."""
         self._complete = True
-        kinds = [self._report, self._report, self._order, self._close, self._any, self._raw]
+        kinds = [self._report, self._report, self._task, self._close, self._any, self._raw]
         return self._random.choice(kinds)(), self._complete
 
     def _report(self) -> bytes:
         content: dict[str, Any] = {"task": "absent", "round": 1, "device": "ab" * 16, "bit": 1}
         return self._post("/v1/reports", self._spoil(content))
 
-    def _order(self) -> bytes:
-        return self._post("/v1/tasks", self._spoil({**ORDER, "task": "new", "seed": "not a seed"}))
+    def _task(self) -> bytes:
+        return self._post("/v1/tasks", self._spoil({**CONFIG, "task": "new", "seed": "not a seed"}))
 
     def _close(self) -> bytes:
         return self._post(

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.devices.collector.order import Order
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
-from tests.devices.collector.load import Load
-from tests.devices.collector.running import ORDER, Running, asked_devices, body_of, wait_until
+from tests.devices.support.load import Load
+from tests.devices.support.running import CONFIG, Running, asked_devices, body_of, wait_until
 
 KILLS = int(os.environ.get("DISCREET_KILLS", "10"))
 
@@ -95,7 +95,7 @@ def test_no_answered_report_is_lost_and_none_is_counted_twice(tmp_path: Path) ->
         assert json.loads(server.close()[1])["reports"] == len(kept)
         offline = Estimator(question)
         offline.add(list(kept), list(kept.values()))
-        learner = Order.model_validate_json(json.dumps({**ORDER, "minimum": 1})).learner()
+        learner = TaskConfig.model_validate_json(json.dumps({**CONFIG, "minimum": 1})).learner()
         learner.advance(offline.estimate(), len(kept))
         assert server.ask("GET", "/v1/tasks/films/released/1")[1] == learner.released().to_bytes()
 
@@ -124,7 +124,7 @@ def test_a_release_broken_off_by_a_kill_is_finished_with_the_same_bytes(tmp_path
             wait_until(lambda name=question.task: server.question(name).round == 2)
             offline = Estimator(question)
             offline.add(list(bits), list(bits.values()))
-            learner = Order.model_validate_json(json.dumps({**ORDER, "task": question.task})).learner()
+            learner = TaskConfig.model_validate_json(json.dumps({**CONFIG, "task": question.task})).learner()
             learner.advance(offline.estimate(), len(bits))
             released = server.ask("GET", f"/v1/tasks/{question.task}/released/1")[1]
             assert released == learner.released().to_bytes()

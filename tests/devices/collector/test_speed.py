@@ -11,8 +11,8 @@ import os
 import time
 from pathlib import Path
 
-from tests.devices.collector.load import Load
-from tests.devices.collector.running import Running, asked_devices, body_of
+from tests.devices.support.load import Load
+from tests.devices.support.running import Running, asked_devices, body_of
 
 DEMANDED = float(os.environ.get("DISCREET_SPEED", "150"))
 REPORTS = 30_000 if DEMANDED >= 1000 else 3_000

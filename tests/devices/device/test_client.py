@@ -23,12 +23,12 @@ import discreet.devices.device
 from discreet.devices.device import client
 from discreet.devices.device.__main__ import main
 from discreet.devices.device.client import answer_round, join
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import Question
-from discreet.devices.device.released import Released
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.device.transport import CollectorRefused, Connection, Unreachable
-from tests.devices.collector.running import Running
+from tests.devices.support.running import Running
 
 FOLDER = Path(discreet.devices.device.__file__).parent
 KILLS = int(os.environ.get("DISCREET_DEVICE_KILLS", "30"))
@@ -104,7 +104,7 @@ class _Spy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _SpyHandler)
         self.terms = Terms("films", 2.0, 1000, 50, (1.0, 5.0))
         self.question = Question("films", 1, "popularity", 0.001, "ab" * 32, 16, 50, 0, (1.0, 5.0))
-        self.released = Released(1, 50)
+        self.released = DeviceItemSide(1, 50)
         self.seen: dict[int, list[int]] = defaultdict(list)
         self.finished: set[int] = set()
         self.delay = 0.0

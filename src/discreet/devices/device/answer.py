@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 
 from .fold_in import fold_in, residuals
-from .question import Question, QuestionInvalid
 from .item_side import DeviceItemSide
+from .question import Question, QuestionInvalid
 
 __all__ = ["COIN_BITS", "answer", "flip_threshold", "respond", "truth"]
 

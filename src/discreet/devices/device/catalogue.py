@@ -1,7 +1,7 @@
 """The public item list as a device may have it in a file: the ids in order, and the digest everybody compares.
 
-The rules are those of ``discreet.Catalogue``. In files without types (CSV, TSV, text) ids are whole numbers if every one
-is written as a plain 64-bit integer, else text; in JSON they are what they are.
+The rules are those of ``discreet.Catalogue``. In files without types (CSV, TSV, text) ids are whole numbers if every
+one is written as a plain 64-bit integer, else text; in JSON they are what they are.
 """
 
 from __future__ import annotations

@@ -44,9 +44,7 @@ def residuals(
     rank = side.rank
     left = []
     for item, value in zip(items, values, strict=True):
-        rest = (
-            value - side.centre - (side.offsets[item] if side.offsets else 0.0) - coefficients[0]
-        )
+        rest = value - side.centre - (side.offsets[item] if side.offsets else 0.0) - coefficients[0]
         for d in range(rank):
             rest -= coefficients[d + 1] * side.factors[item * rank + d]
         left.append(rest)

@@ -101,7 +101,9 @@ class DeviceItemSide:
         items, rank = shapes["factors"]
         if shapes["offsets"] != [items] or shapes.get("popularity", [items]) != [items]:
             raise ItemSideInvalid("the arrays of the released item side do not fit each other")
-        return cls(number, items, rank, **arrays, **_rule(content, "popularity" in arrays))
+        popularity = arrays.get("popularity", _empty())
+        rule = _rule(content, "popularity" in arrays)
+        return cls(number, items, rank, popularity, arrays["offsets"], arrays["factors"], **rule)
 
 
 def _object(text: bytes | str, what: str) -> dict[str, Any]:
@@ -123,9 +125,7 @@ def _metadata(metadata: Any) -> tuple[int, dict[str, Any]]:
     return int(metadata["round"]), _object(metadata["content"], "content")
 
 
-def _arrays(
-    header: dict[str, Any], data: memoryview
-) -> tuple[dict[str, array[float]], dict[str, list[int]]]:
+def _arrays(header: dict[str, Any], data: memoryview) -> tuple[dict[str, array[float]], dict[str, list[int]]]:
     """The arrays by name and their shapes; together they fill the file, without gaps and overlaps."""
     if not {"offsets", "factors"} <= set(header) <= set(_ARRAYS):
         raise ItemSideInvalid(f"the arrays of a released item side are {', '.join(_ARRAYS)}")

@@ -6,14 +6,17 @@ import heapq
 from collections.abc import Iterable, Mapping
 
 from .fold_in import fold_in
-from .question import QuestionInvalid
 from .item_side import DeviceItemSide
+from .question import QuestionInvalid
 
 __all__ = ["predict", "recommend"]
 
 
 def predict(
-    ratings: Mapping[int, float], side: DeviceItemSide, rating_range: tuple[float, float], items: Iterable[int]
+    ratings: Mapping[int, float],
+    side: DeviceItemSide,
+    rating_range: tuple[float, float],
+    items: Iterable[int],
 ) -> list[float]:
     """Predicted ratings of ``items``, each within the range."""
     return [_clipped(score, rating_range) for score in _scores(ratings, side, items)]
