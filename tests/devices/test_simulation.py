@@ -148,7 +148,7 @@ def test_the_numbers_of_a_fixed_run_stay_as_they_are() -> None:
 
 def test_wrong_settings_are_named() -> None:
     with pytest.raises(SettingsInvalid, match="groups"):
-        fit(market(10, 4, 20, rng=1), groups=1)
+        fit(market(10, 4, 10, rng=1), groups=1)
 
 
 def test_importing_the_room_imports_nothing_else() -> None:

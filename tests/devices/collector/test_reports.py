@@ -17,7 +17,7 @@ from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate
-from tests.devices.support.running import CATALOGUE, CONFIG, Running, asked_devices
+from tests.devices.support.running import CONFIG, DIGEST, Running, asked_devices
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_terms_name_the_whole_cost(server: Running, made: str) -> None:
         "rounds": 2,
         "items": 40,
         "range": [1.0, 5.0],
-        "catalogue": CATALOGUE.digest,
+        "catalogue": DIGEST,
     }
     assert made in json.loads(server.ask("GET", "/v1/tasks")[1])["tasks"]
 
@@ -155,7 +155,7 @@ def test_size_and_type_are_checked_before_anything_else(server: Running) -> None
         {"catalogue": {"ids": ["a", 1]}},
         {"catalogue": {"ids": ["a", "b"], "titles": ["A"]}},
         {"catalogue": ["a", "b"]},
-        {"catalogue": CATALOGUE.digest},
+        {"catalogue": DIGEST},
     ],
 )
 def test_wrong_tasks_are_refused_and_leave_nothing(server: Running, change: dict[str, object]) -> None:

@@ -216,12 +216,12 @@ def test_the_folder_runs_on_the_standard_library_alone(tmp_path: Path) -> None:
     source = Path(device.__file__).parent
     copy = tmp_path / "device"
     copy.mkdir()
-    for name in ("__init__", "question", "released", "own", "answer", "recommend"):
+    for name in ("__init__", "strict_json", "question", "item_side", "fold_in", "answer", "recommend"):
         (copy / f"{name}.py").write_text((source / f"{name}.py").read_text())
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "from device.answer import answer; from device.recommend import recommend\n"
-        "from device.question import Question; from device.released import DeviceItemSide\n"
+        "from device.question import Question; from device.item_side import DeviceItemSide\n"
         "q = Question('t', 1, 'popularity', 1.0, '0' * 64, 16, 9, 0, (1.0, 5.0))\n"
         "assert answer(q, {1: 2.0}, bytes(16)) in (0, 1)\n"
         "assert len(recommend({1: 2.0}, DeviceItemSide(0, 9), (1.0, 5.0), 3)) == 3\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import multiprocessing
 import os
@@ -18,7 +19,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from discreet.catalogue import Catalogue
 from discreet.devices.device.question import Question
 
 FORK = multiprocessing.get_context("forkserver")
@@ -26,10 +26,12 @@ FORK.set_forkserver_preload(["discreet.devices.collector.serve", "tests.devices.
 PATIENCE = 180.0
 """Seconds after which something that must happen is taken for hung; on a busy machine all of it takes long."""
 SEED = "ab" * 32
-CATALOGUE = Catalogue([f"film-{number}" for number in range(40)], {"film-3": "The Third Film"})
+# A plain list: a catalogue's frame would start threads here, and processes forked from this one would wait for them.
+IDS = [f"film-{number}" for number in range(40)]
+DIGEST = hashlib.sha256(json.dumps(IDS).encode()).hexdigest()
 CONFIG: dict[str, Any] = {
     "task": "films",
-    "catalogue": json.loads(CATALOGUE.to_json()),
+    "catalogue": {"ids": IDS, "titles": [f"The film number {number}" for number in range(40)]},
     "range": [1.0, 5.0],
     "epsilon": 4.0,
     "minimum": 5,
