@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.devices.support.running import CONFIG, Running
+from tests.devices.support.running import CONFIG, PATIENCE, Running
 
 REQUESTS = int(os.environ.get("DISCREET_FUZZ", "5000"))
 SEED = int(os.environ.get("DISCREET_FUZZ_SEED", "7"))
@@ -135,7 +135,7 @@ class _Wire:
         if self._socket is None:
             self._socket = socket.create_connection(("127.0.0.1", self._port))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.settimeout(10.0 if complete else 0.002)
+        self._socket.settimeout(PATIENCE if complete else 0.002)
         try:
             self._socket.sendall(request)
             data = self._read(request.startswith(b"HEAD"))
@@ -161,7 +161,7 @@ class _Wire:
                 return data
 
 
-@pytest.mark.timeout(120 + REQUESTS // 20)
+@pytest.mark.timeout(300 + REQUESTS // 10)
 def test_nonsense_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     with Running(tmp_path / "s.sqlite") as server:
         server.create(minimum=1_000_000)

@@ -115,6 +115,11 @@ class Running:
         finally:
             connection.close()
 
+    def write(self, statement: str) -> None:
+        """Change the store of a collector that is not running."""
+        with contextlib.closing(sqlite3.connect(self.store)) as connection, connection:
+            connection.execute(statement)
+
     def kept(self, number: int = 1) -> dict[bytes, int]:
         return dict(self.rows(f"SELECT device, bit FROM reports WHERE round = {number}"))
 
