@@ -178,6 +178,9 @@ def test_tokens_are_asked_for(tmp_path: Path) -> None:
     with Running(tmp_path / "s.sqlite", token=admin, device_token=device) as server:
         assert server.ask("POST", "/v1/tasks", CONFIG)[0] == 401
         assert server.ask("POST", "/v1/tasks", CONFIG, {"authorization": f"Bearer {device}"})[0] == 401
+        for token, status in ((device, 413), (admin, 422)):  # an item list is read from nobody else
+            head = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+            assert server.ask("POST", "/v1/tasks", b" " * 20_000, head)[0] == status
         assert server.ask("POST", "/v1/tasks", CONFIG, {"authorization": f"Bearer {admin}"})[0] == 201
         assert server.ask("GET", "/v1/tasks/films")[0] == 401
         assert server.ask("GET", "/v1/tasks/films", None, {"authorization": f"Bearer {device}"})[0] == 200

@@ -72,6 +72,7 @@ class Admin:
 
     def create(self, config: TaskConfig) -> dict[str, Any]:
         """Make a task and open its first round."""
+        self.tasks()  # who may not is told so here: a long item list would only be cut off
         return self._ask("/v1/tasks", "terms", config.model_dump(mode="json"))
 
     def close(self, task: str, number: int) -> dict[str, Any]:
