@@ -72,12 +72,20 @@ class Admin:
 
     def create(self, config: TaskConfig) -> dict[str, Any]:
         """Make a task and open its first round."""
-        self.tasks()  # who may not is told so here: a long item list would only be cut off
+        self._check_token()
         return self._ask("/v1/tasks", "terms", config.model_dump(mode="json"))
 
     def close(self, task: str, number: int) -> dict[str, Any]:
         """End a round and release it."""
         return self._ask(self._path(task, "/close"), "released", {"round": number})
+
+    def _check_token(self) -> None:
+        """Say so where the token is wrong, before a long item list is sent and cut off halfway."""
+        try:
+            self._fetch("/v1/tasks", content={})  # nothing is created from nothing
+        except Refused as refused:
+            if "(401)" in str(refused):
+                raise
 
     def _path(self, task: str, rest: str = "") -> str:
         return f"/v1/tasks/{quote(task, safe='')}{rest}"
