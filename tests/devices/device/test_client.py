@@ -33,7 +33,7 @@ from tests.devices.support.running import IDS, PATIENCE, Running, asked_devices
 
 FOLDER = Path(discreet.devices.device.__file__).parent
 DIGEST = "cd" * 32
-KILLS = int(os.environ.get("DISCREET_DEVICE_KILLS", "30"))
+KILLS = int(os.environ.get("DISCREET_DEVICE_KILLS", "20"))
 
 
 def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
