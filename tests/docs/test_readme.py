@@ -38,7 +38,9 @@ def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]
     assert float(errors["budgeted"]) < min(float(errors["dpals"]), float(errors["frank-wolfe"]))
 
 
-@pytest.mark.parametrize(("page", "shown"), [("silos.md", "charged twice"), ("local.md", "replace all of one user's ratings")])
+@pytest.mark.parametrize(
+    ("page", "shown"), [("silos.md", "charged twice"), ("local.md", "replace all of one user's ratings")]
+)
 def test_the_examples_of_silos_and_devices_run(
     page: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

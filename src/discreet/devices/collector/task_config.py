@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from discreet.catalogue import Catalogue
 from discreet.devices.collector.messages import TaskName, explain
-from discreet.devices.device.question import MAX_ITEMS
+from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.learner import Learner
 from discreet.devices.settings import DeviceSettings
@@ -125,6 +125,6 @@ def make_config(
         _ = config.terms
     except ValidationError as error:
         raise SettingsInvalid(explain(error.errors())) from None
-    except TermsInvalid as error:
+    except (TermsInvalid, QuestionInvalid) as error:
         raise SettingsInvalid(str(error)) from None
     return config

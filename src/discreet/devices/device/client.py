@@ -59,7 +59,7 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
 
     Order matters: the bit is drawn, charged and on disk before it is sent. If sending fails, call again: the
     stored bit goes out, never another. How long the work took tells how many ratings there are, so the answer waits
-    for the next multiple of ``pace`` seconds; 0 sends at once, for rehearsals.
+    for the next multiple of ``pace`` seconds; 0 sends at once, for simulations.
     """
     if not (math.isfinite(pace) and pace >= 0.0):
         raise ValueError(f"the pace must be a finite number of seconds from 0, got {pace}")
