@@ -12,6 +12,7 @@ that user by being listed. The rules for ids live here too, because both sides o
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -159,6 +160,11 @@ class Catalogue:
     def titles(self) -> dict[Id, str]:
         """Title of each id that has one."""
         return dict(self._titles)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the ids in their order, as JSON: who has the same digest means the same item by a number."""
+        return hashlib.sha256(json.dumps(self._ids.tolist()).encode()).hexdigest()
 
     def index(self, ids: Ids) -> npt.NDArray[np.int64]:
         """Position of each id in the catalogue, -1 where it is not listed."""

@@ -27,7 +27,7 @@ Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 def catalogue_digest(catalogue: Catalogue) -> str:
     """SHA-256 of the ids in their order; titles are decoration."""
-    return hashlib.sha256(json.dumps(catalogue.ids.tolist()).encode()).hexdigest()
+    return catalogue.digest
 
 
 def read_agreement(path: str | os.PathLike[str]) -> bytes:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
-
-from pydantic import Field
+from typing import NamedTuple
 
 from discreet.devices.device.question import Kind
+from discreet.devices.settings import DeviceSettings
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.methods.settings import Auto, Settings
 
-__all__ = ["BEST_EPSILON", "LocalSettings", "Plan", "Step", "rotations_for"]
+__all__ = ["BEST_EPSILON", "Schedule", "Step", "rotations_for"]
 
 BEST_EPSILON = 2.18
 """Cost at which one answer tells most for its epsilon: where tanh(eps / 2)^2 / eps is largest."""
@@ -23,34 +21,6 @@ _MOST_SUMS = 1 << 28
 _LEAST_COST = 1e-9
 
 
-class LocalSettings(Settings):
-    """Public settings of a task in the local model.
-
-    Attributes
-    ----------
-    groups
-        Devices are dealt into this many groups; in every pass each group is asked one question. The first question of
-        a pass is popularity, the others are offsets.
-    passes
-        How many questions each device answers, each for its share of epsilon; ``"auto"`` takes as many as leaves each
-        the cost at which answers tell most.
-    factor_rounds, rank
-        How many of the last rounds ask for factors instead, and how many factors. 0 rounds: offsets alone,
-        which is best unless there are hundreds of devices for each item and each has many ratings.
-    rotations
-        Public rotations of a round, a power of two; ``"auto"``: 16, fewer where memory would pass 64 MiB.
-    spread
-        How much one user's ratings vary (standard deviation); ``"auto"``: a quarter of the range's width.
-    """
-
-    groups: Annotated[int, Field(ge=2, le=64)] = 4
-    passes: Annotated[int, Field(ge=1, le=64)] | Auto = "auto"
-    factor_rounds: Annotated[int, Field(ge=0, le=1000)] = 0
-    rank: Annotated[int, Field(ge=1, le=64)] = 2
-    rotations: Annotated[int, Field(ge=1, le=256)] | Auto = "auto"
-    spread: Annotated[float, Field(gt=0.0)] | Auto = "auto"
-
-
 class Step(NamedTuple):
     """One round: what is asked, and which group of how many."""
 
@@ -59,8 +29,8 @@ class Step(NamedTuple):
     groups: int
 
 
-class Plan:
-    """The rounds of a task.
+class Schedule:
+    """The rounds of a task, in order.
 
     Parameters
     ----------
@@ -68,11 +38,21 @@ class Plan:
         Public.
     epsilon
         What one device spends in all rounds together.
+
+    Attributes
+    ----------
+    passes, groups
+        Each pass asks every group one question, so each device answers at most once a pass.
+    cost
+        Epsilon of one answer.
+    steps
+        What each round asks, and of which group.
     """
 
-    def __init__(self, settings: LocalSettings, epsilon: float) -> None:
+    def __init__(self, settings: DeviceSettings, epsilon: float) -> None:
         if not 0.0 < epsilon <= 1000.0:
             raise BudgetInvalid(f"epsilon must be above zero and at most 1000, got {epsilon}")
+        self.epsilon, self.groups = float(epsilon), settings.groups
         best = max(1, round(epsilon / BEST_EPSILON))
         self.passes = min(best, 64) if settings.passes == "auto" else settings.passes
         # Rounded down, so that the exact sum over all passes stays within epsilon.
@@ -91,6 +71,10 @@ class Plan:
             )
         self.steps = tuple(_step(number, settings.groups, rounds - factors) for number in range(rounds))
 
+    def passes_begun(self, rounds: int) -> int:
+        """In how many passes a device can have answered once so many rounds were asked."""
+        return -(-rounds // self.groups)
+
 
 def _step(number: int, groups: int, factors_from: int) -> Step:
     kind: Kind = "popularity" if number % groups == 0 else "offsets"
@@ -99,7 +83,7 @@ def _step(number: int, groups: int, factors_from: int) -> Step:
     return Step("factors" if number >= factors_from else kind, group, groups)
 
 
-def rotations_for(dimension: int, settings: LocalSettings) -> int:
+def rotations_for(dimension: int, settings: DeviceSettings) -> int:
     """Number of rotations for vectors of this length."""
     if settings.rotations != "auto":
         if settings.rotations.bit_count() != 1:

@@ -1,4 +1,4 @@
-"""How well two inputs of the binary mechanism can be told apart, exactly."""
+"""Likelihood ratios of randomised response, exactly."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from decimal import Decimal, getcontext
 
 import numpy as np
 
-from discreet.privacy.local.binary import BITS, thresholds
-
-__all__ = ["HOSTILE", "ratio"]
+from discreet.privacy.local.randomised_response import BITS, thresholds
 
 getcontext().prec = 60
 HOSTILE = np.array([-1e300, -np.inf, -1.0, -0.3, 0.0, -0.0, np.nan, 1e-18, 0.7, 1.0, np.inf, 1e300])
 
 
-def ratio(epsilon: float, values: np.ndarray = HOSTILE) -> Decimal:
+def ratio(epsilon: float, values: np.ndarray) -> Decimal:
     """The largest likelihood ratio of any answer between any two values, exactly."""
     yes = [int(t) for t in thresholds(values, epsilon)]
     no = [(1 << BITS) - t for t in yes]

@@ -1,4 +1,4 @@
-"""How much to believe of noisy popularity and noisy offsets, together; works on released numbers alone.
+"""Empirical Bayes for noisy popularity and noisy offsets together; works on released numbers alone.
 
 An item's true share w and its offset beta (in units of how much one user's ratings vary) are seen as w + noise and
 w * beta + noise, with known noise. Dividing the second by the first fails where noise drowns w. Instead w is one of a
@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.types import Floats
 
-__all__ = ["Belief", "believe"]
+__all__ = ["PosteriorMeans", "posterior_means"]
 
 
 _GRID = 40
@@ -28,24 +28,24 @@ _SPREADS = np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 
 _USUAL_SPREAD = 0.15
 _SMALLER, _LARGER = 0.1, 4.0
 # The mean of unit vectors is no longer than 1. Noise of this energy over all items leaves nothing of it; with less,
-# offsets are believed in proportion: the model above is kinder to noise than data are (goodbooks: 0.1 % worse without).
+# offsets are shrunk in proportion: the model above is kinder to noise than data are (goodbooks: 0.1 % worse without).
 _DROWNED = 8.0
 
 
-class Belief(NamedTuple):
+class PosteriorMeans(NamedTuple):
     """Posterior means: of each item's offset, in units of one user's spread, and of its share."""
 
     offsets: Floats
     popularity: Floats
 
 
-def believe(
+def posterior_means(
     popularity: Floats, popularity_variance: float, offsets: Floats, offsets_variance: float
-) -> Belief:
-    """Best guesses for all items from two noisy numbers each, whose noise variances are known.
+) -> PosteriorMeans:
+    """Posterior means for all items from two noisy numbers each, whose noise variances are known.
 
-    Where the noise of the offsets drowns whatever they could say, none is believed, and everybody is left with their
-    own mean rating.
+    Where the noise of the offsets exceeds whatever they could say, all are zero, and everybody is left with their own
+    mean rating.
     """
     noise = np.sqrt(popularity_variance)
     top = 1.1 * max(float(popularity.max()), 2.0 * noise)
@@ -65,7 +65,7 @@ def believe(
         )
     share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
     clear = max(0.0, 1.0 - offsets_variance * len(offsets) / _DROWNED)
-    return Belief(clear * (share * guess).sum(axis=1), share @ grid)
+    return PosteriorMeans(clear * (share * guess).sum(axis=1), share @ grid)
 
 
 def _log_joint(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,8 @@ from discreet.devices.device.question import Question
 from discreet.devices.device.store import DeviceStore, StoreInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
 
-TERMS = Terms("films", 1.0, 3, 20, (1.0, 5.0))
+DIGEST = "ab" * 32
+TERMS = Terms("films", 1.0, 3, 20, (1.0, 5.0), DIGEST)
 ASKED = Question("films", 1, "popularity", 0.4, "ab" * 32, 16, 20, 0, (1.0, 5.0))
 
 
@@ -110,18 +112,34 @@ def test_terms_cannot_change_and_pseudonyms_differ_by_task(store: DeviceStore) -
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "[]", "{}", '{"task":"a","epsilon":1,"rounds":1,"items":1,"range":[1,2],"x":1}',
-     '{"task":"a","epsilon":NaN,"rounds":1,"items":1,"range":[1,2]}',
-     '{"task":"a","epsilon":1e9,"rounds":1,"items":1,"range":[1,2]}',
-     '{"task":"a","epsilon":1,"rounds":1.5,"items":1,"range":[1,2]}',
-     '{"task":"a","epsilon":1,"rounds":1,"items":1,"range":[2,1]}',
-     '{"task":"A","epsilon":1,"rounds":1,"items":1,"range":[1,2]}'],
-)  # fmt: skip
-def test_terms_are_read_strictly(text: str) -> None:
-    with pytest.raises(TermsInvalid):
-        Terms.from_json(text)
+    "change",
+    [
+        {"x": 1},
+        {"epsilon": float("nan")},
+        {"epsilon": 1e9},
+        {"rounds": 1.5},
+        {"range": [2, 1]},
+        {"task": "A"},
+        {"catalogue": "ab"},
+        {"catalogue": "AB" * 32},
+        {"catalogue": None},
+    ],
+)
+def test_terms_are_read_strictly(change: dict[str, object]) -> None:
+    fields = json.loads(TERMS.to_json())
+    for text in (json.dumps({**fields, **change}), "", "[]", "{}", TERMS.to_json()[:-1] + ',"items":20}'):
+        with pytest.raises(TermsInvalid):
+            Terms.from_json(text)
     assert Terms.from_json(TERMS.to_json()) == TERMS
+
+
+def test_one_file_numbers_its_ratings_by_one_list(store: DeviceStore) -> None:
+    store.pin_catalogue(DIGEST)
+    with pytest.raises(TermsInvalid, match="another item list"):
+        store.pin_catalogue("cd" * 32)
+    with pytest.raises(TermsInvalid, match="another item list"):
+        store.enrol(replace(TERMS, task="songs", catalogue="cd" * 32))
+    assert store.tasks() == ["films"]
 
 
 def test_the_file_is_its_owners_alone(store: DeviceStore, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -24,14 +24,16 @@ from discreet.devices.device import client
 from discreet.devices.device.__main__ import main
 from discreet.devices.device.client import answer_round, join
 from discreet.devices.device.question import Question
-from discreet.devices.device.released import Released
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.device.transport import CollectorRefused, Connection, Unreachable
-from tests.devices.collector.running import Running
+from discreet.devices.learner import Learner
+from tests.devices.support import running
+from tests.devices.support.running import IDS, PATIENCE, Running, asked_devices
 
 FOLDER = Path(discreet.devices.device.__file__).parent
-KILLS = int(os.environ.get("DISCREET_DEVICE_KILLS", "30"))
+DIGEST = "cd" * 32
+KILLS = int(os.environ.get("DISCREET_DEVICE_KILLS", "20"))
 
 
 def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,15 +83,58 @@ def test_a_device_gives_no_more_than_it_is_told_to(
         assert "has not joined" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["json", "csv", "txt"])
+def test_a_device_with_the_item_list_speaks_of_ids_and_joins_no_task_about_another_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    right, wrong = tmp_path / f"right.{kind}", tmp_path / f"wrong.{kind}"
+    ids = IDS
+    for file, listed in ((right, ids), (wrong, [ids[1], ids[0], *ids[2:]])):
+        lines = [*(["item"] if kind == "csv" else []), *listed]
+        file.write_text(json.dumps(listed) if kind == "json" else "\n".join(lines) + "\n")
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("film-0,5\nfilm-7,1\n")
+    me, other = str(tmp_path / "me.sqlite"), str(tmp_path / "other.sqlite")
+    with Running(tmp_path / "s.sqlite") as server:
+        server.create()
+        for file in (me, other):
+            listed = right if file == me else wrong
+            assert main(["--file", file, "rate", str(ratings), "--catalogue", str(listed)]) == 0
+        with DeviceStore(me) as store, DeviceStore(other) as second:
+            assert store.ratings() == {0: 5.0, 7: 1.0}
+            assert second.ratings() == {1: 5.0, 7: 1.0}
+        capsys.readouterr()
+        assert main(["--file", other, "join", server.url, "films", "--epsilon", "4"]) == 2
+        assert "another item list" in capsys.readouterr().err
+        joining = ["join", server.url, "films", "--epsilon", "4"]
+        assert main(["--file", me, *joining, "--digest", "0" * 64]) == 2
+        assert main(["--file", me, *joining, "--catalogue", str(wrong)]) == 2
+        assert main(["--file", me, *joining, "--catalogue", str(right)]) == 0
+        assert main(["--file", me, *joining, "--digest", running.DIGEST]) == 0
+        for device in itertools.islice(asked_devices(server.question()), 5):
+            server.report(device, 1)
+        assert server.close()[0] == 200
+        assert main(["--file", me, "fetch", server.url, "films", "1"]) == 0
+        capsys.readouterr()
+        assert main(["--file", me, "recommend", "films", "--catalogue", str(right)]) == 0
+        best = [row["item"] for row in json.loads(capsys.readouterr().out)["items"]]
+        assert len(set(best) & set(ids)) == 10
+        assert not {"film-0", "film-7"} & set(best)
+        assert main(["--file", me, "recommend", "films", "--catalogue", str(wrong)]) == 2
+        (tmp_path / "more.csv").write_text("film-99,5\n")
+        assert main(["--file", me, "rate", str(tmp_path / "more.csv"), "--catalogue", str(right)]) == 2
+        assert "'film-99' is not in the list" in capsys.readouterr().err
+
+
 def test_only_this_machine_is_reached_without_encryption(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="only https"):
         Connection("http://192.0.2.1:80")
     with pytest.raises(ValueError, match="not the address"):
         Connection("ftp://127.0.0.1")
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
         with (
-            Connection(f"http://127.0.0.1:{nobody.getsockname()[1]}", seconds=1.0) as wire,
+            Connection(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=1.0) as wire,
             pytest.raises(Unreachable),
         ):
             wire.get("/")
@@ -102,12 +147,13 @@ class _Spy(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _SpyHandler)
-        self.terms = Terms("films", 2.0, 1000, 50, (1.0, 5.0))
+        self.terms = Terms("films", 2.0, 1000, 50, (1.0, 5.0), DIGEST)
         self.question = Question("films", 1, "popularity", 0.001, "ab" * 32, 16, 50, 0, (1.0, 5.0))
-        self.released = Released(1, 50)
+        self.released = Learner("films", 50, (1.0, 5.0), 2.0, "ab" * 32).released()
         self.seen: dict[int, list[int]] = defaultdict(list)
-        self.finished: set[int] = set()
-        self.delay = 0.0
+        self.victim: int | None = (
+            None  # process to kill as soon as its report is heard, before it is answered
+        )
         self.asked_at = self.heard_at = 0.0
 
     @property
@@ -123,7 +169,7 @@ class _SpyHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if "/released/" in self.path:
-            self._reply(self.server.released.to_bytes())
+            self._reply(self.server.released)
             return
         question = self.path.endswith("question")
         self.server.asked_at = time.monotonic()
@@ -133,9 +179,9 @@ class _SpyHandler(BaseHTTPRequestHandler):
         report = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.heard_at = time.monotonic()
         self.server.seen[report["round"]].append(report["bit"])
-        time.sleep(self.server.delay)
+        if self.server.victim is not None:
+            os.kill(self.server.victim, signal.SIGKILL)
         self._reply(b"{}")
-        self.server.finished.add(report["round"])
 
     def log_message(self, *_: object) -> None:
         pass
@@ -157,55 +203,93 @@ def spy() -> Iterator[_Spy]:
         thread.join()
 
 
+# Ends itself at a given line of the device's own code, and without one says how many there were.
 DEVICE = """
-import sys
+import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from device.store import DeviceStore
 from device.client import answer_round
+from device.store import DeviceStore
 from device.transport import Connection
+
+lines, last = 0, int(sys.argv[4])
+
+
+def count(frame, event, argument):
+    global lines
+    if not frame.f_code.co_filename.startswith(sys.argv[1]):
+        return None
+    if event == "line":
+        lines += 1
+        if lines == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return count
+
+
 print("ready", flush=True)
 sys.stdin.readline()
+sys.settrace(count)
 with DeviceStore(sys.argv[2]) as store, Connection(sys.argv[3]) as connection:
-    print(answer_round(store, connection, "films", 0.0).result, flush=True)
+    result = answer_round(store, connection, "films", 0.0).result
+sys.settrace(None)
+print(lines, result)
 """
 
 
-@pytest.mark.timeout(120 + 4 * KILLS)
+def _run_device(file: Path, spy: _Spy, last: int = 0, *, kill_at_report: bool = False) -> tuple[int, str]:
+    """A device in a process of its own: its exit status, and what it said."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", DEVICE, str(FOLDER.parent), str(file), spy.url, str(last)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    spy.victim = process.pid if kill_at_report else None
+    said, _ = process.communicate("\n", timeout=PATIENCE)
+    spy.victim = None
+    return process.returncode, said
+
+
+@pytest.mark.timeout(300 + 10 * KILLS)
 def test_a_device_killed_at_any_moment_never_sends_a_second_coin(tmp_path: Path, spy: _Spy) -> None:
-    """The device has no ratings, so a second draw for a round would differ every other time."""
+    """The device has no ratings, so a second draw for a round would differ every other time.
+
+    In every round it is killed at another line of its own code, from the first to the last, and then again between
+    sending its report and hearing the answer, by the server itself. No clock decides which.
+    """
     file = tmp_path / "me.sqlite"
     with DeviceStore(file) as store, Connection(spy.url) as connection:
         join(store, connection, "films", 2.0)
-    spy.delay = 0.01
-    killed = rounds = repeated = 0
-    while killed < KILLS:
-        rounds += 1
-        spy.question = Question("films", rounds, "popularity", 0.001, "ab" * 32, 16, 50, 0, (1.0, 5.0))
-        for attempt in range(4):
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", DEVICE, str(FOLDER.parent), str(file), spy.url],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdout.readline()
-            process.stdin.write("\n")
-            process.stdin.flush()
-            if attempt < 3:
-                time.sleep(random.uniform(0.0, 0.05))
-                if process.poll() is None:
-                    os.kill(process.pid, signal.SIGKILL)
-                    killed += 1
-            process.communicate(timeout=60)
+
+    def ask(number: int) -> None:
+        spy.question = Question("films", number, "popularity", 0.001, "ab" * 32, 16, 50, 0, (1.0, 5.0))
+
+    ask(1)
+    status, said = _run_device(file, spy)
+    assert status == 0
+    total, result = said.split(maxsplit=1)
+    assert result == "answered\n"
+    rounds = max(2, KILLS // 2)
+    bits, died = {}, 0
+    for step in range(rounds):
+        ask(step + 2)
+        status, _ = _run_device(file, spy, 1 + step * (int(total) - 1) // (rounds - 1))
+        assert status == -signal.SIGKILL
+        died += _run_device(file, spy, kill_at_report=True)[0] == -signal.SIGKILL
+        status, said = _run_device(file, spy)
+        assert status == 0
+        assert said.split(maxsplit=1)[1] in ("answered\n", "already answered\n")
         with DeviceStore(file) as store:
             stored = store.answer(spy.question, lambda: pytest.fail("the answer was lost"))
             assert stored.sent
-            assert store.spent("films") == rounds * Fraction(0.001)
-        assert set(spy.seen[rounds]) == {stored.bit}
-        repeated += len(spy.seen[rounds]) > 1
-    assert repeated > 0, "no kill fell between sending and hearing the answer"
+            assert store.spent("films") == (step + 2) * Fraction(0.001)
+        bits[step + 2] = stored.bit
+    assert {number: set(seen) for number, seen in spy.seen.items() if number > 1} == {
+        number: {bit} for number, bit in bits.items()
+    }
+    assert died >= rounds // 2, "too few kills fell between sending and hearing the answer"
+    assert len(spy.seen[2]) == 2  # killed at its first line, then after sending, then through: sent twice
 
 
 def test_a_server_cannot_ask_twice_or_for_more(tmp_path: Path, spy: _Spy) -> None:
@@ -226,7 +310,7 @@ def test_a_server_cannot_ask_twice_or_for_more(tmp_path: Path, spy: _Spy) -> Non
             with pytest.raises((TermsInvalid, ValueError)):
                 answer_round(store, connection, "films", 0.0)
         assert spy.seen == {1: [store.answer(asked, lambda: pytest.fail("drawn again")).bit]}
-        spy.terms = Terms("films", 2.5, 1000, 50, (1.0, 5.0))
+        spy.terms = Terms("films", 2.5, 1000, 50, (1.0, 5.0), DIGEST)
         with pytest.raises(TermsInvalid):
             join(store, connection, "films", 10.0)
 

@@ -1,4 +1,7 @@
-"""Thousands of real devices against a real server: each has its own file, and all that they say goes over HTTP."""
+"""Thousands of real devices against a real collector on this machine: each has its own file, and all goes over HTTP.
+
+:mod:`.simulation` is the quick way, in one process; this one runs every line that devices and a collector would run.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,22 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.devices.collector.admin import Admin
+from discreet.devices.collector.model import fetch_model
+from discreet.devices.collector.task_config import make_config
 from discreet.devices.device.client import Cost, answer_round, fetch_released, join
 from discreet.devices.device.recommend import predict
 from discreet.devices.device.store import DeviceStore
+from discreet.devices.device.terms import Terms
 from discreet.devices.device.transport import Connection
-from discreet.devices.plan import LocalSettings
+from discreet.devices.settings import DeviceSettings
 from discreet.errors import Unreachable
+from discreet.model import Model
 
-__all__ = ["run_devices", "running_collector"]
+__all__ = ["Outcome", "run_on_loopback", "running_collector"]
 
 TASK = "simulation"
 THREADS = 8
 PROCESSES = 2
-SERVE = "from discreet.cli.collect import command; command(prog_name='discreet collect')"
 Pairs = dict[int, float]
 
 
@@ -43,11 +49,30 @@ class _Batch:
     files: list[str]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The model that the collector came to, and what the run cost and was worth."""
+
+    model: Model
+    measured: dict[str, Any]
+
+
 @contextmanager
 def running_collector(store: str | Path, *options: str) -> Iterator[str]:
     """A collector of its own process on a free port of this machine; gives its address."""
-    command = [sys.executable, "-c", SERVE, "serve", "--store", str(store), "--port", "0", "--json", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [
+        sys.executable,
+        "-m",
+        "discreet",
+        "collect",
+        "serve",
+        "--store",
+        str(store),
+        "--port",
+        "0",
+        "--json",
+    ]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
@@ -59,38 +84,33 @@ def running_collector(store: str | Path, *options: str) -> Iterator[str]:
             process.wait()
 
 
-def run_devices(
+def run_on_loopback(
     train: Ratings,
     test: Ratings,
     epsilon: float,
-    settings: LocalSettings,
+    settings: DeviceSettings,
     minimum: int,
     report: Callable[[str, int, int], None] = lambda stage, done, total: None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Let every user be a device: join, answer every round, fetch what is released and predict the test ratings."""
     assert train.rating_range is not None
-    order = {
-        "task": TASK,
-        "items": train.n_items,
-        "range": list(train.rating_range),
-        "epsilon": epsilon,
-        "settings": settings.model_dump(),
-        "minimum": minimum,
-    }
+    assert train.catalogue is not None
+    config = make_config(TASK, train.catalogue, train.rating_range, epsilon, settings.model_dump(), minimum)
     with (
         tempfile.TemporaryDirectory() as folder,
         running_collector(f"{folder}/collector.sqlite", "--rate", "0", "--connections", "1000") as url,
         ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
     ):
         admin = Admin(url)
-        rounds = admin.create(order)["terms"]["rounds"]
+        admin.create(config)
+        rounds = config.terms.rounds
         files = [f"{folder}/device-{user}.sqlite" for user in range(train.n_users)]
         batches = [_Batch(url, files[start::PROCESSES]) for start in range(PROCESSES)]
         kept = [
-            [_own(train, user) for user in range(start, train.n_users, PROCESSES)]
+            [_ratings_of(train, user) for user in range(start, train.n_users, PROCESSES)]
             for start in range(PROCESSES)
         ]
-        list(pool.map(_join_all, batches, kept, [epsilon] * PROCESSES))
+        list(pool.map(_join_all, batches, kept, [config.terms] * PROCESSES))
         costs, seconds = [], 0.0
         for number in range(1, rounds + 1):
             started = time.perf_counter()
@@ -99,11 +119,12 @@ def run_devices(
             admin.close(TASK, number)
             report("rounds", number, rounds)
         asked = [
-            [_own(test, user) for user in range(start, train.n_users, PROCESSES)]
+            [_ratings_of(test, user) for user in range(start, train.n_users, PROCESSES)]
             for start in range(PROCESSES)
         ]
         wrong = list(pool.map(_test_all, batches, asked, [rounds] * PROCESSES))
-    return {"rounds": rounds, **_summarise(costs, seconds), **_errors(wrong)}
+        model = fetch_model(admin, TASK)
+    return Outcome(model, {"rounds": rounds, **_summarise(costs, seconds), **_errors(wrong)})
 
 
 def _summarise(costs: list[Cost], seconds: float) -> dict[str, Any]:
@@ -123,16 +144,16 @@ def _errors(wrong: list[tuple[int, float, float]]) -> dict[str, Any]:
     return {"rmse": float(np.sqrt(ours / count)), "rmse_user_mean": float(np.sqrt(own_mean / count))}
 
 
-def _own(ratings: Ratings, user: int) -> Pairs:
+def _ratings_of(ratings: Ratings, user: int) -> Pairs:
     part = slice(ratings.indptr[user], ratings.indptr[user + 1])
     return dict(zip(ratings.items[part].tolist(), ratings.values[part].tolist(), strict=True))
 
 
-def _join_all(batch: _Batch, kept: list[Pairs], epsilon: float) -> None:
+def _join_all(batch: _Batch, kept: list[Pairs], terms: Terms) -> None:
     def one(file: str, ratings: Pairs) -> None:
         with DeviceStore(file) as store, Connection(batch.url) as connection:
             store.rate(ratings)
-            join(store, connection, TASK, epsilon)
+            join(store, connection, TASK, terms.epsilon, terms.catalogue)
 
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(one, batch.files, kept))
@@ -150,9 +171,9 @@ def _answer_all(batch: _Batch) -> list[Cost]:
 def _test_all(batch: _Batch, asked: list[Pairs], rounds: int) -> tuple[int, float, float]:
     def one(file: str, hidden: Pairs) -> tuple[int, float, float]:
         with DeviceStore(file) as store, Connection(batch.url) as connection:
-            released = fetch_released(store, connection, TASK, rounds)
+            side = fetch_released(store, connection, TASK, rounds)
             ratings, span = store.ratings(), store.terms(TASK).range
-        guesses = predict(ratings, released, span, hidden)
+        guesses = predict(ratings, side, span, hidden)
         mean = sum(ratings.values()) / len(ratings) if ratings else 0.5 * (span[0] + span[1])
         ours = sum((guess - true) ** 2 for guess, true in zip(guesses, hidden.values(), strict=True))
         return len(hidden), ours, sum((mean - true) ** 2 for true in hidden.values())

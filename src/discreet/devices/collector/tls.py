@@ -1,4 +1,4 @@
-"""The door of an encrypted collector: a connection is counted before its handshake.
+"""TLS for the collector: a connection is counted before its handshake.
 
 asyncio tells a protocol about an encrypted connection when its handshake is over, or a minute later if the other side
 says nothing. Whoever opens connections and says nothing would hold as many as the process may have.
@@ -36,7 +36,7 @@ def encrypted_protocol(connections: Connections, context: ssl.SSLContext) -> Cal
     """The guarded protocol behind TLS; an open handshake counts as a connection, and has the time of a head."""
     guarded: Any = guarded_protocol(connections)
 
-    class Door(asyncio.Protocol):
+    class Encrypted(asyncio.Protocol):
         def __init__(self, **given: Any) -> None:
             self._inner = guarded(**given)
             self._handshake: asyncio.Task[None] | None = None
@@ -68,4 +68,4 @@ def encrypted_protocol(connections: Connections, context: ssl.SSLContext) -> Cal
             else:
                 self._inner.begin(secure, client)
 
-    return Door
+    return Encrypted

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import Kind, Question
-from discreet.devices.device.released import Released
 
 SEED = "0123456789abcdef" * 4
 
@@ -28,8 +28,8 @@ def question(kind: Kind, **changes: Any) -> Question:
     return Question(**(fields | changes))
 
 
-def released(items: int, rank: int, rng: np.random.Generator) -> Released:
-    return Released(
+def released(items: int, rank: int, rng: np.random.Generator) -> DeviceItemSide:
+    return DeviceItemSide(
         2,
         items,
         rank,

@@ -1,4 +1,4 @@
-"""Whole messages of the published one-bit schemes, and the values their coins are given."""
+"""The channels of the papers, enumerated: no pair of users is told apart by more than e^epsilon, and hardly less."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.privacy.local.coin import Coin
 from reproduction.local.channel import OneCoordinate, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.projection import Projected, Projection
-from tests.privacy.local.likelihoods import ratio
+from tests.privacy.local.ratios import ratio
 
 
 def users() -> Ratings:

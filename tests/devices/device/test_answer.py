@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from discreet.devices.device import answer as device
-from discreet.devices.device.own import own_coefficients, residuals
+from discreet.devices.device.fold_in import fold_in, residuals
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import QuestionInvalid
 from discreet.devices.device.recommend import predict, recommend
-from discreet.devices.device.released import Released
 from discreet.model.item_side import ItemSide
 from discreet.privacy.local.rotated import truths
-from tests.devices.questions import crowd, pseudonyms, question, released, rows
+from tests.devices.support.questions import crowd, pseudonyms, question, released, rows
 
 EPSILONS = (5e-324, 1e-16, 3e-15, 1e-9, 0.01, 0.1, 0.5, 1.0, math.log(3.0), 2.0, 4.0, 8.0, 13.7, 20.0)
 
@@ -136,7 +136,7 @@ def test_no_item_side_makes_some_ratings_fail_and_not_others(kind: str) -> None:
     items, rank = 6, 2
     asked = question(kind, items=items, rank=rank if kind == "factors" else 0, epsilon=20.0)  # type: ignore[arg-type]
     factors = array("f", [1e19, 1e19] * 3 + [1.0, 2.0] * 3)
-    side = Released(1, items, rank, factors=factors, factor_penalty=1e-300)
+    side = DeviceItemSide(1, items, rank, factors=factors, factor_penalty=1e-300)
     failed = 0
     for choice in product((None, 1.0, 5.0), repeat=items):
         history = {item: value for item, value in enumerate(choice) if value is not None}
@@ -150,14 +150,14 @@ def test_no_item_side_makes_some_ratings_fail_and_not_others(kind: str) -> None:
 
 
 def test_refusals_do_not_depend_on_ratings() -> None:
-    wrong = Released(1, 49, 2, factors=array("f", [0.1] * 98))
+    wrong = DeviceItemSide(1, 49, 2, factors=array("f", [0.1] * 98))
     for history in ({}, {1: 3.0}, {1: 5.0, 2: 1.0}, {99: 9.0}):
         with pytest.raises(QuestionInvalid):
             device.answer(question("factors"), history, bytes(16), wrong)
 
 
 def test_factors_need_the_released_item_side() -> None:
-    for given in (None, Released(1, 50), Released(1, 49, 2, factors=array("f", [0.1] * 98))):
+    for given in (None, DeviceItemSide(1, 50), DeviceItemSide(1, 49, 2, factors=array("f", [0.1] * 98))):
         with pytest.raises(QuestionInvalid):
             device.answer(question("factors"), {1: 3.0}, bytes(16), given)
 
@@ -180,7 +180,7 @@ def test_own_vector_solves_the_ridge_problem() -> None:
     design = np.column_stack([np.ones(4), np.array(side.factors).reshape(40, 3)[items]])
     target = np.array(values) - 3.0 - np.array(side.offsets)[items]
     wanted = np.linalg.solve(design.T @ design + np.diag([0.0, 0.7, 0.7, 0.7]), design.T @ target)
-    own = own_coefficients(items, values, side)
+    own = fold_in(items, values, side)
     np.testing.assert_allclose(own, wanted, atol=1e-12)
     np.testing.assert_allclose(residuals(items, values, side, own), target - design @ wanted, atol=1e-12)
 
@@ -216,15 +216,15 @@ def test_the_folder_runs_on_the_standard_library_alone(tmp_path: Path) -> None:
     source = Path(device.__file__).parent
     copy = tmp_path / "device"
     copy.mkdir()
-    for name in ("__init__", "question", "released", "own", "answer", "recommend"):
+    for name in ("__init__", "strict_json", "question", "item_side", "fold_in", "answer", "recommend"):
         (copy / f"{name}.py").write_text((source / f"{name}.py").read_text())
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "from device.answer import answer; from device.recommend import recommend\n"
-        "from device.question import Question; from device.released import Released\n"
+        "from device.question import Question; from device.item_side import DeviceItemSide\n"
         "q = Question('t', 1, 'popularity', 1.0, '0' * 64, 16, 9, 0, (1.0, 5.0))\n"
         "assert answer(q, {1: 2.0}, bytes(16)) in (0, 1)\n"
-        "assert len(recommend({1: 2.0}, Released(0, 9), (1.0, 5.0), 3)) == 3\n"
+        "assert len(recommend({1: 2.0}, DeviceItemSide(0, 9), (1.0, 5.0), 3)) == 3\n"
         "assert not any('site-packages' in (getattr(m, '__file__', None) or '') for m in list(sys.modules.values()))\n"
     )
     subprocess.run([sys.executable, "-S", "-I", "-c", code], check=True, timeout=60)

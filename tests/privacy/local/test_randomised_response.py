@@ -8,15 +8,21 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetInvalid
-from discreet.privacy.local.binary import BITS, LARGEST_EPSILON, amplification, respond, thresholds
 from discreet.privacy.local.coin import Coin
-from tests.privacy.local.likelihoods import ratio
+from discreet.privacy.local.randomised_response import (
+    BITS,
+    LARGEST_EPSILON,
+    amplification,
+    respond,
+    thresholds,
+)
+from tests.privacy.local.ratios import HOSTILE, ratio
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.005, 0.05, 0.1, 0.5, 1.0, 1.6, 4.0, 10.0, 20.0, LARGEST_EPSILON])
 def test_the_largest_ratio_is_e_to_the_epsilon_and_not_more(epsilon: float) -> None:
     bound = Decimal(epsilon).exp()
-    assert Decimal("0.99") * bound <= ratio(epsilon) <= bound
+    assert Decimal("0.99") * bound <= ratio(epsilon, HOSTILE) <= bound
 
 
 def test_values_are_clipped_before_the_coin() -> None:

@@ -1,21 +1,21 @@
-"""A device's own offset and vector: a small ridge problem on its own ratings and the released item side."""
+"""Folding a device's ratings in: its own offset and vector by ridge regression on the released item side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .released import Released
+from .item_side import DeviceItemSide
 
-__all__ = ["own_coefficients", "residuals"]
+__all__ = ["fold_in", "residuals"]
 
 
-def own_coefficients(items: Sequence[int], values: Sequence[float], released: Released) -> list[float]:
+def fold_in(items: Sequence[int], values: Sequence[float], side: DeviceItemSide) -> list[float]:
     """Offset ``a`` and vector ``u`` that minimise the squared residuals plus the two penalties.
 
     A rating is modelled as ``centre + a + b_j + u . v_j``. Sums run in the order of the items, one term after the
     other, so that any implementation that does the same agrees to the last bit.
     """
-    rank = released.rank
+    rank = side.rank
     size = rank + 1
     coefficients = [0.0] * size
     if not items:
@@ -24,31 +24,29 @@ def own_coefficients(items: Sequence[int], values: Sequence[float], released: Re
     right = [0.0] * size
     row = [1.0] * size
     for item, value in zip(items, values, strict=True):
-        target = value - released.centre - (released.offsets[item] if released.offsets else 0.0)
-        row[1:] = released.factors[item * rank : item * rank + rank]
+        target = value - side.centre - (side.offsets[item] if side.offsets else 0.0)
+        row[1:] = side.factors[item * rank : item * rank + rank]
         for i in range(size):
             right[i] += row[i] * target
             for j in range(i + 1):
                 matrix[i][j] += row[i] * row[j]
-    matrix[0][0] += released.offset_penalty
+    matrix[0][0] += side.offset_penalty
     for i in range(1, size):
-        matrix[i][i] += released.factor_penalty
+        matrix[i][i] += side.factor_penalty
     _solve(matrix, right)
     return right
 
 
 def residuals(
-    items: Sequence[int], values: Sequence[float], released: Released, coefficients: Sequence[float]
+    items: Sequence[int], values: Sequence[float], side: DeviceItemSide, coefficients: Sequence[float]
 ) -> list[float]:
     """What of each rating the model does not explain."""
-    rank = released.rank
+    rank = side.rank
     left = []
     for item, value in zip(items, values, strict=True):
-        rest = (
-            value - released.centre - (released.offsets[item] if released.offsets else 0.0) - coefficients[0]
-        )
+        rest = value - side.centre - (side.offsets[item] if side.offsets else 0.0) - coefficients[0]
         for d in range(rank):
-            rest -= coefficients[d + 1] * released.factors[item * rank + d]
+            rest -= coefficients[d + 1] * side.factors[item * rank + d]
         left.append(rest)
     return left
 

@@ -1,17 +1,15 @@
-"""Questions and released item sides: read strictly, and places that anyone can compute again."""
+"""Questions: read strictly, and places that anyone can compute again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from array import array
 from typing import Any
 
 import pytest
 
 from discreet.devices.device.question import Question, QuestionInvalid
-from discreet.devices.device.released import Released, ReleasedInvalid
-from tests.devices.questions import SEED, question
+from tests.devices.support.questions import SEED, question
 
 
 def test_json_there_and_back() -> None:
@@ -105,31 +103,3 @@ def test_each_device_is_in_exactly_one_group() -> None:
 def test_a_pseudonym_has_sixteen_bytes() -> None:
     with pytest.raises(QuestionInvalid):
         question("popularity").place(b"short")
-
-
-def test_released_there_and_back() -> None:
-    released = Released(
-        3, 4, 2, array("f", [0.1] * 4), array("f", [1, -2, 3, 0.5]), array("f", range(8)), 3.0, 0.0, 2.0
-    )
-    assert Released.from_bytes(released.to_bytes()) == released
-    assert Released.from_bytes(Released(0, 4).to_bytes()) == Released(0, 4)
-
-
-def test_damaged_releases_are_refused() -> None:
-    data = Released(3, 4, offsets=array("f", [1, 2, 3, 4])).to_bytes()
-    for changed in (
-        b"",
-        data[:-1],
-        data + b"\0",
-        b"x" + data[1:],
-        data[:20] + b"\xff\xff\xff\xff" + data[24:],
-        data.replace(b'"items":4', b'"items":5'),
-        data.replace(b'"items":4', b'"items":0'),
-        data.replace(b'"rank":0', b'"rank":9'),
-        data.replace(b'"centre":0.0', b'"centre":NaN'),
-        data.replace(b'offsets"', b'offsetz"'),
-        data[:-4] + b"\0\0\xc0\x7f",
-    ):
-        assert changed != data
-        with pytest.raises(ReleasedInvalid):
-            Released.from_bytes(changed)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import multiprocessing
 import os
+import random
 import resource
 import signal
 import socket
@@ -19,11 +22,16 @@ from typing import Any
 from discreet.devices.device.question import Question
 
 FORK = multiprocessing.get_context("forkserver")
-FORK.set_forkserver_preload(["discreet.devices.collector.serve", "tests.devices.collector.running"])
+FORK.set_forkserver_preload(["discreet.devices.collector.serve", "tests.devices.support.running"])
+PATIENCE = 180.0
+"""Seconds after which something that must happen is taken for hung; on a busy machine all of it takes long."""
 SEED = "ab" * 32
-ORDER: dict[str, Any] = {
+# A plain list: a catalogue's frame would start threads here, and processes forked from this one would wait for them.
+IDS = [f"film-{number}" for number in range(40)]
+DIGEST = hashlib.sha256(json.dumps(IDS).encode()).hexdigest()
+CONFIG: dict[str, Any] = {
     "task": "films",
-    "items": 40,
+    "catalogue": {"ids": IDS, "titles": [f"The film number {number}" for number in range(40)]},
     "range": [1.0, 5.0],
     "epsilon": 4.0,
     "minimum": 5,
@@ -56,24 +64,24 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         os.kill(self.process.pid or 0, signal.SIGTERM)
-        self.process.join(20)
+        self.process.join(PATIENCE)
         assert not self.process.is_alive()
 
     def start(self) -> None:
         here, there = FORK.Pipe()
         self.process = FORK.Process(target=_serve, args=(self.settings, there, self._largest_file))
         self.process.start()
-        assert here.poll(60), "the collector did not start"
+        assert here.poll(PATIENCE), "the collector did not start"
         self.url = here.recv()
 
     def kill(self) -> None:
         os.kill(self.process.pid or 0, signal.SIGKILL)
-        self.process.join(20)
+        self.process.join(PATIENCE)
 
     def ask(
         self, method: str, path: str, content: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, bytes]:
-        wire = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        wire = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         given = {"content-type": "application/json"} if content is not None else {}
         body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
         try:
@@ -84,7 +92,7 @@ class Running:
             wire.close()
 
     def create(self, **changes: Any) -> Question:
-        status, body = self.ask("POST", "/v1/tasks", {**ORDER, **changes})
+        status, body = self.ask("POST", "/v1/tasks", {**CONFIG, **changes})
         assert status == 201, body
         return Question.from_fields(json.loads(body)["question"])
 
@@ -107,6 +115,11 @@ class Running:
         finally:
             connection.close()
 
+    def write(self, statement: str) -> None:
+        """Change the store of a collector that is not running."""
+        with contextlib.closing(sqlite3.connect(self.store)) as connection, connection:
+            connection.execute(statement)
+
     def kept(self, number: int = 1) -> dict[bytes, int]:
         return dict(self.rows(f"SELECT device, bit FROM reports WHERE round = {number}"))
 
@@ -124,7 +137,7 @@ def body_of(question: Question, device: bytes, bit: int) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def wait_until(holds: Any, seconds: float = 30.0) -> None:
+def wait_until(holds: Any, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "waited too long"
@@ -143,6 +156,14 @@ def is_open(wire: socket.socket, seconds: float = 0.0) -> bool:
 
 
 def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """A port outside of the range that outgoing connections are given.
+
+    Inside of it, a client that connects again and again while the collector is down may be given this very port as its
+    own: it then talks to itself, and the collector cannot come back.
+    """
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(min(10_000, lowest // 2), lowest)
+        with socket.socket() as taken, contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port

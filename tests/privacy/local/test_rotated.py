@@ -11,11 +11,12 @@ import pytest
 from discreet.data.synthetic import market
 from discreet.devices.device.answer import respond as respond_once
 from discreet.devices.estimator import Estimator, gain, noise_variance
-from discreet.errors import ModelInvalid, SettingsInvalid
+from discreet.errors import SettingsInvalid
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.rotated import answers, respond, truths
-from discreet.privacy.local.rotation import packed_signs, participants, places, transform
-from tests.devices.questions import pseudonyms, question, released, rows
+from discreet.privacy.local.randomised_response import respond_to_sign
+from discreet.privacy.local.rotated import answers, truths
+from discreet.privacy.local.rotation import participants, places
+from tests.devices.support.questions import pseudonyms, question, released, rows
 
 
 def test_places_and_groups_are_those_of_the_devices() -> None:
@@ -41,71 +42,7 @@ def test_responses_agree_for_the_same_coin() -> None:
         once = [
             respond_once(float(value), epsilon, int(word)) for value, word in zip(values, words, strict=True)
         ]
-        assert respond(values, epsilon, words).tolist() == once
-
-
-def test_the_transform_is_the_hadamard_matrix() -> None:
-    size = 16
-    matrix = np.array([[(-1) ** (i & j).bit_count() for j in range(size)] for i in range(size)])
-    vector = np.random.default_rng(0).integers(-9, 9, size)
-    turned = vector.astype(np.int64)
-    transform(turned)
-    assert (turned == matrix @ vector).all()
-
-
-def brute_force(asked, ids, bits):  # type: ignore[no-untyped-def]
-    """The estimate by its definition, device by device."""
-    total = np.zeros(asked.coordinates)
-    signs = np.unpackbits(packed_signs(asked), axis=1)
-    for one, bit in zip(ids, bits, strict=True):
-        rotation, coordinate = asked.place(one.tobytes())
-        for j in range(asked.coordinates):
-            minus = int(signs[rotation, j]) ^ (j & coordinate).bit_count() & 1
-            total[j] += (2 * int(bit) - 1) * (-1) ** minus
-    return total * math.sqrt(math.pi / 2) * (math.e + 1) / (math.e - 1) / len(bits)
-
-
-@pytest.mark.parametrize("kind", ["popularity", "factors"])
-def test_the_estimate_is_its_definition_in_any_order(kind: str) -> None:
-    rng = np.random.default_rng(2)
-    asked = question(kind, items=20, rotations=4)  # type: ignore[arg-type]
-    ids = pseudonyms(60, rng)
-    bits = rng.integers(0, 2, 60)
-    whole = Estimator(asked)
-    whole.add(ids, bits)
-    np.testing.assert_allclose(whole.estimate(), brute_force(asked, ids, bits), atol=1e-12)
-    order = rng.permutation(60)
-    parts = Estimator(asked)
-    parts.add([one.tobytes() for one in ids[order[:25]]], bits[order[:25]])
-    parts = Estimator.from_state(asked, parts.state())
-    rest = Estimator(asked)
-    rest.add(ids[order[25:]], bits[order[25:]])
-    parts.merge(rest)
-    assert parts.state() == whole.state()
-    assert (parts.estimate() == whole.estimate()).all()
-    assert parts.answers == 60
-
-
-def test_no_answers_give_zeros() -> None:
-    assert not Estimator(question("popularity")).estimate().any()
-
-
-def test_wrong_bits_states_and_questions_are_refused() -> None:
-    estimator = Estimator(question("popularity"))
-    ids = pseudonyms(2, np.random.default_rng(0))
-    for bits in ([1], [0, 2], [0.5, 1]):
-        with pytest.raises(SettingsInvalid):
-            estimator.add(ids, bits)
-    with pytest.raises(SettingsInvalid):
-        estimator.add([b"short"], [1])
-    with pytest.raises(SettingsInvalid):
-        estimator.merge(Estimator(question("offsets")))
-    with pytest.raises(ModelInvalid):
-        Estimator.from_state(question("popularity"), b"123")
-    state = bytearray(estimator.state())
-    state[8] = 5
-    with pytest.raises(ModelInvalid):
-        Estimator.from_state(question("popularity"), bytes(state))
+        assert respond_to_sign(values, epsilon, words).tolist() == once
 
 
 def test_one_dishonest_report_moves_every_coordinate_by_the_formula() -> None:

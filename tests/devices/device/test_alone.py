@@ -14,8 +14,8 @@ import pytest
 import discreet.devices.device
 from discreet.devices.device import answer as answering
 from discreet.devices.device.answer import answer
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import Question
-from discreet.devices.device.released import Released
 
 FOLDER = Path(discreet.devices.device.__file__).parent
 LOADED = """
@@ -44,7 +44,7 @@ def test_a_copy_imports_nothing_but_the_standard_library(tmp_path: Path) -> None
 def test_hostile_item_sides_get_an_answer_whatever_the_ratings(huge: float, penalty: float) -> None:
     rank, items = 3, 4
     factors = array("f", [huge, -huge, huge] * items)
-    released = Released(1, items, rank, factors=factors, centre=1e308, factor_penalty=penalty)
+    released = DeviceItemSide(1, items, rank, factors=factors, centre=1e308, factor_penalty=penalty)
     question = Question("films", 2, "factors", 1.0, "ab" * 32, 16, items, rank, (1.0, 5.0))
     for ratings in ({}, {0: 5.0}, {0: 1.0, 1: 5.0, 2: 3.0, 3: 1.0}, {9: 3.0, -1: 2.0, 1: 99.0, 2: math.nan}):
         assert {answer(question, ratings, b"0" * 16, released) for _ in range(40)} <= {0, 1}
