@@ -46,6 +46,12 @@ class ItemSide:
     rule: FoldIn
     popularity: Floats | None = None
 
+    def __post_init__(self) -> None:
+        """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
+        for name in ("offsets", "factors", "popularity"):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, np.asarray(array, order="C"))
+
     @property
     def n_items(self) -> int:
         """Number of items in the catalogue."""

@@ -22,10 +22,11 @@ from discreet.errors import ModelInvalid
 from discreet.model.item_side import ItemSide
 from discreet.types import AnyArray
 
-__all__ = ["from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
+__all__ = ["CLASS", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
 
 _FORMAT = "discreet item side 2"
-_KIND = "kind"
+CLASS = "class"
+"""Says which dataclass an object is. A keyword, so that no field can bear the name."""
 
 T = TypeVar("T")
 Arrays = dict[str, AnyArray]
@@ -99,7 +100,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
         }
         # An array that is there is said by its name among the arrays.
         present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
-        return {_KIND: type(value).__name__, **present}
+        return {CLASS: type(value).__name__, **present}
     if isinstance(value, tuple | list):
         return [
             _write(item, f"{path}.{number}" if path else str(number), arrays)
@@ -130,9 +131,9 @@ def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
 def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     hints = get_type_hints(wanted)
     names = [field.name for field in dataclasses.fields(wanted) if field.init]
-    if not isinstance(content, dict) or content.get(_KIND) != wanted.__name__:
+    if not isinstance(content, dict) or content.get(CLASS) != wanted.__name__:
         raise ModelInvalid(f"{path or 'the whole'} is no {wanted.__name__}")
-    unknown = set(content) - {_KIND, *names}
+    unknown = set(content) - {CLASS, *names}
     if unknown:
         raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
     values = {}
@@ -164,7 +165,7 @@ def _union(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
             return None
         wanted = None
     elif isinstance(content, dict):
-        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(_KIND)), None)
+        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(CLASS)), None)
     else:
         rest = [one for one in options if one is not type(None) and not dataclasses.is_dataclass(one)]
         for one in rest:
