@@ -77,9 +77,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "projected-gradient": {
         "default": Way({"row_clip": 0.5}),
         "mean": Way({"rounds": 2, "centre": "mean", "max_ratings": 5, "row_clip": 0.5}),
-        "given step": Way(
-            {"rounds": 3, "rank": 2, "step_size": 1.0, "max_ratings": None, "row_clip": 1.0}
-        ),
+        "given step": Way({"rounds": 3, "rank": 2, "step_size": 1.0, "max_ratings": None, "row_clip": 1.0}),
     },
 }
 

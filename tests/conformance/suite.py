@@ -113,9 +113,7 @@ def check_neighbours(run: Run, *, reached: float = 0.3) -> None:
     The loudest of them moves every release by ``reached`` of the bound: noise for more would be noise for nothing.
     """
     whole = run.users()
-    halves = [
-        (run.users([user]), run.users(np.arange(run.n_users) != user)) for user in range(run.n_users)
-    ]
+    halves = [(run.users([user]), run.users(np.arange(run.n_users) != user)) for user in range(run.n_users)]
     for question, totals in zip(run.questions, run.totals, strict=True):
         forms = question.mechanism.empty()
         energies = total_energies(whole.answer(question))
@@ -124,7 +122,9 @@ def check_neighbours(run: Run, *, reached: float = 0.3) -> None:
         for user, (alone, rest) in enumerate(halves):
             blocks = alone.answer(question)
             own = total_energies(blocks)
-            assert own.tobytes() == energies[[user]].tobytes(), f"{question.name}: it matters who else is there"
+            assert own.tobytes() == energies[[user]].tobytes(), (
+                f"{question.name}: it matters who else is there"
+            )
             moved = [block.total() for block in blocks]
             less = [total.value for total in answers(rest, [question])[0]]
             for full, others, mine in zip(totals, less, moved, strict=True):
@@ -233,7 +233,10 @@ def check_every_release_matters(run: Run) -> None:
     rng, moved = np.random.default_rng(3), 0
     for number, question in enumerate(run.questions):
         for form in question.mechanism.empty():
-            changed, shift = run.releases[number][form.name].copy(), 10.0 * float(form.sigmas(question.mu).max())
+            changed, shift = (
+                run.releases[number][form.name].copy(),
+                10.0 * float(form.sigmas(question.mu).max()),
+            )
             entry = [int(rng.integers(0, size)) for size in changed.shape]
             if changed.ndim > 1 and changed.shape[-1] == changed.shape[-2] > 1:
                 entry[-1] = (entry[-2] + 1) % changed.shape[-1]  # beside the diagonal, which some do not read
@@ -466,7 +469,9 @@ def check_parameters(method: PrivateMethod) -> None:
     assert all(html.escape(repr(value)) in page for value in given.values())
     for name in ("model_", "statement_", "rank_", "rounds_"):
         assert not hasattr(clone, name)
-        with pytest.raises(NotFitted, match=rf"{cls.__name__} has not been fitted.*{name}.*fit\(ratings, budget\)"):
+        with pytest.raises(
+            NotFitted, match=rf"{cls.__name__} has not been fitted.*{name}.*fit\(ratings, budget\)"
+        ):
             getattr(clone, name)
 
 

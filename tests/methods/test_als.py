@@ -26,9 +26,7 @@ def test_every_round_lowers_the_objective(market: Ratings) -> None:
 
     def objective(rounds: int) -> float:
         side = (
-            ALS(rank=4, rounds=rounds, factor_penalty=0.05, offset_penalty=0.05)
-            .fit(market, rng=0)
-            .model_.item_side
+            ALS(rank=4, rounds=rounds, penalty=0.05, offset_penalty=0.05).fit(market, rng=0).model_.item_side
         )
         users = side.fold_in(market.indptr, market.items, market.values)
         rows = np.repeat(np.arange(market.n_users), np.diff(market.indptr))
