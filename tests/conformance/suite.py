@@ -91,8 +91,8 @@ def check_statement(method: PrivateMethod, ratings: Ratings, *, spends_all: bool
             assert statement.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
 
 
-def check_what_is_left(run: Run) -> None:
-    """Where part of the budget was spent before, no more than the rest is spent."""
+def check_what_is_left(run: Run, *, spends_all: bool = True) -> None:
+    """Where part of the budget was spent before, the rest is spent and no more."""
     facts_mu = 0.8 * Ledger(run.budget).remaining_mu
     conversation = converse_with(run.method, run.ratings, run.budget, run.seed)
     conversation._facts.mu = facts_mu
@@ -102,6 +102,7 @@ def check_what_is_left(run: Run) -> None:
         spent += question.mu**2
         _answer(conversation, question, gate, engine)
     assert spent <= facts_mu**2 * (1.0 + 1e-12)
+    assert spent == pytest.approx(facts_mu**2, rel=1e-9) or not (spends_all and run.questions)
 
 
 # What one user can change

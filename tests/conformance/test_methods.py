@@ -67,7 +67,7 @@ def test_what_a_method_cannot_learn_from_it_refuses_in_words(case: Case) -> None
 @every_case
 def test_what_is_asked_is_released_and_charged_each_once_and_spends_the_budget(case: Case, run: Run) -> None:
     suite.check_charges(run, spends_all=case.way.spends_all)
-    suite.check_what_is_left(run)
+    suite.check_what_is_left(run, spends_all=case.way.spends_all)
 
 
 @every_case

@@ -22,11 +22,10 @@ from discreet.errors import ModelInvalid
 from discreet.model.item_side import ItemSide
 from discreet.types import AnyArray
 
-__all__ = ["CLASS", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
+__all__ = ["from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
 
 _FORMAT = "discreet item side 2"
-CLASS = "class"
-"""Says which dataclass an object is. A keyword, so that no field can bear the name."""
+_KIND = "kind"
 
 T = TypeVar("T")
 Arrays = dict[str, AnyArray]
@@ -93,6 +92,10 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
         arrays[path] = value
         return None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if any(field.name == _KIND for field in dataclasses.fields(value)):
+            raise ModelInvalid(
+                f"{type(value).__name__}.{_KIND}: that name says which class it is; choose another"
+            )
         fields = {
             field.name: _write(getattr(value, field.name), _join(path, field.name), arrays)
             for field in dataclasses.fields(value)
@@ -100,7 +103,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
         }
         # An array that is there is said by its name among the arrays.
         present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
-        return {CLASS: type(value).__name__, **present}
+        return {_KIND: type(value).__name__, **present}
     if isinstance(value, tuple | list):
         return [
             _write(item, f"{path}.{number}" if path else str(number), arrays)
@@ -114,7 +117,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
 def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     origin = get_origin(wanted)
     if origin is np.ndarray:
-        return _array(wanted, path, arrays)
+        return _array(wanted, content, path, arrays)
     if origin in (Union, types.UnionType):
         return _union(get_args(wanted), content, path, arrays)
     if origin is tuple:
@@ -131,14 +134,16 @@ def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
 def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     hints = get_type_hints(wanted)
     names = [field.name for field in dataclasses.fields(wanted) if field.init]
-    if not isinstance(content, dict) or content.get(CLASS) != wanted.__name__:
+    if not isinstance(content, dict) or content.get(_KIND) != wanted.__name__:
         raise ModelInvalid(f"{path or 'the whole'} is no {wanted.__name__}")
-    unknown = set(content) - {CLASS, *names}
+    unknown = set(content) - {_KIND, *names}
     if unknown:
         raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
     values = {}
     for name in names:
         place = _join(path, name)
+        if name in content and place in arrays:
+            raise ModelInvalid(f"{place} is there twice, as an array and beside it")
         if (
             name not in content
             and place not in arrays
@@ -165,7 +170,7 @@ def _union(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
             return None
         wanted = None
     elif isinstance(content, dict):
-        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(CLASS)), None)
+        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(_KIND)), None)
     else:
         rest = [one for one in options if one is not type(None) and not dataclasses.is_dataclass(one)]
         for one in rest:
@@ -192,8 +197,8 @@ def _tuple(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
     )
 
 
-def _array(wanted: Any, path: str, arrays: Arrays) -> AnyArray:
-    if path not in arrays:
+def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
+    if path not in arrays or content not in (None, _ABSENT):
         raise ModelInvalid(f"{path} is missing")
     array = arrays.pop(path)
     (kind,) = get_args(get_args(wanted)[1])

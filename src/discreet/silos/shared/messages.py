@@ -16,7 +16,7 @@ from pydantic import Field
 
 from discreet.errors import ModelInvalid, Refused
 from discreet.methods.question import Question
-from discreet.model.wire import CLASS, from_parts, to_parts
+from discreet.model.wire import from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
 from discreet.types import Floats, Words
@@ -177,7 +177,7 @@ def _read_question(
 ) -> Question[Any]:
     """A question of the agreed method back from its parts; refuses parts that are missing or too many."""
     kinds = {kind.__name__: kind for kind in agreement.half.questions}
-    kind = kinds.get(str(content.get(CLASS)))
+    kind = kinds.get(str(content.get("kind")))
     if kind is None:
         raise Refused(f"{agreement.method} asks no such question")
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
 from discreet.methods.question import Question
-from discreet.model.wire import CLASS, to_parts
+from discreet.model.wire import to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.base_agreement import Agreed, catalogue_digest
 from discreet.types import Floats
@@ -66,7 +66,7 @@ def check_public(agreement: Agreed, ratings: Ratings) -> None:
 def _compare_content(path: str, asked: Any, expected: Any) -> None:
     """Numbers with room for the last bits, everything else exactly; the scale of the ratings exactly."""
     if isinstance(expected, dict) and isinstance(asked, dict):
-        if expected.get(CLASS) == "RatingScale" and asked != expected:
+        if expected.get("kind") == "RatingScale" and asked != expected:
             raise Refused("the server asks about another rating range than agreed")
         if set(asked) == set(expected):
             for key, value in expected.items():
