@@ -40,6 +40,11 @@ def test_it_has_forty_lines_of_code_at_most() -> None:
     assert len(lines) <= 40
 
 
+def test_the_documents_show_it_as_it_is() -> None:
+    code = Path(own_method.__file__).read_text().partition('"""\n\n')[2].strip()
+    assert f"```python\n{code}\n```" in (ROOT / "docs" / "methods.md").read_text()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_keeps_every_promise(kind: str, tmp_path: Path) -> None:
     method = ShyPopularity(max_ratings=2, power=0.9)

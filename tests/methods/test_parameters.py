@@ -48,15 +48,6 @@ def test_scikit_learn_walks_a_grid_of_parameters() -> None:
     assert method.rank == 1
 
 
-def test_scikit_learn_knows_who_was_fitted(market: Ratings) -> None:
-    check_is_fitted = pytest.importorskip("sklearn.utils.validation").check_is_fitted
-    unfitted = pytest.importorskip("sklearn.exceptions").NotFittedError
-    method = BudgetedALS(rank=0)
-    with pytest.raises(unfitted):
-        check_is_fitted(method, "model_")
-    check_is_fitted(method.fit(market, BUDGET, rng=0), "model_")
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_what_was_not_learnt_is_not_there_and_says_what_to_do(name: str) -> None:
     method = METHODS[name]()
@@ -101,7 +92,7 @@ OLD: list[tuple[type[Estimator], str, Any, str]] = [
 def test_an_old_name_is_refused_with_the_new_one(
     cls: type[Estimator], old: str, value: Any, new: str
 ) -> None:
-    said = f"{old}: is called {new} now"
+    said = rf"{old}: is called {new}.* now"
     with pytest.raises(SettingsInvalid, match=said):
         cls(**{old: value})
     with pytest.raises(SettingsInvalid, match=said):
