@@ -164,6 +164,17 @@ def town(kind: str) -> Ratings:
     )
 
 
+@cache
+def city(kind: str) -> Ratings:
+    """Large enough for work to be shared between threads."""
+    some = synthetic.market(2_000, 200, 80_000, rng=0)
+    if kind == "explicit":
+        return some
+    return Ratings.from_arrays(
+        some.indptr, some.items, np.ones(some.n_ratings), catalogue=some.catalogue, rating_range=None
+    )
+
+
 _SAID = {case: refusal(case) for case in _all()}
 REFUSED = {case: said for case, said in _SAID.items() if said is not None}
 CASES = [case for case in _SAID if case not in REFUSED]

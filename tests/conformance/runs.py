@@ -77,9 +77,11 @@ class Run:
         return self.method.private_half(self.ratings.take_users(which))
 
 
-def converse_with(method: PrivateMethod, ratings: Ratings, budget: Budget, seed: int) -> Conversation:
-    """A conversation over the public facts about these ratings."""
-    facts = Facts(ratings.n_items, ratings.scale, budget, Ledger(budget).remaining_mu)
+def converse_with(
+    method: PrivateMethod, ratings: Ratings, budget: Budget, seed: int, share: float = 1.0
+) -> Conversation:
+    """A conversation over the public facts about these ratings, with this share of the budget's mu to spend."""
+    facts = Facts(ratings.n_items, ratings.scale, budget, share * Ledger(budget).remaining_mu)
     return Conversation(method.public_half, method.settings, facts, seed)
 
 

@@ -26,7 +26,17 @@ from discreet.privacy.gaussian.blocks import total_energies
 from discreet.privacy.gaussian.grid import SLACK
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats
-from tests.conformance.runs import KEY, MakeEngine, Run, answers, converse_with, record, same, same_totals
+from tests.conformance.runs import (
+    ENGINES,
+    KEY,
+    MakeEngine,
+    Run,
+    answers,
+    converse_with,
+    record,
+    same,
+    same_totals,
+)
 from tests.methods.neighbours import distance
 
 Release = dict[str, Floats]
@@ -93,16 +103,15 @@ def check_statement(method: PrivateMethod, ratings: Ratings, *, spends_all: bool
 
 def check_what_is_left(run: Run, *, spends_all: bool = True) -> None:
     """Where part of the budget was spent before, the rest is spent and no more."""
-    facts_mu = 0.8 * Ledger(run.budget).remaining_mu
-    conversation = converse_with(run.method, run.ratings, run.budget, run.seed)
-    conversation._facts.mu = facts_mu
+    conversation = converse_with(run.method, run.ratings, run.budget, run.seed, share=0.8)
+    left = (0.8 * run.budget.mu) ** 2
     gate, engine = _gate(run.budget), MemoryEngine(run.method.private_half, run.ratings)
     spent = 0.0
     while (question := conversation.question) is not None:
         spent += question.mu**2
         _answer(conversation, question, gate, engine)
-    assert spent <= facts_mu**2 * (1.0 + 1e-12)
-    assert spent == pytest.approx(facts_mu**2, rel=1e-9) or not (spends_all and run.questions)
+    assert spent <= left * (1.0 + 1e-12)
+    assert spent == pytest.approx(left, rel=1e-9) or not (spends_all and run.questions)
 
 
 # What one user can change
@@ -489,8 +498,6 @@ def check_everything(
     method: PrivateMethod, ratings: Ratings, hostile: Ratings, folder: Path, *, reached: float = 0.3
 ) -> None:
     """All of it, for a method of one's own: ``hostile`` are some two dozen users who try to count for more."""
-    from tests.conformance.runs import ENGINES
-
     run, small = record(method, ratings), record(method, hostile)
     check_charges(run)
     check_statement(method, ratings)

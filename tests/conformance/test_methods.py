@@ -11,7 +11,7 @@ from discreet import Budget
 from discreet.errors import RatingsInvalid
 from discreet.methods.method import PrivateMethod
 from tests.conformance import suite
-from tests.conformance.cases import CASES, REFUSED, Case, hostile, private_methods, town
+from tests.conformance.cases import CASES, REFUSED, Case, city, hostile, private_methods, town
 from tests.conformance.runs import ENGINES, LARGE, Run, record
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -94,8 +94,8 @@ def test_every_engine_gives_the_same_integers(case: Case, run: Run, engine: str)
 
 
 @every_case
-def test_same_integers_and_model_for_any_threads_and_any_order_of_users(case: Case, run: Run) -> None:
-    suite.check_threads_and_order(run)
+def test_same_integers_and_model_for_any_threads_and_any_order_of_users(case: Case) -> None:
+    suite.check_threads_and_order(record(case.method(), city(case.kind)))
 
 
 @every_case

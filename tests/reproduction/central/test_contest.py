@@ -34,13 +34,12 @@ def contest() -> Contest:
 def test_every_rival_has_the_same_number_of_trials_and_the_best_is_kept(contest: Contest) -> None:
     made: list[dict[str, Any]] = []
 
-    class Watched(DPALS):
-        def __init__(self, **settings: Any) -> None:
-            made.append(settings)
-            super().__init__(**settings)
+    def watched(**settings: Any) -> DPALS:
+        made.append(settings)
+        return DPALS(**settings)
 
     rival = Rival(
-        Watched, {"penalty": Choice((5.0, 20.0))}, {"rank": 2, "max_ratings": 10}, [{"penalty": 1e6}]
+        watched, {"penalty": Choice((5.0, 20.0))}, {"rank": 2, "max_ratings": 10}, [{"penalty": 1e6}]
     )
     found = contest.enter("watched", rival, 5.0)
     assert len(made) == contest.trials + contest.draws
