@@ -30,8 +30,11 @@ def test_the_readme_example_runs(
 
 
 def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
-    exec(compile(block, "methods.md", "exec"), {})
+    """The methods side by side, and one of one's own (whose training is in tests/conformance)."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "methods.md", "exec"), {"__name__": "methods"})
     errors = dict(line.split() for line in capsys.readouterr().out.splitlines())
     assert list(errors) == ["budgeted", "dpals", "frank-wolfe"]
     assert float(errors["budgeted"]) < min(float(errors["dpals"]), float(errors["frank-wolfe"]))

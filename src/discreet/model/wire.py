@@ -132,6 +132,10 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
         arrays[path] = value
         return None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if any(field.name == _KIND for field in dataclasses.fields(value)):
+            raise ModelInvalid(
+                f"{type(value).__name__}.{_KIND}: that name says which class it is; choose another"
+            )
         fields = {
             field.name: _write(getattr(value, field.name), _join(path, field.name), arrays)
             for field in dataclasses.fields(value)
@@ -153,7 +157,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
 def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     origin = get_origin(wanted)
     if origin is np.ndarray:
-        return _array(wanted, path, arrays)
+        return _array(wanted, content, path, arrays)
     if origin in (Union, types.UnionType):
         return _union(get_args(wanted), content, path, arrays)
     if origin is tuple:
@@ -178,6 +182,8 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     values = {}
     for name in names:
         place = _join(path, name)
+        if name in content and place in arrays:
+            raise ModelInvalid(f"{place} is there twice, as an array and beside it")
         if (
             name not in content
             and place not in arrays
@@ -231,8 +237,8 @@ def _tuple(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
     )
 
 
-def _array(wanted: Any, path: str, arrays: Arrays) -> AnyArray:
-    if path not in arrays:
+def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
+    if path not in arrays or content not in (None, _ABSENT):
         raise ModelInvalid(f"{path} is missing")
     array = arrays.pop(path)
     (kind,) = get_args(get_args(wanted)[1])

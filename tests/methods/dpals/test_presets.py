@@ -42,7 +42,7 @@ def test_gravity_is_one_more_release_a_round() -> None:
 @pytest.mark.parametrize("name", ["ml-10m-eps-1", "ml-10m-top400-eps-16"])
 def test_a_run_of_a_preset_owes_what_the_table_says(name: str, market: Ratings) -> None:
     preset = PRESETS[name]
-    fitted = DPALS(preset=name, rank=4).fit(market, Budget(preset.epsilon, preset.delta), rng=0)
+    fitted = DPALS.from_preset(name, rank=4).fit(market, Budget(preset.epsilon, preset.delta), rng=0)
     owed = preset.accounting.owed
     assert fitted.statement_.epsilon == pytest.approx(owed, rel=1e-6)
     paid = compose(release.mu for release in fitted.statement_.releases)
@@ -52,7 +52,7 @@ def test_a_run_of_a_preset_owes_what_the_table_says(name: str, market: Ratings) 
 
 def test_clicks_skip_the_second_count_that_nothing_reads(clicks: Ratings) -> None:
     preset = PRESETS["ml-20m-eps-5"]
-    fitted = DPALS(preset=preset.name, rank=4).fit(clicks, Budget(5.0, preset.delta), rng=0)
+    fitted = DPALS.from_preset(preset.name, rank=4).fit(clicks, Budget(5.0, preset.delta), rng=0)
     assert [release.name for release in fitted.statement_.releases] == [
         "item counts",
         "round 1",
@@ -66,9 +66,9 @@ def test_clicks_skip_the_second_count_that_nothing_reads(clicks: Ratings) -> Non
 def test_noise_that_costs_more_than_the_budget_is_refused_before_anything_is_spent(market: Ratings) -> None:
     """The column for epsilon 10 owes 10.155."""
     with pytest.raises(BudgetInvalid, match=r"costs epsilon 10\.16"):
-        DPALS(preset="ml-10m-eps-10", rank=4).fit(market, Budget(10.0, 1e-5), rng=0)
+        DPALS.from_preset("ml-10m-eps-10", rank=4).fit(market, Budget(10.0, 1e-5), rng=0)
 
 
 def test_an_unknown_preset_is_named() -> None:
     with pytest.raises(SettingsInvalid, match="ml-10m-eps-1, "):
-        DPALS(preset="netflix")
+        DPALS.from_preset("netflix")

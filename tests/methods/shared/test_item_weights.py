@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from discreet.methods.shared.public.item_weights import Popularity
+from discreet.methods.shared.public.item_weights import ItemWeights
 
 
 def test_more_releases_mean_less_noise_even_at_other_scales() -> None:
     rng = np.random.default_rng(0)
     truth = np.exp(rng.uniform(0, 6, 2_000))
     sigma = np.full(2_000, 30.0)
-    first = Popularity.first(truth + sigma * rng.standard_normal(2_000), sigma)
+    first = ItemWeights.first(truth + sigma * rng.standard_normal(2_000), sigma)
     gathered = first
     for scale in (2.0, 0.5, 3.0):
         gathered = gathered.updated(scale * truth + sigma * rng.standard_normal(2_000), sigma)
@@ -20,9 +20,9 @@ def test_more_releases_mean_less_noise_even_at_other_scales() -> None:
 
 
 def test_what_the_noise_drowned_stays_positive() -> None:
-    drowned = Popularity.first(np.array([-100.0, -3.0, 0.0, 50.0]), np.full(4, 10.0))
+    drowned = ItemWeights.first(np.array([-100.0, -3.0, 0.0, 50.0]), np.full(4, 10.0))
     assert (drowned.positive() > 0).all()
     assert drowned.positive()[3] == 50.0
-    hopeless = Popularity.first(np.full(4, -100.0), np.full(4, 10.0))
+    hopeless = ItemWeights.first(np.full(4, -100.0), np.full(4, 10.0))
     assert hopeless.total > 0
     assert np.isfinite(hopeless.scaled(np.full(4, -5.0))[1]).all()

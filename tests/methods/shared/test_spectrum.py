@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.methods.shared.public import spectrum
-from discreet.methods.shared.public.item_weights import Popularity
+from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.spectrum import (
     beside_diagonal,
     click_factors,
@@ -101,7 +101,7 @@ def test_rating_factors_give_back_the_covariance_of_the_users() -> None:
     rows = np.where(seen, full, 0.0)
     sigma = 100.0
     moment = rows.T @ rows + noise(rng, m, sigma)
-    popularity = Popularity.first(seen.sum(axis=0).astype(float), np.ones(m))
+    popularity = ItemWeights.first(seen.sum(axis=0).astype(float), np.ones(m))
     factors = rating_factors(moment, sigma, 10, popularity, kept)
     assert factors.shape == (m, 2)
     wanted = taste @ taste.T / scatter**2
@@ -110,7 +110,7 @@ def test_rating_factors_give_back_the_covariance_of_the_users() -> None:
 
 def test_all_noise_has_no_factors() -> None:
     rng = np.random.default_rng(4)
-    popularity = Popularity.first(rng.normal(0.0, 50.0, 40), np.full(40, 50.0))
+    popularity = ItemWeights.first(rng.normal(0.0, 50.0, 40), np.full(40, 50.0))
     matrix = noise(rng, 40, 9.0)
     assert rating_factors(matrix, 20.0, 5, popularity, 10).shape == (40, 0)
     assert click_factors(matrix, 20.0, 5, 0.3).shape == (40, 0)

@@ -1,6 +1,5 @@
 """Private SVD end to end: what it spends, what it depends on, what it learns."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,61 +10,25 @@ from discreet.data import splits, synthetic
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.svd.estimator import PrivateSVD
-from tests.methods import checks
+from tests.conformance.runs import LARGE
 
-Make = Callable[[], PrivateSVD]
-WAYS: dict[str, dict[str, Any]] = {"default": {}, "all ratings": {"most": None, "rank": 3, "mean_share": 0.4}}
-
-
-@pytest.fixture(params=list(WAYS))
-def make(request: pytest.FixtureRequest) -> Make:
-    return lambda: PrivateSVD(**WAYS[request.param])
+BUDGET = Budget(2.0, 1e-6)
 
 
-@pytest.fixture(params=["explicit", "implicit"])
-def ratings(request: pytest.FixtureRequest, market: Ratings, clicks: Ratings) -> Ratings:
-    return market if request.param == "explicit" else clicks
-
-
-def test_the_budget_is_spent_exactly_and_every_release_is_charged_once(
-    make: Make, ratings: Ratings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = "item means" if ratings.explicit else "item counts"
-    checks.check_budget(make, ratings, [first, "second moment"], monkeypatch)
+def test_releases_are_means_or_counts_and_one_second_moment(market: Ratings, clicks: Ratings) -> None:
+    for ratings, first in ((market, "item means"), (clicks, "item counts")):
+        statement = PrivateSVD().fit(ratings, BUDGET, rng=0).statement_
+        assert [release.name for release in statement.releases] == [first, "second moment"]
 
 
 def test_shares_go_where_they_were_asked_to(market: Ratings) -> None:
-    statement = PrivateSVD(mean_share=0.36).fit(market, checks.BUDGET, rng=0).statement_
-    assert statement.releases[0].mu == pytest.approx(0.6 * checks.BUDGET.mu, rel=1e-9)
-
-
-def test_a_spent_gate_gives_only_what_is_left(make: Make, ratings: Ratings) -> None:
-    checks.check_what_is_left(make, ratings)
-
-
-def test_same_model_for_any_threads_and_any_order_of_users(make: Make, ratings: Ratings) -> None:
-    checks.check_same_model(make, ratings)
-
-
-@pytest.mark.parametrize("explicit", [True, False])
-@pytest.mark.parametrize("most", [5, None])
-def test_no_user_moves_a_release_by_more_than_the_bound(explicit: bool, most: int | None) -> None:
-    make = lambda: PrivateSVD(most=most, row_bound=0.5)  # noqa: E731
-    checks.check_neighbours(make, checks.hostile_ratings(explicit))
-
-
-def test_nothing_but_releases_reaches_the_model(make: Make, ratings: Ratings) -> None:
-    checks.check_only_releases_reach_the_model(make, ratings)
-
-
-def test_tiny_budgets_and_empty_worlds_do_no_harm(make: Make, ratings: Ratings) -> None:
-    checks.check_tiny_budgets(make, ratings.take_users(slice(0, 300)))
-    checks.check_empty_worlds(make, ratings)
+    statement = PrivateSVD(mean_share=0.36).fit(market, BUDGET, rng=0).statement_
+    assert statement.releases[0].mu == pytest.approx(0.6 * BUDGET.mu, rel=1e-9)
 
 
 def test_a_low_rank_world_is_learnt_and_its_rank_found() -> None:
     train, test = synthetic.low_rank(5_000, n_items=300, rank=3, rng=0)
-    fitted = PrivateSVD(row_bound=5.0).fit(train, Budget(20.0, 1e-5), rng=0)
+    fitted = PrivateSVD(row_clip=5.0).fit(train, Budget(20.0, 1e-5), rng=0)
     assert fitted.rank_ == 3
     assert fitted.rounds_ == 1
     assert evaluate_ratings(fitted.model_, train, test).rmse < 0.25
@@ -74,7 +37,7 @@ def test_a_low_rank_world_is_learnt_and_its_rank_found() -> None:
 def test_a_market_beats_means_and_factors_help(market: Ratings) -> None:
     train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
     scores = {
-        rank: evaluate_ratings(PrivateSVD(rank=rank).fit(train, checks.LARGE, rng=0).model_, train, test)
+        rank: evaluate_ratings(PrivateSVD(rank=rank).fit(train, LARGE, rng=0).model_, train, test)
         for rank in (0, 16)
     }
     assert scores[0].rmse < 0.95 * scores[0].user_mean_rmse
@@ -84,7 +47,7 @@ def test_a_market_beats_means_and_factors_help(market: Ratings) -> None:
 def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(market: Ratings) -> None:
     """Much budget: offsets around the global mean. Little: all items alike."""
     side = (
-        PrivateSVD(rank=0, most=None, mean_share=0.99, stabiliser=1e-6)
+        PrivateSVD(rank=0, max_ratings=None, mean_share=0.99, stabiliser=1e-6)
         .fit(market, Budget(1e4, 1e-6))
         .model_.item_side
     )
@@ -99,8 +62,8 @@ def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(mark
 
 def test_a_row_bound_says_how_much_noise_there_is(market: Ratings) -> None:
     """A bound far above the rows drowns them: no factor is left."""
-    assert PrivateSVD(row_bound=1e3).fit(market, Budget(5.0, 1e-6), rng=0).rank_ == 0
-    assert PrivateSVD(row_bound=2.0).fit(market, Budget(5.0, 1e-6), rng=0).rank_ > 0
+    assert PrivateSVD(row_clip=1e3).fit(market, Budget(5.0, 1e-6), rng=0).rank_ == 0
+    assert PrivateSVD(row_clip=2.0).fit(market, Budget(5.0, 1e-6), rng=0).rank_ > 0
 
 
 def test_clicks_beat_popularity(clicks: Ratings) -> None:
@@ -115,7 +78,7 @@ def test_clicks_beat_popularity(clicks: Ratings) -> None:
         ({"rnak": 3}, "rnak.*Known settings.*rank"),
         ({"rank": -1}, "rank"),
         ({"mean_share": 0.0}, "mean_share"),
-        ({"row_bound": float("nan")}, "row_bound"),
+        ({"row_clip": float("nan")}, "row_clip"),
         ({"stabiliser": "much"}, "stabiliser"),
         ({"gravity": float("inf")}, "gravity"),
     ],

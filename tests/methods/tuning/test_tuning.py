@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ import pytest
 
 from discreet import ALS, Budget, BudgetedALS, Ratings, Statement
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
-from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.trivial.estimators import ItemMean, UserMean
+from discreet.methods.method import PrivateMethod
+from discreet.methods.public_half import Asking, Facts
+from discreet.methods.settings import PrivateSettings
+from discreet.methods.trivial.estimators import UserMean
+from discreet.methods.trivial.private.answers import TrivialAnswers
+from discreet.methods.trivial.public.train import ITEM_MEAN
 from discreet.methods.tuning import tuning
 from discreet.methods.tuning.space import Space
 from discreet.methods.tuning.tuning import Tuned, tune
@@ -35,14 +40,14 @@ def trials(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
     """All releases from now on, with what they cost."""
     released: list[tuple[str, float]] = []
-    original = Gate.release
+    original = Gate.release_totals
 
-    def watched(self: Gate, name: str, blocks: list, *, mu: float, delta: float = 0.0) -> dict:
+    def watched(self: Gate, name: str, *sums: Any, mu: float, delta: float = 0.0, **other: Any) -> Any:
         released.append((name, mu))
         assert delta == 0.0
-        return original(self, name, blocks, mu=mu, delta=delta)
+        return original(self, name, *sums, mu=mu, delta=delta, **other)
 
-    monkeypatch.setattr(Gate, "release", watched)
+    monkeypatch.setattr(Gate, "release_totals", watched)
     return released
 
 
@@ -103,8 +108,8 @@ def test_better_settings_are_found(market: Ratings, monkeypatch: pytest.MonkeyPa
 
 def test_clicks(clicks: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     trials(monkeypatch, 2)
-    fitted = tune(BudgetedALS, {"factor_penalty": {"low": 0.01, "high": 1.0, "log": True}}, clicks, BUDGET)
-    assert 0.01 <= fitted.settings_["factor_penalty"] <= 1.0
+    fitted = tune(BudgetedALS, {"penalty": {"low": 0.01, "high": 1.0, "log": True}}, clicks, BUDGET)
+    assert 0.01 <= fitted.settings_["penalty"] <= 1.0
     assert 0.1 < fitted.score_ < 1.0
     assert len(fitted.model_.recommend(["item-0003"], n=5)) == 5
 
@@ -176,17 +181,21 @@ def test_draws_are_independent_and_follow_the_space() -> None:
     assert abs((steps[1:] * steps[:-1]).mean() / steps.var()) < 0.3
 
 
-class Moody(ItemMean):
+class MoodySettings(PrivateSettings):
+    growth: float = 1.8
+
+
+def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Asking:
     """Refuses some settings after something was released, as methods do that see how few users there are."""
+    trained = yield from ITEM_MEAN.train(settings, facts, rng)
+    if settings.growth < 1.5:
+        raise BudgetInvalid("not with me")
+    return trained
 
-    name = "moody"
-    settings_type = BudgetedSettings
 
-    def _train(self, ratings: Ratings, gate: Gate, rng: Any, progress: Any) -> Any:
-        trained = super()._train(ratings, gate, rng, progress)
-        if self.settings.growth < 1.5:  # type: ignore[attr-defined]
-            raise BudgetInvalid("not with me")
-        return trained
+class Moody(PrivateMethod):
+    public_half = replace(ITEM_MEAN, name="moody", settings_type=MoodySettings, train=moody)
+    private_half = TrivialAnswers
 
 
 def test_a_trial_that_ends_with_a_refusal_is_the_worst(

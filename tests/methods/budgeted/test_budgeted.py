@@ -1,88 +1,48 @@
 """Budgeted ALS end to end: what it spends, what it depends on, what it learns."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet import ALS, Budget, BudgetedALS, Catalogue, Ratings, kernels
+from discreet import ALS, Budget, BudgetedALS, Catalogue, Ratings
 from discreet.data import splits, synthetic
-from discreet.errors import BudgetInvalid, CatalogueInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.errors import (
+    BudgetExceeded,
+    BudgetInvalid,
+    CatalogueInvalid,
+    CatalogueMissing,
+    RatingsInvalid,
+    SettingsInvalid,
+)
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
-from discreet.privacy import Gate, Ledger, Noise
+from discreet.methods.budgeted.public import train
+from discreet.methods.budgeted.public.plan import Plan
+from discreet.privacy import Noise
 
 BUDGET = Budget(2.0, 1e-6)
 
 
-def shuffled(ratings: Ratings, seed: int) -> Ratings:
-    return ratings.take_users(np.random.default_rng(seed).permutation(ratings.n_users))
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"rank": 0}, {"rank": 3, "rounds": 5}, {"rank": 2, "curvature": "full"}]
-)
-def test_the_budget_is_spent_exactly_and_every_release_is_charged_once(
-    market: Ratings, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    released: list[tuple[str, float]] = []
-    original = Gate.release
-
-    def watched(self: Gate, name: str, blocks: list, *, mu: float, delta: float = 0.0) -> dict:
-        released.append((name, mu))
-        return original(self, name, blocks, mu=mu, delta=delta)
-
-    monkeypatch.setattr(Gate, "release", watched)
-    fitted = BudgetedALS(**settings).fit(market, BUDGET, rng=0)
-    statement = fitted.statement_
-    assert [(release.name, release.mu) for release in statement.releases] == released
-    assert len(released) == 2 + fitted.rounds_
-    assert sum(mu**2 for _, mu in released) == pytest.approx(BUDGET.mu**2, rel=1e-9)
-    assert statement.private
-    assert statement.epsilon == pytest.approx(2.0, rel=1e-9)
-    assert statement.epsilon <= 2.0
+def test_releases_are_activity_offsets_and_one_for_each_round(market: Ratings, clicks: Ratings) -> None:
+    for ratings, first in ((market, "offsets"), (clicks, "popularity")):
+        fitted = BudgetedALS(rank=2, rounds=3).fit(ratings, BUDGET, rng=0)
+        names = [release.name for release in fitted.statement_.releases]
+        assert names == ["activity: users and ratings per user", first, "round 1", "round 2", "round 3"]
+        assert fitted.rounds_ == 3
 
 
 def test_one_round_more_than_planned_is_refused(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     """An off-by-one in the loop must stop the run, not overspend."""
-    from discreet.errors import BudgetExceeded
-    from discreet.methods.budgeted.public.plan import Plan
-    from discreet.methods.budgeted.public.schedule import BudgetedSchedule
+    original = train._make_plan
 
-    original = BudgetedSchedule._make_plan
-
-    def one_more(self: BudgetedSchedule, activity: object, mu: float) -> Plan:
-        plan = original(self, activity, mu)  # type: ignore[arg-type]
+    def one_more(*arguments: Any) -> Plan:
+        plan = original(*arguments)
         return Plan(plan.rank, (*plan.shares, plan.shares[-1]))
 
-    monkeypatch.setattr(BudgetedSchedule, "_make_plan", one_more)
+    monkeypatch.setattr(train, "_make_plan", one_more)
     with pytest.raises(BudgetExceeded):
         BudgetedALS(rank=2, rounds=2).fit(market, BUDGET, rng=0)
-
-
-@pytest.mark.parametrize("curvature", ["shared", "full"])
-@pytest.mark.parametrize("kind", ["explicit", "implicit"])
-def test_same_model_for_any_threads_and_any_order_of_users(
-    market: Ratings, clicks: Ratings, kind: str, curvature: str
-) -> None:
-    ratings = market if kind == "explicit" else clicks
-
-    def train(data: Ratings, threads: int) -> np.ndarray:
-        with kernels.threads(threads):
-            method = BudgetedALS(rank=3, rounds=3, curvature=curvature)
-            fitted = method.fit(data, BUDGET, rng=0, noise=Noise.fixed_key_not_private("test"))
-        side = fitted.model_.item_side
-        return np.column_stack([side.offsets, side.factors])
-
-    reference = train(ratings, 1)
-    np.testing.assert_array_equal(train(ratings, 2), reference)
-    np.testing.assert_array_equal(train(shuffled(ratings, 1), 2), reference)
-
-
-def test_noise_differs_from_run_to_run_and_no_seed_reaches_it(market: Ratings) -> None:
-    first, second = (
-        BudgetedALS(rank=0).fit(market, BUDGET, rng=0).model_.item_side.offsets for _ in range(2)
-    )
-    assert not np.array_equal(first, second)
 
 
 def test_fixed_noise_is_never_called_private(market: Ratings) -> None:
@@ -250,13 +210,3 @@ def test_nothing_to_discover_is_said(market: Ratings) -> None:
         BudgetedALS(discover_share=0.01).fit(
             without_catalogue(market.take_users(slice(0, 30))), Budget(0.1, 1e-6)
         )
-
-
-def test_a_run_on_a_spent_gate_gets_only_what_is_left(market: Ratings) -> None:
-    from discreet.methods.budgeted.run import BudgetedRun
-    from discreet.methods.budgeted.settings import BudgetedSettings
-
-    gate = Gate(Ledger(BUDGET))
-    gate.ledger.charge("something else", mu=0.6 * BUDGET.mu)
-    BudgetedRun(BudgetedSettings(rank=0), market, gate, np.random.default_rng(0)).train()
-    assert gate.ledger.spent_mu == pytest.approx(BUDGET.mu, rel=1e-9)

@@ -1,6 +1,5 @@
 """Private projected gradient end to end: what it spends, what it depends on, what it learns."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,71 +9,27 @@ from discreet import Budget, Catalogue, Ratings
 from discreet.data import splits, synthetic
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.private_half import PrivateHalf
 from discreet.methods.projected_gradient.estimator import ProjectedGradient
 from discreet.methods.shared.public.spectrum import leading, seen_share
 from discreet.privacy.gaussian.dense_rows import DenseRows
-from tests.methods import checks
+from tests.conformance.runs import LARGE, Run, record
 
-Make = Callable[[], ProjectedGradient]
-WAYS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "mean": {"steps": 2, "centre": "mean", "most": 20},
-    "given step": {"steps": 3, "rank": 2, "step_size": 1.0, "most": None},
-}
+BUDGET = Budget(2.0, 1e-6)
 
 
-@pytest.fixture(params=list(WAYS))
-def way(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def make(way: str) -> Make:
-    return lambda: ProjectedGradient(**WAYS[way])
-
-
-@pytest.fixture(params=["explicit", "implicit"])
-def ratings(request: pytest.FixtureRequest, market: Ratings, clicks: Ratings) -> Ratings:
-    return market if request.param == "explicit" else clicks
-
-
-def test_the_budget_is_spent_exactly_and_every_release_is_charged_once(
-    make: Make, way: str, ratings: Ratings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = [f"step {t}" for t in range(1, 1 + WAYS[way].get("steps", 4))]
-    mean = ["mean rating"] if way == "mean" and ratings.explicit else []
-    checks.check_budget(make, ratings, mean + steps, monkeypatch)
-
-
-def test_a_spent_gate_gives_only_what_is_left(make: Make, market: Ratings) -> None:
-    checks.check_what_is_left(make, market)
-
-
-def test_same_model_for_any_threads_and_any_order_of_users(make: Make, ratings: Ratings) -> None:
-    checks.check_same_model(make, ratings)
-
-
-@pytest.mark.parametrize("explicit", [True, False])
-@pytest.mark.parametrize("most", [5, None])
-def test_no_user_moves_a_release_by_more_than_the_bound(explicit: bool, most: int | None) -> None:
-    make = lambda: ProjectedGradient(steps=3, most=most, row_bound=0.5)  # noqa: E731
-    checks.check_neighbours(make, checks.hostile_ratings(explicit))
-
-
-def test_nothing_but_releases_reaches_the_model(make: Make, ratings: Ratings) -> None:
-    checks.check_only_releases_reach_the_model(make, ratings)
-
-
-def test_tiny_budgets_and_empty_worlds_do_no_harm(make: Make, ratings: Ratings) -> None:
-    checks.check_tiny_budgets(make, ratings.take_users(slice(0, 300)))
-    checks.check_empty_worlds(make, ratings)
+def test_one_release_a_round_and_one_for_the_mean(market: Ratings, clicks: Ratings) -> None:
+    for ratings, first in ((market, ["mean rating"]), (clicks, [])):
+        few = ratings.take_users(slice(0, 500))
+        statement = ProjectedGradient(rounds=2, centre="mean").fit(few, BUDGET, rng=0).statement_
+        assert [release.name for release in statement.releases] == [*first, "step 1", "step 2"]
 
 
 def test_a_low_rank_world_is_learnt_and_steps_help() -> None:
     train, test = synthetic.low_rank(4_000, n_items=600, rank=3, rng=0)
 
     def error(steps: int) -> float:
-        method = ProjectedGradient(steps=steps, row_bound=9.0)
+        method = ProjectedGradient(rounds=steps, row_clip=9.0)
         return evaluate_ratings(method.fit(train, Budget(20.0, 1e-6), rng=0).model_, train, test).rmse
 
     errors = [error(steps) for steps in (1, 4)]
@@ -84,20 +39,19 @@ def test_a_low_rank_world_is_learnt_and_steps_help() -> None:
 
 def test_ratings_of_a_market_beat_the_user_mean(market: Ratings) -> None:
     train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
-    scores = evaluate_ratings(ProjectedGradient().fit(train, checks.LARGE, rng=0).model_, train, test)
+    scores = evaluate_ratings(ProjectedGradient().fit(train, LARGE, rng=0).model_, train, test)
     assert scores.rmse < 0.95 * scores.user_mean_rmse
 
 
 def test_clicks_beat_popularity(clicks: Ratings) -> None:
     train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
-    scores = evaluate_ranking(ProjectedGradient().fit(train, checks.LARGE, rng=0).model_, query, target, 10)
+    scores = evaluate_ranking(ProjectedGradient().fit(train, LARGE, rng=0).model_, query, target, 10)
     assert scores.recall > 1.1 * scores.popularity_recall
 
 
-def _handed_in(ratings: Ratings, gate: checks.Recorder, **settings: Any) -> list[DenseRows]:
+def _handed_in(half: PrivateHalf, run: Run) -> list[DenseRows]:
     """The blocks of every step."""
-    ProjectedGradient(**settings)._train(ratings, gate, np.random.default_rng(0), None)
-    return [blocks[0] for blocks in gate.blocks]  # type: ignore[misc]
+    return [half.answer(question)[0] for question in run.questions]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("explicit", [True, False])
@@ -107,14 +61,21 @@ def test_rows_are_those_of_the_definition(
 ) -> None:
     """All users and items in one array, the released matrices as they were: the same rows in every step."""
     ratings = (market if explicit else clicks).take_users(slice(0, 400))
-    bound, gravity, gate = 5.0, 0.4 * (not explicit), checks.Recorder()
-    settings: dict[str, Any] = {"steps": 4, "rank": 3, "most": None, "row_bound": bound, "step_size": size}
-    steps = _handed_in(ratings, gate, **settings | ({} if explicit else {"gravity": gravity}))
+    bound, gravity = 5.0, 0.4 * (not explicit)
+    settings: dict[str, Any] = {
+        "rounds": 4,
+        "rank": 3,
+        "max_ratings": None,
+        "row_clip": bound,
+        "step_size": size,
+    }
+    run = record(ProjectedGradient(**settings | ({} if explicit else {"gravity": gravity})), ratings)
+    steps = _handed_in(run.users(), run)
     users = np.repeat(np.arange(400), np.diff(ratings.indptr))
     x, omega, rows = np.zeros((3, 400, ratings.n_items))
     x[users, ratings.items], omega[users, ratings.items] = ratings.values - 3.0 * explicit, 1.0
     eta, length = 1.0, bound
-    for step, (block, out) in enumerate(zip(steps, gate.out, strict=True)):
+    for step, (block, out) in enumerate(zip(steps, run.releases, strict=True)):
         w = (1.0 - eta * gravity) * rows - eta * omega * (rows - x)
         made = block.rows(0, 400) / 2.0**14
         norms = np.linalg.norm(w, axis=1, keepdims=True)
@@ -133,12 +94,11 @@ def test_rows_are_those_of_the_definition(
 
 def test_a_users_weights_do_not_depend_on_anybody_else(market: Ratings) -> None:
     """To the last bit, given the same releases: however many others there are."""
-    leader = checks.Recorder()
-    full = _handed_in(market, leader, steps=3)
+    run = record(ProjectedGradient(rounds=3), market)
+    full = _handed_in(run.users(), run)
     assert full[2].weights.shape[1] == 8
     for users in (slice(0, 1), slice(5, 8), slice(100, 1_163)):
-        part = _handed_in(market.take_users(users), checks.Follower(leader), steps=3)
-        for one, other in zip(full, part, strict=True):
+        for one, other in zip(full, _handed_in(run.users(users), run), strict=True):
             assert np.array_equal(one.weights[users], other.weights)
 
 
@@ -149,10 +109,10 @@ def test_what_is_served_is_where_the_steps_come_to_rest(
     """V f V^T applied to stepped rows, again and again, ends at the served row."""
     ratings = market if explicit else clicks
     eta, shrinkage, gravity = 0.8, 0.2, 0.3
-    settings: dict[str, Any] = {"step_size": eta, "shrinkage": shrinkage, "most": None, "rank": 4}
+    settings: dict[str, Any] = {"step_size": eta, "shrinkage": shrinkage, "max_ratings": None, "rank": 4}
     if not explicit:
         settings["gravity"] = gravity
-    side = ProjectedGradient(**settings).fit(ratings, checks.LARGE, rng=0).model_.item_side
+    side = ProjectedGradient(**settings).fit(ratings, LARGE, rng=0).model_.item_side
     penalties = 1.0 / (side.factors**2).sum(axis=0)
     directions, shrinks = side.factors * np.sqrt(penalties), 1.0 / (1.0 + eta * penalties)
     np.testing.assert_allclose(directions.T @ directions, np.eye(side.rank), atol=1e-5)
@@ -171,10 +131,10 @@ def test_what_is_served_is_where_the_steps_come_to_rest(
 
 
 def test_only_directions_above_the_noise_are_kept(market: Ratings) -> None:
-    quiet = ProjectedGradient(rank=64).fit(market, checks.LARGE, rng=0)
+    quiet = ProjectedGradient(rank=64).fit(market, LARGE, rng=0)
     loud = ProjectedGradient(rank=64).fit(market, Budget(2.0, 1e-6), rng=0)
     assert loud.rank_ < quiet.rank_ <= 64
-    assert ProjectedGradient(steps=2).fit(market, Budget(1e-4, 1e-9), rng=0).rank_ == 0
+    assert ProjectedGradient(rounds=2).fit(market, Budget(1e-4, 1e-9), rng=0).rank_ == 0
 
 
 def test_too_many_items_are_refused_before_anything_is_spent() -> None:
@@ -183,19 +143,19 @@ def test_too_many_items_are_refused_before_anything_is_spent() -> None:
         np.arange(0, 6_001, 6), items, np.full(6_000, 4.0), catalogue=Catalogue(items), rating_range=(1, 5)
     )
     with pytest.raises(CatalogueInvalid, match=r"6,000 items .*oja"):
-        ProjectedGradient().fit(ratings, checks.BUDGET)
+        ProjectedGradient().fit(ratings, BUDGET)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"stpes": 3}, "stpes.*Known settings.*steps"),
-        ({"steps": 0}, "steps"),
+        ({"ronuds": 3}, "ronuds.*Known settings.*rounds"),
+        ({"rounds": 0}, "rounds"),
         ({"rank": -1}, "rank"),
         ({"shrinkage": 0.0}, "shrinkage"),
         ({"shrinkage": 1.0}, "shrinkage"),
         ({"step_size": float("nan")}, "step_size"),
-        ({"row_bound": -1.0}, "row_bound"),
+        ({"row_clip": -1.0}, "row_clip"),
     ],
 )
 def test_settings_are_checked_by_name(settings: dict[str, Any], message: str) -> None:

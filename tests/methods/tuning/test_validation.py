@@ -15,7 +15,7 @@ from discreet.methods.tuning.validation import release_score, split_validation, 
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate, Ledger
 from discreet.privacy.gaussian.blocks import Block
-from tests.privacy.worlds import distance, exact_release
+from tests.methods.neighbours import move
 
 BUDGET = Budget(5.0, 1e-6)
 
@@ -76,7 +76,7 @@ def test_one_user_moves_a_score_by_at_most_one_unit_and_nobody_elses_loss(
 ) -> None:
     largest = []
     for side, ratings in sides(market, clicks):
-        full, sigmas = exact_release(score_blocks(side, ratings))
+        full = score_blocks(side, ratings)
         losses = user_losses(side, *split_validation(ratings, 0.1, 7))
         moves = []
         for user in range(ratings.n_users):
@@ -84,8 +84,7 @@ def test_one_user_moves_a_score_by_at_most_one_unit_and_nobody_elses_loss(
             np.testing.assert_array_equal(
                 user_losses(side, *split_validation(rest, 0.1, 7)), np.delete(losses, user)
             )
-            less, _ = exact_release(score_blocks(side, rest))
-            moves.append(distance(full, less, sigmas))
+            moves.append(move(full, score_blocks(side, rest)))
         assert max(moves) <= 1.0 + 1e-9
         assert moves[-2:] == [0.0, 0.0]  # with one rating or none there is nothing to validate on
         largest.append(max(moves))
