@@ -184,7 +184,7 @@ def test_a_rule_does_not_pass_for_another(name: str) -> None:
         # The three penalties of one are those of the other; then the scale gives it away.
         if {name, other} in ({"clicks", "Ridge"}, {"ridge", "Clicks"}, {"non-negative", "Clicks"}):
             continue
-        refused(whole | {"rule": whole["rule"] | {"kind": other}}, arrays)
+        refused(whole | {"rule": whole["rule"] | {"class": other}}, arrays)
 
 
 @pytest.mark.parametrize("change", [{"gravity": -0.1}, {"factor_penalty": -1.0}, {"count_exponent": -1.0}])
@@ -195,7 +195,7 @@ def test_penalties_below_zero_are_refused(change: dict[str, float]) -> None:
 
 def test_ratings_are_not_clicks() -> None:
     whole, arrays = to_parts(side_with(RULES["clicks"]))
-    ratings = {"kind": "RatingScale", "range": [1.0, 5.0]}
+    ratings = {"class": "RatingScale", "range": [1.0, 5.0]}
     refused(whole | {"scale": ratings}, arrays, "as if they clicked")
     for upside_down in ([5.0, 1.0], [1.0], [1.0, 1.0], [1.0, 5.0, 9.0], "1 to 5"):
         refused(whole | {"scale": ratings | {"range": upside_down}}, arrays)
@@ -254,13 +254,3 @@ def test_whatever_fields_are_called_and_however_deep_they_lie(
     back = from_parts(Outer, json.loads(json.dumps(content)), arrays)
     assert same(back, value)
     assert {field.name for field in fields(back)} == set(vars(back))
-
-
-@dataclass(frozen=True)
-class Unlucky:
-    kind: str
-
-
-def test_a_field_whose_name_says_the_class_is_refused_when_it_is_written() -> None:
-    with pytest.raises(ModelInvalid, match=r"Unlucky\.kind.*choose another"):
-        to_parts(Unlucky("tail"))

@@ -27,7 +27,7 @@ __all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "
 
 _FORMAT = "discreet item side 2"
 KIND = "class"
-"""Key under which a dataclass says what it is; no field can have this name."""
+"""Key under which a dataclass says what it is; a word of the language, so no field has this name."""
 
 T = TypeVar("T")
 Arrays = dict[str, AnyArray]
@@ -132,10 +132,6 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
         arrays[path] = value
         return None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        if any(field.name == _KIND for field in dataclasses.fields(value)):
-            raise ModelInvalid(
-                f"{type(value).__name__}.{_KIND}: that name says which class it is; choose another"
-            )
         fields = {
             field.name: _write(getattr(value, field.name), _join(path, field.name), arrays)
             for field in dataclasses.fields(value)
