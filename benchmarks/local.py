@@ -16,17 +16,16 @@ import numpy as np
 
 from discreet.data.synthetic import market
 from discreet.devices.device.answer import answer
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import Question
 from discreet.devices.device.recommend import recommend
-from discreet.devices.device.released import Released
-from discreet.devices.plan import LocalSettings
-from discreet.devices.simulation import simulate
+from discreet.devices.simulation import fit
 
 RESULTS = Path(__file__).parent / "results" / "local.md"
 USERS, ITEMS, RATINGS, ROUNDS = 138_000, 26_000, 20_000_000, 10
-TASKS = {
-    "popularity and offsets": LocalSettings(groups=ROUNDS),
-    "the last 5 rounds about factors of rank 4": LocalSettings(groups=ROUNDS, factor_rounds=5, rank=4),
+TASKS: dict[str, dict[str, int]] = {
+    "popularity and offsets": {"groups": ROUNDS},
+    "the last 5 rounds about factors of rank 4": {"groups": ROUNDS, "factor_rounds": 5, "rank": 4},
 }
 
 
@@ -43,7 +42,7 @@ def main() -> None:
     ]
     for name, settings in TASKS.items():
         started = time.perf_counter()
-        simulate(ratings, settings, 1.0)
+        fit(ratings, 1.0, **settings)
         seconds = time.perf_counter() - started
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         lines.append(f"| {name} | {seconds:.1f} | {peak:.2f} |")
@@ -61,10 +60,10 @@ def main() -> None:
         lines.append(
             f"| {count:,} | {_median(lambda own=own: answer(question, own, secrets.token_bytes(16))):.2f} |"
         )
-    released = Released(
+    side = DeviceItemSide(
         1, ITEMS, offsets=array("f", rng.normal(0.0, 0.3, ITEMS).astype(np.float32).tobytes())
     )
-    ten = _median(lambda: recommend(own, released, (1.0, 5.0), 10))
+    ten = _median(lambda: recommend(own, side, (1.0, 5.0), 10))
     lines += ["", f"The ten best of {ITEMS:,} items for a device with 1,000 ratings: {ten:.0f} ms.", ""]
     RESULTS.write_text("\n".join(lines))
     print(RESULTS.read_text())

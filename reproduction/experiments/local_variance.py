@@ -11,8 +11,8 @@ import numpy as np
 from discreet.data import synthetic
 from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.devices.estimator import Estimator, noise_variance
-from discreet.privacy.local.binary import amplification, respond
 from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.randomised_response import amplification, respond
 from discreet.privacy.local.rotated import answers
 from discreet.types import Floats
 from reproduction.context import Context

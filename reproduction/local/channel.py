@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.local.binary import amplification, respond
 from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.randomised_response import amplification, respond
 from discreet.types import Floats
 from reproduction.local.crowd import Crowd
 

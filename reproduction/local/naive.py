@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from randomgen import AESCounter
 
-from discreet.privacy.local.binary import BITS, amplification, respond, thresholds
 from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.randomised_response import BITS, amplification, respond, thresholds
 from discreet.types import Floats
 from reproduction.local.channel import Round
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.devices.estimator import Estimator
-from discreet.privacy.local import binary
+from discreet.privacy.local import randomised_response as binary
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.local.rotated import Rows, answers
 from discreet.types import Floats

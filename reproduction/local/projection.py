@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.local.binary import amplification, respond
+from discreet.privacy.local.randomised_response import amplification, respond
 from discreet.types import Floats
 from reproduction.local.channel import Round
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 import numpy.typing as npt
 
 from discreet.devices.device.question import Question
-from discreet.devices.device.released import Released
-from discreet.devices.simulation import simulate
+from discreet.devices.learner import Learner
+from discreet.devices.simulation import fit
 from discreet.evaluation import metrics
 from discreet.model.blocks import score_top
 from discreet.model.item_side import ItemSide
@@ -49,10 +47,10 @@ def rotated_top(
 def rotated_traffic(items: int) -> Traffic:
     """Bytes of a round about item offsets, and of what is released at the end."""
     question = Question("films-2026", 10, "offsets", 1.0, "0" * 64, 16, items, 0, (1.0, 5.0), (0, 4))
-    released = Released(10, items, offsets=array("f", bytes(4 * items)))
+    released = Learner("films-2026", items, (1.0, 5.0), 1.0, "0" * 64).released()
     up = float(len(one_bit("films-2026", 10, bytes(16), 1)))
-    return Traffic(ROTATED, up, len(question.to_json()), len(released.to_bytes()), 1.0)
+    return Traffic(ROTATED, up, len(question.to_json()), len(released), 1.0)
 
 
 def _learn(world: World, epsilon: float) -> ItemSide:
-    return simulate(world.train, None, epsilon, rng=world.seed).item_side
+    return fit(world.train, epsilon, rng=world.seed).model_.item_side

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.model import Model
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
-from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from tests.cli.conftest import Run

@@ -138,15 +138,15 @@ def test_settings_from_a_file_and_from_the_command_line(run: Run, shop: Path, tm
     config.write_text(
         'user = "user"\nitem = "item"\nrating = "stars"\nrating-range = [1, 5]\nmethod = "als"\n'
         f'rank = 3\nrounds = 2\nout = "{tmp_path / "model"}"\n'
-        "[settings]\nfactor_penalty = 0.5\noffset_penalty = 2.0\n"
+        "[settings]\npenalty = 0.5\noffset_penalty = 2.0\n"
     )
     result = run(
-        "train", shop / "train.csv", "--config", config, "--rank", 1, "--set", "factor_penalty=0.25", "--json"
+        "train", shop / "train.csv", "--config", config, "--rank", 1, "--set", "penalty=0.25", "--json"
     )
     content = read(result.stdout)
     assert (content["method"], content["rank"], content["rounds"]) == ("als", 1, 2)
     settings = Model.load(tmp_path / "model").settings
-    assert (settings["factor_penalty"], settings["offset_penalty"]) == (0.25, 2.0)
+    assert (settings["penalty"], settings["offset_penalty"]) == (0.25, 2.0)
 
 
 def test_the_ordinary_stream_can_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ def arguments(shop: Path, out: Path, *more: object) -> tuple[object, ...]:
 
 
 def test_methods_are_registered_under_their_own_names() -> None:
-    assert {name: method.name for name, method in METHODS.items()} == {name: name for name in METHODS}
+    assert {name: method.method_name() for name, method in METHODS.items()} == {
+        name: name for name in METHODS
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -82,8 +84,8 @@ def test_the_papers_claim_is_printed_beside_what_is_owed(
     preset = (
         "--method",
         "dpals",
-        "--set",
-        "preset=ml-10m-eps-1",
+        "--preset",
+        "ml-10m-eps-1",
         "--rank",
         4,
         "--epsilon",

@@ -105,7 +105,7 @@ def test_for_people_and_on_a_terminal(shop: Path, tmp_path: Path, space: Path) -
 
 def test_json_and_configuration_files(run: Run, shop: Path, tmp_path: Path) -> None:
     searched = tmp_path / "space.json"
-    searched.write_text('{"factor_penalty": {"low": 0.01, "high": 1, "log": true}}')
+    searched.write_text('{"penalty": {"low": 0.01, "high": 1, "log": true}}')
     config = tmp_path / "tune.toml"
     config.write_text(
         f'user = "user"\nitem = "item"\ncatalogue = "{shop / "items.csv"}"\nspace = "{searched}"\n'
@@ -117,7 +117,7 @@ def test_json_and_configuration_files(run: Run, shop: Path, tmp_path: Path) -> N
         "moment_share": 0.05,
         "rank": 1,
         "rounds": 1,
-        "factor_penalty": content["settings"]["factor_penalty"],
+        "penalty": content["settings"]["penalty"],
     }
     assert 0.0 <= content["score"] <= 1.0
     assert Model.load(tmp_path / "model").item_side.scale.feedback == "implicit"
@@ -135,7 +135,6 @@ def test_json_and_configuration_files(run: Run, shop: Path, tmp_path: Path) -> N
         (("--rank", 2), "rank: either searched or fixed"),
         (("--space", "no-such.toml"), "there is no space of settings no-such.toml"),
         (("--discover-items",), "No such option"),
-        (("--device", "cuda"), "CPU only"),
         (("--set", "colour=1"), "Known settings"),
         (("--set", "rank=1"), "use --rank instead of --set"),
         (("--set", "discover_share=0.1"), "discover_share: tuning needs a public catalogue"),

@@ -30,14 +30,19 @@ def test_the_readme_example_runs(
 
 
 def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
-    exec(compile(block, "methods.md", "exec"), {})
+    """The methods side by side, and one of one's own (whose training is in tests/conformance)."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "methods.md", "exec"), {"__name__": "methods"})
     errors = dict(line.split() for line in capsys.readouterr().out.splitlines())
     assert list(errors) == ["budgeted", "dpals", "frank-wolfe"]
     assert float(errors["budgeted"]) < min(float(errors["dpals"]), float(errors["frank-wolfe"]))
 
 
-@pytest.mark.parametrize(("page", "shown"), [("silos.md", "charged twice"), ("local.md", "2")])
+@pytest.mark.parametrize(
+    ("page", "shown"), [("silos.md", "charged twice"), ("local.md", "replace all of one user's ratings")]
+)
 def test_the_examples_of_silos_and_devices_run(
     page: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -47,7 +52,7 @@ def test_the_examples_of_silos_and_devices_run(
 
 
 @pytest.mark.parametrize(
-    ("page", "number"), [("README.md", 4), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 2)]
+    ("page", "number"), [("README.md", 4), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 5)]
 )
 def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, number: int) -> None:
     market = synthetic.market(2_000, 100, 60_000, rng=0)

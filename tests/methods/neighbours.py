@@ -1,69 +1,55 @@
-"""Whole runs on neighbouring data: how far one user moves each release, in units of what it was charged."""
+"""How far some users move a release, in units of what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from unittest import mock
+from collections.abc import Sequence
 
 import numpy as np
 
-from discreet import Budget, Ratings
-from discreet.privacy import Gate, Ledger
-from discreet.privacy.gaussian import gate as gate_module
+from discreet.privacy import Noise
 from discreet.privacy.gaussian.blocks import Block
-from tests.privacy.worlds import Floats, Scales, distance
-
-Train = Callable[[Ratings, Gate], object]
-BUDGET = Budget(5.0, 1e-6)
+from discreet.privacy.gaussian.totals import exact_totals
+from discreet.types import Floats
 
 
-class Recorder(Gate):
-    """Keeps the exact sums of every release."""
+class Scales(Noise):
+    """No noise at all, but a record of the scales that were asked for, in the order of the blocks."""
 
     def __init__(self) -> None:
-        self.scales = Scales()
-        super().__init__(Ledger(BUDGET), self.scales)
-        self.sums: list[list[Floats]] = []
-        self.sigmas: list[list[Floats]] = []
-        self.names: list[str] = []
-        self.mus: list[float] = []
-
-    def release(self, name: str, blocks: list[Block], *, mu: float, delta: float = 0.0) -> dict[str, Floats]:
-        self.scales.drawn.clear()
-        released = super().release(name, blocks, mu=mu, delta=delta)
-        self.names.append(name)
-        self.mus.append(mu)
-        self.sums.append([array.copy() for array in released.values()])
-        self.sigmas.append(list(self.scales.drawn))
-        return released
-
-
-class Replayer(Recorder):
-    """Measures its own sums, but hands out what an earlier run released: the same public state for both."""
-
-    def __init__(self, earlier: Recorder) -> None:
         super().__init__()
-        self.earlier = earlier
+        self.drawn: list[Floats] = []
 
-    def release(self, name: str, blocks: list[Block], *, mu: float, delta: float = 0.0) -> dict[str, Floats]:
-        released = super().release(name, blocks, mu=mu, delta=delta)
-        known = self.earlier.sums[len(self.sums) - 1]
-        return {key: array.copy() for key, array in zip(released, known, strict=True)}
+    def integers(self, sigma: Floats) -> Floats:
+        self.drawn.append(sigma.copy())
+        return np.zeros_like(sigma)
+
+    def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
+        self.drawn.append(np.broadcast_to(sigma[:, None, None], (sigma.size, order, order)))
+        return np.zeros((sigma.size, order, order))
 
 
-def largest_moves(train: Train, ratings: Ratings, users: int = 12) -> dict[str, float]:
-    """For each release the most that any of the first ``users`` users moves it by."""
-    with mock.patch.object(gate_module, "_RESOLUTION", 2.0**200):
-        full = Recorder()
-        train(ratings, full)
-        most = dict.fromkeys(full.names, 0.0)
-        for user in range(users):
-            less = Replayer(full)
-            train(ratings.take_users(np.arange(ratings.n_users) != user), less)
-            assert less.names == full.names
-            assert less.mus == full.mus
-            for name, one, other, sigma, mu in zip(
-                full.names, full.sums, less.sums, full.sigmas, full.mus, strict=True
-            ):
-                most[name] = max(most[name], distance(one, other, sigma, mu))
-    return most
+def noise_scales(forms: Sequence[Block], mu: float) -> list[Floats]:
+    """The noise that these blocks draw for every entry of their sums."""
+    scales = Scales()
+    for form in forms:
+        form.noise(scales, mu)
+    return scales.drawn
+
+
+def distance(moved: Sequence[Floats], forms: Sequence[Block], mu: float = 0.01) -> float:
+    """Length of a change of the exact sums in standard deviations of the noise, divided by the mu that is paid.
+
+    For a symmetric matrix the scale is that of the full matrix before it was symmetrised, and all entries count.
+    """
+    scales = noise_scales(forms, mu)
+    square = sum(
+        float(((change / scale.reshape(change.shape)) ** 2).sum())
+        for change, scale in zip(moved, scales, strict=True)
+    )
+    return float(np.sqrt(square)) / mu
+
+
+def move(full: Sequence[Block], less: Sequence[Block], mu: float = 0.01) -> float:
+    """How many units of the bound lie between two releases that are as the gate makes them but for the noise."""
+    pairs = zip(exact_totals(full), exact_totals(less), strict=True)
+    return distance([one.value - other.value for one, other in pairs], full, mu)

@@ -1,11 +1,16 @@
 """Plain ALS: the least-squares solution, and honest about not being private."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from discreet import ALS, Ratings
 from discreet.data import splits
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from tests.conformance import suite
+from tests.conformance.cases import town
 
 
 def test_ratings_are_predicted_better_than_by_offsets_or_means(market: Ratings) -> None:
@@ -26,9 +31,7 @@ def test_every_round_lowers_the_objective(market: Ratings) -> None:
 
     def objective(rounds: int) -> float:
         side = (
-            ALS(rank=4, rounds=rounds, factor_penalty=0.05, offset_penalty=0.05)
-            .fit(market, rng=0)
-            .model_.item_side
+            ALS(rank=4, rounds=rounds, penalty=0.05, offset_penalty=0.05).fit(market, rng=0).model_.item_side
         )
         users = side.fold_in(market.indptr, market.items, market.values)
         rows = np.repeat(np.arange(market.n_users), np.diff(market.indptr))
@@ -65,3 +68,12 @@ def test_the_seed_decides_and_progress_is_told(market: Ratings) -> None:
 @pytest.mark.parametrize("rank", [0, 1])
 def test_tiny_ranks_work(market: Ratings, rank: int) -> None:
     assert ALS(rank=rank, rounds=1).fit(market, rng=0).model_.item_side.rank == rank
+
+
+@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+def test_it_is_served_like_any_model_and_keeps_no_training_data(kind: str, tmp_path: Path) -> None:
+    """Where some users rated nothing and nobody rated an item."""
+    fitted: Any = ALS(rank=4, rounds=3).fit(town(kind), rng=0)
+    assert fitted.statement_ is fitted.model_.statement
+    suite.check_served(fitted, town(kind), tmp_path)
+    suite.check_nothing_kept(fitted, town(kind))

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import Model
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.privacy.statement import Statement
 from tests.model.models import make_model
 
@@ -49,7 +50,7 @@ def test_items_above_the_range_are_still_told_apart(explicit: Model) -> None:
 def test_an_empty_history_gives_the_order_of_the_offsets(feedback: str, rank: int) -> None:
     model = make_model(feedback, rank=rank)
     if feedback == "implicit":  # the unseen items, as zeros, still pull on an empty history
-        model = replace(model, item_side=replace(model.item_side, gravity=0.0))
+        model = replace(model, item_side=replace(model.item_side, rule=Clicks(gravity=0.0)))
     best = np.argsort(-model.item_side.offsets)[:4]
     assert model.recommend([], 4).items == model.catalogue.ids[best].tolist()
 
@@ -151,8 +152,12 @@ def test_a_model_must_fit_together(explicit: Model) -> None:
         replace(explicit, item_side=replace(side, factors=side.factors[1:]))
     with pytest.raises(ModelInvalid, match="offsets has numbers that are not finite"):
         replace(explicit, item_side=replace(side, offsets=np.where(side.offsets > 0, np.nan, side.offsets)))
-    with pytest.raises(ModelInvalid, match="explicit feedback with the rating range None"):
-        replace(explicit, item_side=replace(side, rating_range=None))
+    with pytest.raises(ModelInvalid, match="popularity has the shape"):
+        replace(explicit, item_side=replace(side, popularity=np.ones(11)))
+    with pytest.raises(ModelInvalid, match="cannot be folded in as if they clicked"):
+        replace(explicit, item_side=replace(side, rule=Clicks()))
+    with pytest.raises(ModelInvalid, match="penalties"):
+        replace(explicit, item_side=replace(side, rule=Ridge(-1.0)))
 
 
 def test_a_model_that_has_learnt_something_cannot_say_that_nothing_was_released() -> None:

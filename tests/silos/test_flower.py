@@ -20,9 +20,9 @@ from discreet import Model, Ratings
 from discreet.errors import SettingsInvalid
 from discreet.silos.flower.client_app import client_app
 from discreet.silos.flower.extra import pack, unpack
-from discreet.silos.flower.places import Places
+from discreet.silos.flower.run_files import RunFiles
 from discreet.silos.flower.server_app import server_app
-from discreet.silos.flower.silo_place import SiloPlace
+from discreet.silos.flower.silo_files import SiloFiles
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from tests.silos.worlds import Run, agree, central, private_key, world
@@ -80,8 +80,8 @@ def test_without_flower_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("config", [{}, {"folder": "here"}, {"folder": 3}, {"folder": "/a", "silos": "b"}])
 def test_places_must_be_named_from_the_root_on(config: dict[str, Any]) -> None:
     with pytest.raises(SettingsInvalid, match="run config must"):
-        Places.of(config)
-    assert Places.of({"folder": "/a", "out": "/b"}).out == Path("/b")
+        RunFiles.of(config)
+    assert RunFiles.of({"folder": "/a", "out": "/b"}).out == Path("/b")
 
 
 class Link:
@@ -177,7 +177,7 @@ def test_flwr_run_trains_the_model_of_a_run_in_one_process(link: Link, tmp_path:
     wanted = central(ratings, run.agreement)
     assert model.item_side.factors.tobytes() == wanted.item_side.factors.tobytes()
     for name, silo in run.silos.items():
-        with SiloPlace(name, Places.of({"folder": str(tmp_path / "there")})).open() as own:
+        with SiloFiles(name, RunFiles.of({"folder": str(tmp_path / "there")})).open() as own:
             assert own.status() == silo.status()
     run.close()
 
@@ -195,7 +195,7 @@ def test_the_example_is_private_and_a_second_run_costs_nothing(link: Link, tmp_p
 
     # A server that has forgotten everything asks it all again, and gets the same bytes.
     agreement = Agreement.load(folder / "agreement.json")
-    silos = {name: SiloPlace(name, Places.of({"folder": str(folder)})).open() for name in agreement.roster}
+    silos = {name: SiloFiles(name, RunFiles.of({"folder": str(folder)})).open() for name in agreement.roster}
     before = {name: silo.status() for name, silo in silos.items()}
     with Coordinator(tmp_path / "again.sqlite", agreement) as coordinator:
         while (question := coordinator.question()) is not None:
@@ -247,7 +247,7 @@ def test_a_client_scheduled_twice_sends_the_same_bytes_for_one_charge(tmp_path: 
     first, second = ask("train", question=question), ask("train", question=question)
     assert list(first) == ["answer"]
     assert first == second
-    with SiloPlace("silo-00", Places.of({"folder": str(tmp_path / "there")})).open() as silo:
+    with SiloFiles("silo-00", RunFiles.of({"folder": str(tmp_path / "there")})).open() as silo:
         assert len(silo.statement().releases) == 1
         spent = silo.status()["charged_mu"]
     assert list(ask("train", question=question[:-1] + b"?")) == ["refused"]
@@ -255,6 +255,6 @@ def test_a_client_scheduled_twice_sends_the_same_bytes_for_one_charge(tmp_path: 
     assert list(ask("train", 3, question=question)) == ["refused"]
     (tmp_path / "there" / "silos" / "silo-01" / "ratings.parquet").write_bytes(b"a secret")
     assert ask("train", 1, question=question) == {"failed": "see the client's log"}
-    with SiloPlace("silo-00", Places.of({"folder": str(tmp_path / "there")})).open() as silo:
+    with SiloFiles("silo-00", RunFiles.of({"folder": str(tmp_path / "there")})).open() as silo:
         assert silo.status()["charged_mu"] == spent
     run.close()

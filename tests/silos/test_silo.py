@@ -15,8 +15,8 @@ from discreet.catalogue import CLICKS, RatingScale
 from discreet.errors import BudgetInvalid, Refused, SettingsInvalid
 from discreet.methods.budgeted.public.questions import RoundQuestion
 from discreet.privacy.gaussian.energy_scaled import Units
-from discreet.silos.shared.course import Course
 from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.position import Position
 from discreet.silos.silo.silo import Silo
 from tests.silos.worlds import Run, agree, asked, dump, private_key, world
 
@@ -219,8 +219,8 @@ def test_a_round_more_than_agreed_is_refused(run: Run) -> None:
     last = silo.status()["round"]
     body = run.coordinator._store.question(last, 0)
     message = QuestionMessage.decode(body, run.agreement)
-    course = run.coordinator._progress.course
-    assert course.question is None
+    position = run.coordinator._progress.position
+    assert position.question is None
     taken = run.coordinator._progress.last_release
     refused(silo, replace(message, round=last + 1, release=taken), "a round more than was agreed")
     refused(
@@ -258,11 +258,11 @@ def test_a_cheaper_question_is_answered_and_charged_as_asked(run: Run) -> None:
 
 def test_the_ledger_has_the_last_word(run: Run) -> None:
     """Should the conversation itself ask for too much, the budget still holds."""
-    course = Course(run.agreement)
-    assert course.question is not None
+    position = Position(run.agreement)
+    assert position.question is not None
     message, silo = asked(run), run.silos["silo-00"]
-    position = silo._course.conversation._position()
-    position._asked = replace(course.question, mu=50.0)
+    position = silo._position.conversation._position()
+    position._asked = replace(position.question, mu=50.0)
     refused(silo, replace(message, question=replace(message.question, mu=50.0)), "only mu")
 
 

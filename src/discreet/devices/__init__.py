@@ -1,1 +1,32 @@
-"""The local model: the server is the adversary, and each device answers with one noisy bit a round."""
+"""Devices: the server is the adversary, and each device answers with one noisy bit a round.
+
+discreet.devices.fit(ratings, epsilon=4.0) simulates a whole task. ``discreet.devices.device`` is what runs on a device,
+in the standard library alone; so nothing is imported here before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "DeviceFit": "discreet.devices.simulation",
+    "DeviceSettings": "discreet.devices.settings",
+    "fit": "discreet.devices.simulation",
+}
+
+if TYPE_CHECKING:
+    from discreet.devices.settings import DeviceSettings
+    from discreet.devices.simulation import DeviceFit, fit
+
+__all__ = ["DeviceFit", "DeviceSettings", "fit"]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module 'discreet.devices' has no attribute {name!r}") from None
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value

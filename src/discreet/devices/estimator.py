@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from discreet.devices.device.question import Question
 from discreet.errors import ModelInvalid, SettingsInvalid
-from discreet.privacy.local.rotation import DeviceIds, as_ids, packed_signs, places, transform
+from discreet.kernels import walsh_hadamard
+from discreet.privacy.local.rotation import DeviceIds, as_ids, packed_signs, places
 from discreet.types import Floats
 
 __all__ = ["Estimator", "gain", "noise_variance"]
@@ -33,7 +34,7 @@ class Estimator:
     """Estimate of the mean over devices of their unit vectors, from one bit each.
 
     Memory is ``rotations x dimension`` integers however many answers come in, and their order does not matter.
-    The bias of the estimate and its variance are in ``proofs/rotated.md``.
+    The bias of the estimate and its variance are in ``privacy/local/proofs/rotated.md``.
     """
 
     def __init__(self, question: Question) -> None:
@@ -68,7 +69,7 @@ class Estimator:
         total = np.zeros(size, dtype=np.int64)
         for rotation, sums in enumerate(self._sums):
             turned = sums.astype(np.int64)
-            transform(turned)
+            walsh_hadamard(turned)
             total += np.where(np.unpackbits(signs[rotation], count=size), -turned, turned)
         mean = total[: self.question.coordinates].astype(np.float64)
         mean *= gain(self.question.epsilon) / max(self.answers, 1)

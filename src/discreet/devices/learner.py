@@ -1,25 +1,36 @@
-"""The server's course through a task: question after question, and what is learnt; all of it public."""
+"""The public half of a task on devices: question after question, and what is learnt from the estimates.
+
+:func:`converse` is the whole conversation as a generator: it yields a question and is sent the estimate that the
+answers gave. :class:`Learner` is one moment of it, and never changes: whoever may have to take a step back (a collector
+whose disk is full) keeps the one it had. Same arguments and same estimates give the same questions to the last bit, so
+a restart is a replay of the stored estimates.
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from array import array
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.catalogue import RatingScale
-from discreet.devices.belief import Belief, believe
 from discreet.devices.device.question import Question
-from discreet.devices.device.released import Released
+from discreet.devices.empirical_bayes import PosteriorMeans, posterior_means
 from discreet.devices.estimator import noise_variance
-from discreet.devices.plan import LocalSettings, Plan, rotations_for
+from discreet.devices.schedule import Schedule, rotations_for
+from discreet.devices.settings import DeviceSettings
 from discreet.errors import SettingsInvalid
 from discreet.methods.shared.public.shrinkage import denoise
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
+from discreet.model.wire import item_side_to_bytes
 from discreet.types import Floats
 
-__all__ = ["Learner"]
+__all__ = ["Estimate", "Learner", "Round", "converse"]
 
 
 # So short that u . v is nothing; the direction of a device's u, which is all an answer depends on, is the same.
@@ -28,11 +39,58 @@ _START = 1e-3
 _LARGEST = 1e9
 
 
-class Learner:
-    """Which question comes next, and the item side so far.
+class Estimate(NamedTuple):
+    """What came of a round: an estimate of the mean vector of the devices, and how many answered."""
 
-    Everything follows from the arguments and from what :meth:`advance` was told, so a server that stored these can
-    start again where it was.
+    values: Floats
+    answers: int
+
+
+class Round(NamedTuple):
+    """What a round asks, and the item side that devices may download to answer it."""
+
+    question: Question
+    released: Callable[[], bytes]
+
+
+def converse(learner: Learner) -> Generator[Round, Estimate, ItemSide]:
+    """Ask for an estimate in every round; the item side at the end.
+
+    Notes
+    -----
+    **Privacy.** Nothing here sees ratings: what comes in are estimates made of the devices' noisy bits.
+    """
+    while (question := learner.question()) is not None:
+        learner = learner.after((yield Round(question, learner.released)))
+    return learner.item_side()
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Sums of all estimates of popularity and of offsets, each times its number of answers."""
+
+    cost: float
+    popularity: Floats
+    offsets: Floats
+    popularity_answers: int = 0
+    offsets_answers: int = 0
+
+    @cached_property
+    def means(self) -> PosteriorMeans:
+        """Popularity and offsets, shrunk by the known noise level once both were asked for."""
+        popularity = self.popularity / max(self.popularity_answers, 1)
+        if not (self.popularity_answers and self.offsets_answers):
+            return PosteriorMeans(np.zeros(len(popularity)), np.maximum(popularity, 0.0))
+        return posterior_means(
+            popularity,
+            noise_variance(self.cost, self.popularity_answers),
+            self.offsets / self.offsets_answers,
+            noise_variance(self.cost, self.offsets_answers),
+        )
+
+
+class Learner:
+    """A task as it stands after some rounds: which question comes next, and the item side so far.
 
     Parameters
     ----------
@@ -55,13 +113,12 @@ class Learner:
         rating_range: tuple[float, float],
         epsilon: float,
         seed: str,
-        settings: LocalSettings | None = None,
+        settings: DeviceSettings | None = None,
     ) -> None:
-        self.settings = LocalSettings() if settings is None else settings
-        self.plan = Plan(self.settings, epsilon)
+        self.settings = DeviceSettings() if settings is None else settings
+        self.schedule = Schedule(self.settings, epsilon)
         self.task, self.items, self.seed = task, items, seed
         self.range = (float(rating_range[0]), float(rating_range[1]))
-        self.epsilon = float(epsilon)
         self.round = 0
         width = self.range[1] - self.range[0]
         self._spread = 0.25 * width if self.settings.spread == "auto" else self.settings.spread
@@ -69,112 +126,90 @@ class Learner:
             raise SettingsInvalid(
                 f"ratings must be within {_LARGEST:g} of zero, and vary by {1.0 / _LARGEST:g} to {_LARGEST:g}"
             )
-        self._sums = {"popularity": np.zeros(items), "offsets": np.zeros(items)}
-        self._answers = {"popularity": 0, "offsets": 0}
+        self._seen = _Seen(self.schedule.cost, np.zeros(items), np.zeros(items))
         self._factors: Floats | None = None
-        self._believed: Belief | None = None
-        for number in (0, len(self.plan.steps) - 1):
-            self._ask(
-                number
-            )  # a question that cannot be asked is refused now, and not when its round has come
+        for number in (0, len(self.schedule.steps) - 1):
+            self._ask(number)  # a question that cannot be asked is refused now, not when its round has come
 
     def question(self) -> Question | None:
         """The next round's question, or None at the end."""
-        return None if self.round == len(self.plan.steps) else self._ask(self.round)
+        return None if self.round == len(self.schedule.steps) else self._ask(self.round)
+
+    def after(self, estimate: Estimate) -> Learner:
+        """The task after the round that :meth:`question` asks for came to this estimate."""
+        question = self.question()
+        values, answers = estimate
+        if question is None or values.shape != (question.coordinates,) or not np.isfinite(values).all():
+            raise SettingsInvalid(f"round {self.round + 1} of the task cannot take in this estimate")
+        later = copy.copy(self)
+        later.round += 1
+        seen = self._seen
+        if question.kind == "popularity":
+            total = seen.popularity + answers * values
+            later._seen = replace(
+                seen, popularity=total, popularity_answers=seen.popularity_answers + answers
+            )
+        elif question.kind == "offsets":
+            total = seen.offsets + answers * values
+            later._seen = replace(seen, offsets=total, offsets_answers=seen.offsets_answers + answers)
+        else:
+            step = self._step(values.reshape(self.items, question.rank), answers)
+            later._factors = step if self._factors is None else self._factors + step
+        return later
+
+    def item_side(self) -> ItemSide:
+        """What is known so far, in single precision: as devices have it, they and a server agree to the last bit."""
+        means, factors = self._seen.means, self._factors
+        if factors is None:
+            factors = self._start()
+        return ItemSide(
+            RatingScale(self.range),
+            0.5 * (self.range[0] + self.range[1]),
+            _single(self._spread * means.offsets) if self._seen.offsets_answers else np.zeros(self.items),
+            _single(factors),
+            Ridge(0.0, self._spread**2),
+            _single(means.popularity) if self._seen.popularity_answers else None,
+        )
+
+    def released(self) -> bytes:
+        """The same as devices download it: single precision, with the number of the round."""
+        return item_side_to_bytes(self.item_side(), precision="single", round=self.round)
 
     def _ask(self, number: int) -> Question:
-        kind, group, groups = self.plan.steps[number]
+        kind, group, groups = self.schedule.steps[number]
         rank = self.settings.rank if kind == "factors" else 0
         dimension = 1 << (self.items * max(rank, 1) - 1).bit_length()
-        rotations = rotations_for(dimension, self.settings)
         return Question(
             self.task,
             number + 1,
             kind,
-            self.plan.cost,
+            self.schedule.cost,
             self.seed,
-            rotations,
+            rotations_for(dimension, self.settings),
             self.items,
             rank,
             self.range,
             (group, groups),
         )
 
-    def advance(self, estimate: Floats, answers: int) -> None:
-        """Take in the estimate of the question that was asked, made of this many answers."""
-        question = self.question()
-        if question is None or estimate.shape != (question.coordinates,) or not np.isfinite(estimate).all():
-            raise SettingsInvalid(f"round {self.round + 1} of the task cannot take in this estimate")
-        if question.kind == "factors":
-            self._step(estimate.reshape(self.items, question.rank), answers)
-        else:
-            self._sums[question.kind] += answers * estimate
-            self._answers[question.kind] += answers
-            self._believed = None
-        self.round += 1
+    def _start(self) -> Floats:
+        """Factors before any is learnt: none, or a public random start when the first are asked for."""
+        steps = self.schedule.steps
+        if self.round == len(steps) or steps[self.round].kind != "factors":
+            return np.zeros((self.items, 0))
+        name = b"discreet/start/" + bytes.fromhex(self.seed)
+        signs = hashlib.shake_128(name).digest(self.items * self.settings.rank)
+        start = np.frombuffer(signs, dtype=np.uint8).reshape(self.items, -1)
+        return np.asarray(_START * np.where(start < 128, -1.0, 1.0))
 
-    def released(self) -> Released:
-        """What devices are told so far."""
-        belief = self._belief()
-        factors = self._working()
-        return Released(
-            self.round,
-            self.items,
-            0 if factors is None else self.settings.rank,
-            _single(belief.popularity if self._answers["popularity"] else None),
-            _single(self._spread * belief.offsets if self._answers["offsets"] else None),
-            _single(factors),
-            0.5 * (self.range[0] + self.range[1]),
-            0.0,
-            self._spread**2,
-        )
-
-    def item_side(self) -> ItemSide:
-        """The same as an item side: own offset free, offsets and factors as far as they can be believed."""
-        released = self.released()
-        offsets = np.array(released.offsets or np.zeros(self.items), dtype=np.float64)
-        return ItemSide(
-            RatingScale(self.range),
-            released.centre,
-            offsets,
-            np.array(released.factors, dtype=np.float64).reshape(self.items, released.rank),
-            Ridge(released.offset_penalty, released.factor_penalty),
-            np.array(released.popularity, dtype=np.float64) if released.popularity else None,
-        )
-
-    def _belief(self) -> Belief:
-        if self._believed is None:
-            popularity, offsets = (
-                self._sums[kind] / max(self._answers[kind], 1) for kind in ("popularity", "offsets")
-            )
-            noise = [
-                noise_variance(self.plan.cost, self._answers[kind]) for kind in ("popularity", "offsets")
-            ]
-            if self._answers["popularity"] and self._answers["offsets"]:
-                self._believed = believe(popularity, noise[0], offsets, noise[1])
-            else:
-                self._believed = Belief(np.zeros(self.items), np.maximum(popularity, 0.0))
-        return self._believed
-
-    def _working(self) -> Floats | None:
-        """Factors to ask with: those learnt so far, or a public random start when the first are asked for."""
-        asks = self.round < len(self.plan.steps) and self.plan.steps[self.round].kind == "factors"
-        if self._factors is None and asks:
-            signs = hashlib.shake_128(b"discreet/start/" + bytes.fromhex(self.seed)).digest(
-                self.items * self.settings.rank
-            )
-            start = np.frombuffer(signs, dtype=np.uint8).astype(np.float64).reshape(self.items, -1)
-            return np.asarray(_START * np.where(start < 128, -1.0, 1.0))
-        return self._factors
-
-    def _step(self, estimate: Floats, answers: int) -> None:
+    def _step(self, estimate: Floats, answers: int) -> Floats:
         """What the residuals still hold along the devices' vectors, as far as it stands out of the noise."""
-        weight = np.maximum(self._belief().popularity, 1e-12)
-        variance = np.full(self.items, noise_variance(self.plan.cost, answers))
+        weight = np.maximum(self._seen.means.popularity, 1e-12)
+        variance = np.full(self.items, noise_variance(self.schedule.cost, answers))
         found = denoise(estimate, weight, variance) / weight[:, None]
         found *= self._spread * np.sqrt(self.settings.rank)
-        self._factors = found if self._factors is None else self._factors + found
+        return found
 
 
-def _single(numbers: Floats | None) -> array[float]:
-    return array("f") if numbers is None else array("f", numbers.astype(np.float32).tobytes())
+def _single(numbers: Floats) -> Floats:
+    return numbers.astype(np.float32).astype(np.float64)

@@ -1,92 +1,138 @@
-"""A whole task with simulated devices, all at once: the same bits as real devices would send."""
+"""A whole task with simulated devices in one process: the same bits as real devices would send."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.devices.device.question import DEVICE_ID_BYTES
+from discreet.devices.device.item_side import DeviceItemSide
+from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.devices.estimator import Estimator
-from discreet.devices.learner import Learner
-from discreet.devices.plan import LocalSettings
+from discreet.devices.learner import Estimate, Learner, Round, converse
+from discreet.devices.settings import METHOD, DeviceSettings
+from discreet.devices.statement import state_task
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.model import Model
+from discreet.model.item_side import ItemSide
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.local.rotated import answers
-from discreet.privacy.local.rotation import participants
-from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.local.rotation import DeviceIds, participants
 from discreet.privacy.statement import Statement
 
-__all__ = ["simulate"]
-
-_PUBLIC = (
-    "the item catalogue",
-    "the rating range",
-    "all settings, and how much one user's ratings vary",
-    "each device's pseudonym, and with it which rounds it was asked in",
-)
+__all__ = ["DeviceFit", "fit"]
 
 
-def simulate(
+@dataclass(frozen=True)
+class DeviceFit:
+    """What a simulated task ends with."""
+
+    model_: Model
+
+    @property
+    def statement_(self) -> Statement:
+        """What each device spent."""
+        return self.model_.statement
+
+
+def fit(
     ratings: Ratings,
-    settings: LocalSettings | None = None,
-    epsilon: float = 1.0,
+    epsilon: float = 4.0,
+    *,
+    groups: int = 4,
+    passes: int | Literal["auto"] = "auto",
+    factor_rounds: int = 0,
+    rank: int = 2,
+    rotations: int | Literal["auto"] = "auto",
+    spread: float | Literal["auto"] = "auto",
     rng: np.random.Generator | int | None = None,
-    coin: Coin | None = None,
-) -> Model:
-    """Let every user of ``ratings`` be a device, and learn from their bits.
+    fixed_key_not_private: int | None = None,
+) -> DeviceFit:
+    """Let every user of ``ratings`` be a device, and learn from one noisy bit a round of each.
+
+    A simulation of what devices would do: whoever calls this has all ratings. In earnest, ``discreet collect`` asks
+    real devices.
 
     Parameters
     ----------
     ratings
         With a catalogue and a rating range, both public.
-    settings
-        Public.
     epsilon
         What one device's whole transcript costs.
+    groups, passes, factor_rounds, rank, rotations, spread
+        Public settings; see :class:`discreet.devices.DeviceSettings`.
     rng
         Draws pseudonyms and the task's seed, which are public.
-    coin
-        Leave it out: the devices' coins come from the operating system. A fixed one is for tests and voids the promise.
+    fixed_key_not_private
+        Leave it out: the devices' coins come from the operating system. A key makes them repeat, for tests, and voids
+        the promise.
+
+    Returns
+    -------
+    DeviceFit
+        ``model_`` and ``statement_``.
 
     Notes
     -----
     **Privacy**. Unit: one user with all ratings. Relation: replace them all. Each device answers one question in every
-    pass; its transcript is epsilon-LDP (``proofs/rotated.md``). What leaves is computed from the bits alone.
+    pass; its transcript is epsilon-LDP (``privacy/local/proofs/rotated.md``). What leaves is computed from the bits.
+
+    Examples
+    --------
+    >>> from discreet.data.synthetic import market
+    >>> found = fit(market(2_000, 40, 20_000, rng=0), epsilon=4.0, rng=0)
+    >>> found.model_
+    Model(devices, 1 to 5, 40 items, rank 0)
+    >>> found.statement_.epsilon, found.statement_.relation
+    (4.0, "replace all of one user's ratings")
     """
+    settings = DeviceSettings.checked(
+        groups=groups,
+        passes=passes,
+        factor_rounds=factor_rounds,
+        rank=rank,
+        rotations=rotations,
+        spread=spread,
+    )
     if ratings.catalogue is None:
         raise CatalogueMissing(
-            "the local model needs a public item list: devices must agree on the items' numbers"
+            "devices need a public item list: they must agree on the items' numbers; give a catalogue"
         )
     if ratings.rating_range is None:
-        raise RatingsInvalid("the local model learns from ratings; name their column and range")
-    settings = LocalSettings() if settings is None else settings
-    coin = Coin() if coin is None else coin
+        raise RatingsInvalid("devices answer about ratings; name their column and range")
+    coin = Coin() if fixed_key_not_private is None else Coin.fixed_key_not_private(fixed_key_not_private)
     public = np.random.default_rng(rng)
     learner = Learner(
         "simulation", ratings.n_items, ratings.rating_range, epsilon, public.bytes(32).hex(), settings
     )
-    ids = np.frombuffer(public.bytes(DEVICE_ID_BYTES * ratings.n_users), np.uint8).reshape(
-        -1, DEVICE_ID_BYTES
-    )
-    while (question := learner.question()) is not None:
-        asked = np.flatnonzero(participants(question, ids))
-        part = ratings.take_users(asked)
-        released = learner.released() if question.kind == "factors" else None
-        rows = (part.indptr, part.items, part.values)
-        estimator = Estimator(question)
-        estimator.add(ids[asked], answers(question, rows, ids[asked], released, coin))
-        learner.advance(estimator.estimate(), estimator.answers)
-    statement = Statement.from_pure_ledger(
-        _ledger(learner), model="local", public=_PUBLIC, fixed_noise_key=coin.fixed
-    )
-    return Model(learner.item_side(), ratings.catalogue, statement, "local", settings.model_dump())
+    ids = np.frombuffer(public.bytes(DEVICE_ID_BYTES * ratings.n_users), np.uint8)
+    side = _run(learner, ratings, ids.reshape(-1, DEVICE_ID_BYTES), coin)
+    statement = state_task(learner.schedule, len(learner.schedule.steps), fixed_noise_key=coin.fixed)
+    return DeviceFit(Model(side, ratings.catalogue, statement, METHOD, settings.model_dump()))
 
 
-def _ledger(learner: Learner) -> PureLedger:
-    """What any one device spends: one answer in every pass."""
-    ledger = PureLedger(learner.epsilon)
-    for number in range(learner.plan.passes):
-        charge = ledger.charge(f"answer {number + 1} of one device, one bit", epsilon=learner.plan.cost)
-        ledger.redeem(charge)
-    return ledger
+def _run(learner: Learner, ratings: Ratings, ids: DeviceIds, coin: Coin) -> ItemSide:
+    """Hold the whole conversation with the devices."""
+    conversation = converse(learner)
+    asked = next(conversation)
+    while True:
+        estimate = _ask_devices(asked, ratings, ids, coin)
+        try:
+            asked = conversation.send(estimate)
+        except StopIteration as end:
+            side: ItemSide = end.value
+            return side
+
+
+def _ask_devices(asked: Round, ratings: Ratings, ids: DeviceIds, coin: Coin) -> Estimate:
+    """One round: every device that is asked answers with one bit."""
+    question: Question = asked.question
+    chosen = np.flatnonzero(participants(question, ids))
+    part = ratings.take_users(chosen)
+    side = DeviceItemSide.from_bytes(asked.released()) if question.kind == "factors" else None
+    who = np.asarray(ids)[chosen]
+    estimator = Estimator(question)
+    estimator.add(who, answers(question, (part.indptr, part.items, part.values), who, side, coin))
+    return Estimate(estimator.estimate(), estimator.answers)

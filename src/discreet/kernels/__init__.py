@@ -4,6 +4,7 @@ Exported are the compiled versions; `discreet.kernels.reference` has the same fu
 """
 
 from discreet.kernels.comoment import co_moment
+from discreet.kernels.devices import device_coordinates
 from discreet.kernels.distances import capped_distances, nearest_centres, row_distances, swap_losses
 from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.geometric import fill_geometric
@@ -19,10 +20,12 @@ from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
 from discreet.kernels.threads import get_threads, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
+from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [
     "capped_distances",
     "co_moment",
+    "device_coordinates",
     "dot_pairs",
     "draw_rejecting",
     "draw_uniform",
@@ -48,4 +51,5 @@ __all__ = [
     "transform_rows",
     "transpose",
     "user_moment",
+    "walsh_hadamard",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["kernel"]
+__all__ = ["exact_kernel", "kernel"]
 
 REASSOCIATE = {"reassoc", "contract"}
 """Sums may be vectorised and fused; nothing is assumed about NaN, infinities or signs of zero."""
@@ -18,7 +18,16 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Where no folder can be written to, numba refuses to cache at all; then the code is compiled in every process.
     """
-    options: dict[str, Any] = {"nogil": True, "fastmath": REASSOCIATE, "error_model": "numpy"}
+    return _compiled(function, fastmath=REASSOCIATE)
+
+
+def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with sums in the order they are written: agrees with plain Python to the last bit."""
+    return _compiled(function)
+
+
+def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", **more}
     try:
         compiled: Callable[..., Any] = njit(cache=True, **options)(function)
     except RuntimeError:

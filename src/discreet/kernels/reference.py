@@ -224,6 +224,7 @@ def square_norms(rows: Array) -> Floats:
 
 
 def symmetric_integers(values: Floats, sigma: Floats, order: int) -> Floats:
+    """Standard normals as symmetric integer matrices: scale sigma on the diagonal, sigma / sqrt(2) beside it."""
     scale = np.where(np.eye(order, dtype=bool), 1.0, np.sqrt(0.5))
     matrices = np.zeros((len(sigma), order, order))
     rows, columns = np.triu_indices(order)

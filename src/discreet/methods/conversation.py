@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet.errors import BudgetInvalid
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.gaussian.gate import Gate
@@ -153,7 +153,7 @@ class _Position:
     ) -> None:
         # The generator sees changes of the noise; the caller's facts stay as they are.
         self._facts = replace(facts)
-        self._asking: Asking = half.train(settings, self._facts, np.random.default_rng(seed))
+        self._asking: Questions = half.train(settings, self._facts, np.random.default_rng(seed))
         self._left, self._scale = facts.mu**2, 1.0
         self._asked: Question[Any] | None = None
         self.trained: Trained | None = None

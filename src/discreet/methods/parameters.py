@@ -19,7 +19,7 @@ class Estimator:
     """Parameters of a method, checked when they are given and again when they are used.
 
     A parameter is an attribute of the same name. Nothing that was learnt is a parameter, and nothing of the training
-    data is kept.
+    data is kept. A class without a constructor of its own takes the fields of its settings.
     """
 
     settings_type: ClassVar[type[Settings]]
@@ -37,13 +37,16 @@ class Estimator:
         return super().__new__(cls)
 
     def __init__(self, **parameters: Any) -> None:
-        vars(self).update(parameters)
+        vars(self).update(self._defaults() | parameters)
         _ = self.settings
 
     @classmethod
     @cache
     def _defaults(cls) -> dict[str, Any]:
-        """Names and default values of all parameters, as the constructor states them."""
+        """Names and default values of all parameters, as the constructor or else the settings state them."""
+        if cls.__init__ is Estimator.__init__:
+            fields = cls.settings_type.model_fields.items()
+            return {name: field.get_default(call_default_factory=True) for name, field in fields}
         return {
             name: parameter.default
             for name, parameter in inspect.signature(cls).parameters.items()

@@ -13,7 +13,7 @@ from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 
-__all__ = ["Asking", "Facts", "PublicHalf", "Train", "described"]
+__all__ = ["Facts", "PublicHalf", "Questions", "Train", "described"]
 
 
 @dataclass
@@ -44,8 +44,8 @@ class Facts:
     spent_delta: float = 0.0
 
 
-Asking: TypeAlias = Generator[Question[Any], Any, Trained]
-Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Asking]
+Questions: TypeAlias = Generator[Question[Any], Any, Trained]
+Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Questions]
 
 
 def _many(settings: Any, n_items: int) -> int:

@@ -85,5 +85,7 @@ def find_method(name: str) -> Method:
 
 def _checked(method: object, name: str) -> Method:
     if not (isinstance(method, type) and issubclass(method, PrivateMethod | ALS)):
-        raise SettingsInvalid(f"{name} is not a method: it must be a subclass of discreet.PrivateMethod")
+        raise SettingsInvalid(
+            f"{name} is not a method: it must be a subclass of discreet.methods.method.PrivateMethod"
+        )
     return method

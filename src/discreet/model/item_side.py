@@ -7,6 +7,7 @@ the training data is treated exactly like one who was.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,12 @@ class ItemSide:
     factors: Floats
     rule: FoldIn
     popularity: Floats | None = None
+
+    def __post_init__(self) -> None:
+        """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
+        for name in ("offsets", "factors", "popularity"):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, np.asarray(array, order="C"))
 
     @property
     def n_items(self) -> int:
@@ -108,6 +115,8 @@ class ItemSide:
             array = getattr(self, name)
             if array is not None and not np.isfinite(array).all():
                 raise ModelInvalid(f"{name} has numbers that are not finite")
+        if not math.isfinite(self.centre):
+            raise ModelInvalid(f"the centre is {self.centre} and not a finite number")
         if isinstance(self.rule, Clicks) and self.scale.explicit:
             raise ModelInvalid(f"people who rate from {self.scale} cannot be folded in as if they clicked")
         wrong = self.rule.wrong(self.n_items, self.rank)

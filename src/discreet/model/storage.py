@@ -88,14 +88,22 @@ def load(directory: str | Path) -> Parts:
     """Read, verify and parse all files; any deviation is a `ModelInvalid` that names the file."""
     folder = Path(directory)
     files = _verified(folder)
-    description = _parse(folder / MODEL, lambda: _object(files[MODEL], {"method", "settings"}))
+    method, settings = _parse(folder / MODEL, lambda: _description(files[MODEL]))
     return Parts(
         item_side=_parse(folder / ARRAYS, lambda: item_side_from_bytes(files[ARRAYS])),
         catalogue=_parse(folder / CATALOGUE, lambda: Catalogue.from_json(files[CATALOGUE].decode())),
         statement=_parse(folder / STATEMENT, lambda: Statement.from_json(files[STATEMENT].decode())),
-        method=str(description["method"]),
-        settings=dict(description["settings"]),
+        method=method,
+        settings=settings,
     )
+
+
+def _description(content: bytes) -> tuple[str, dict[str, Any]]:
+    read = _object(content, {"method", "settings"})
+    method, settings = read["method"], read["settings"]
+    if not isinstance(method, str) or not isinstance(settings, dict):
+        raise ValueError("the method must be a name, and its settings an object")
+    return method, settings
 
 
 def _verified(folder: Path) -> dict[str, bytes]:

@@ -27,7 +27,7 @@ __all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "
 
 _FORMAT = "discreet item side 2"
 KIND = "class"
-"""Key under which a dataclass says what it is; no field can have this name."""
+"""Key under which a dataclass says what it is; a word of the language, so no field has this name."""
 
 T = TypeVar("T")
 Arrays = dict[str, AnyArray]
@@ -153,7 +153,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
 def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     origin = get_origin(wanted)
     if origin is np.ndarray:
-        return _array(wanted, path, arrays)
+        return _array(wanted, content, path, arrays)
     if origin in (Union, types.UnionType):
         return _union(get_args(wanted), content, path, arrays)
     if origin is tuple:
@@ -178,6 +178,8 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     values = {}
     for name in names:
         place = _join(path, name)
+        if name in content and place in arrays:
+            raise ModelInvalid(f"{place} is there twice, as an array and beside it")
         if (
             name not in content
             and place not in arrays
@@ -231,8 +233,8 @@ def _tuple(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
     )
 
 
-def _array(wanted: Any, path: str, arrays: Arrays) -> AnyArray:
-    if path not in arrays:
+def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
+    if path not in arrays or content not in (None, _ABSENT):
         raise ModelInvalid(f"{path} is missing")
     array = arrays.pop(path)
     (kind,) = get_args(get_args(wanted)[1])

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.devices.collector.running import ORDER, Running
+from tests.devices.support.running import CONFIG, PATIENCE, Running
 
 REQUESTS = int(os.environ.get("DISCREET_FUZZ", "5000"))
 SEED = int(os.environ.get("DISCREET_FUZZ_SEED", "7"))
@@ -33,7 +33,7 @@ METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", 
 
 
 class _Fuzzer:
-    """Makes requests that cannot be right: no task of theirs exists, and no order is complete."""
+    """Makes requests that cannot be right: no task of theirs exists, and no task is complete."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -42,15 +42,15 @@ class _Fuzzer:
     def request(self) -> tuple[bytes, bool]:
         """A request, and whether the server can see its end."""
         self._complete = True
-        kinds = [self._report, self._report, self._order, self._close, self._any, self._raw]
+        kinds = [self._report, self._report, self._task, self._close, self._any, self._raw]
         return self._random.choice(kinds)(), self._complete
 
     def _report(self) -> bytes:
         content: dict[str, Any] = {"task": "absent", "round": 1, "device": "ab" * 16, "bit": 1}
         return self._post("/v1/reports", self._spoil(content))
 
-    def _order(self) -> bytes:
-        return self._post("/v1/tasks", self._spoil({**ORDER, "task": "new", "seed": "not a seed"}))
+    def _task(self) -> bytes:
+        return self._post("/v1/tasks", self._spoil({**CONFIG, "task": "new", "seed": "not a seed"}))
 
     def _close(self) -> bytes:
         return self._post(
@@ -135,7 +135,7 @@ class _Wire:
         if self._socket is None:
             self._socket = socket.create_connection(("127.0.0.1", self._port))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.settimeout(10.0 if complete else 0.002)
+        self._socket.settimeout(PATIENCE if complete else 0.002)
         try:
             self._socket.sendall(request)
             data = self._read(request.startswith(b"HEAD"))
@@ -161,7 +161,7 @@ class _Wire:
                 return data
 
 
-@pytest.mark.timeout(120 + REQUESTS // 20)
+@pytest.mark.timeout(300 + REQUESTS // 10)
 def test_nonsense_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     with Running(tmp_path / "s.sqlite") as server:
         server.create(minimum=1_000_000)

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.devices.collector.store import CHUNK, Store, read_reports
 from discreet.errors import SettingsInvalid
-from tests.devices.collector.running import Running, asked_devices
+from tests.devices.support.running import Running, asked_devices
 
 
 def test_reports_are_read_once_each_in_memory_that_does_not_grow(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import json
 import socket
 import ssl
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 from discreet.devices.collector.admin import Admin
 from discreet.devices.collector.serve import serve
 from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.client import answer_round, join
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.transport import Connection, Unreachable
 from discreet.errors import SettingsInvalid
-from tests.devices.collector.running import ORDER, Running, is_open, wait_until
+from tests.devices.support.running import CONFIG, Running, is_open, wait_until
 
 x509 = pytest.importorskip("cryptography.x509")
 
@@ -63,7 +65,7 @@ def test_all_addresses_with_tls_and_token(tmp_path: Path, identity: tuple[Path, 
     with Running(tmp_path / "s.sqlite", **given) as server:
         url = f"https://127.0.0.1:{server.port}"
         admin = Admin(url, TOKEN, str(certificate))
-        admin.create({**ORDER, "minimum": 1})
+        admin.create(TaskConfig.model_validate_json(json.dumps({**CONFIG, "minimum": 1})))
         assert admin.tasks() == ["films"]
         with (
             DeviceStore(tmp_path / "me.sqlite") as store,

@@ -19,7 +19,7 @@ import pytest
 from discreet.catalogue import RatingScale
 from discreet.errors import Refused
 from discreet.methods.prototypes import PrototypeMessage
-from discreet.silos.shared.methods import open_model
+from discreet.silos.shared.agreements import open_model
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_messages import decode_prototypes, encode_prototypes, largest
 from tests.methods.prototypes.runs import CATALOGUE, Run, agree, dump

@@ -24,7 +24,7 @@ from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Release, Statement
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.methods import load_agreement, open_model
+from discreet.silos.shared.agreements import load_agreement, open_model
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototypes, largest

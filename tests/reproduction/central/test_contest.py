@@ -34,18 +34,19 @@ def contest() -> Contest:
 def test_every_rival_has_the_same_number_of_trials_and_the_best_is_kept(contest: Contest) -> None:
     made: list[dict[str, Any]] = []
 
-    class Watched(DPALS):
-        def __init__(self, **settings: Any) -> None:
-            made.append(settings)
-            super().__init__(**settings)
+    def watched(**settings: Any) -> DPALS:
+        made.append(settings)
+        return DPALS(**settings)
 
-    rival = Rival(Watched, {"penalty": Choice((5.0, 20.0))}, {"rank": 2, "most": 10}, [{"penalty": 1e6}])
+    rival = Rival(
+        watched, {"penalty": Choice((5.0, 20.0))}, {"rank": 2, "max_ratings": 10}, [{"penalty": 1e6}]
+    )
     found = contest.enter("watched", rival, 5.0)
     assert len(made) == contest.trials + contest.draws
     assert made[0]["penalty"] == 1e6
     assert found.settings["penalty"] < 1e6  # a penalty that leaves nothing but the mean cannot win
     assert len(found.value.values) == 2
-    assert made[-1] == {"rank": 2, "most": 10, **found.settings}
+    assert made[-1] == {"rank": 2, "max_ratings": 10, **found.settings}
 
 
 def test_ours_runs_with_its_defaults(contest: Contest) -> None:
@@ -115,7 +116,7 @@ def test_a_step_of_both_methods_costs_the_same() -> None:
 
     budget = Budget(figure_07.epsilon_of(20.0, 3), figure_07.DELTA)
     for name in ("ALS", "FW"):
-        settings = {"penalty": 1.0} if name == "ALS" else {"nuclear_scale": 4.0, "row_bound": 12.0}
+        settings = {"penalty": 1.0} if name == "ALS" else {"nuclear_scale": 4.0, "row_clip": 12.0}
         fitted = figure_07._make(name, 20.0, 3, settings).fit(ratings, budget, rng=0)
         assert sum(r.mu**2 for r in fitted.statement_.releases) == pytest.approx(3 * 2 * 150 / 400, rel=1e-6)
 
@@ -160,7 +161,7 @@ def test_the_rank_one_world_has_rank_one_and_the_promised_size() -> None:
 
 def test_the_published_bound_on_a_row_is_the_worst_case() -> None:
     method = rivals.frank_wolfe_as_published(entry=2.0, max_ratings=64, rounds=3)
-    assert method.settings.row_bound == pytest.approx(16.0)
+    assert method.settings.row_clip == pytest.approx(16.0)
     assert method.settings.skip_noise is False
 
 

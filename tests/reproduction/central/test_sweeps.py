@@ -48,8 +48,8 @@ def test_settings_of_a_point_win_over_the_usual_ones(monkeypatch: pytest.MonkeyP
     shrink(monkeypatch)
     sweep = Sweep.of_ratings(Context("quick"))
     sweep.grid = penalties(7.0)
-    made = sweep._make({"rank": 3, "most": 9}, sweep.grid[0]).settings
-    assert (made.rank, made.most, made.penalty, made.row_clip) == (3, 9, 7.0, sweep.usual["row_clip"])
+    made = sweep._make({"rank": 3, "max_ratings": 9}, sweep.grid[0]).settings
+    assert (made.rank, made.max_ratings, made.penalty, made.row_clip) == (3, 9, 7.0, sweep.usual["row_clip"])
 
 
 def test_data_fractions_are_those_of_the_most_rated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def test_the_papers_settings_are_tried_on_the_papers_data(monkeypatch: pytest.Mo
         for epsilon in PUBLISHED[task.name]:
             assert len(first(task, epsilon)) == 2
             preset = first(own, epsilon)[-1]
-            assert {"rank", "penalty", "most"} <= set(preset)
+            assert {"rank", "penalty", "max_ratings"} <= set(preset)
             assert not any(name.startswith("sigma") for name in preset)
         assert ("gravity" in space(task)) is not task.explicit
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.transport.authority import make_authority
 from tests.silos.transport.zygote import ITEMS, LONG, USERS
 from tests.silos.worlds import agree, names, world

@@ -33,8 +33,8 @@ from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, build
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.messages import QuestionMessage, max_bytes
-from discreet.silos.shared.methods import load_agreement
 from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.saving import save_once

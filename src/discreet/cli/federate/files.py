@@ -21,7 +21,7 @@ from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import ServerRun, open_coordinator
-from discreet.silos.shared.methods import load_agreement
+from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.transport.files import check_message_place, read_message, take_answer, write_message
 

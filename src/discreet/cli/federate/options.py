@@ -13,8 +13,8 @@ from discreet.cli.columns import column_options
 from discreet.cli.settings import unknown_items_option
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
-from discreet.silos.shared.base_agreement import Agreed, catalogue_digest
-from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.agreements import AnyAgreement
+from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo
@@ -50,7 +50,7 @@ def silo_options(function: F) -> F:
     return function
 
 
-def read_catalogue(path: str, agreement: Agreed) -> Catalogue:
+def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
     """The catalogue, which must be the agreed one."""
     catalogue = Catalogue.from_file(path)
     if catalogue_digest(catalogue) != agreement.catalogue:
@@ -83,7 +83,7 @@ def open_silo(agreement: AnyAgreement, catalogue: Catalogue, options: dict[str, 
     return Silo(store, agreement, name, key, read_silo_ratings(agreement, catalogue, options))
 
 
-def read_silo_ratings(agreement: Agreed, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
+def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
     """A silo's ratings from the options of :func:`silo_options`."""
     if agreement.explicit != (options["rating"] is not None):
         raise RatingsInvalid(

@@ -20,7 +20,7 @@ from discreet.errors import Unreachable
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.methods import largest_message, load_agreement
+from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.transport.address import listen, url_of
 from discreet.silos.transport.identity import server_context
 from discreet.silos.transport.server import Server, Terms

@@ -11,7 +11,7 @@ import click
 from discreet.cli.federate.options import open_silo, read_catalogue, silo_options
 from discreet.cli.federate.output import RoundProgress, answered
 from discreet.cli.output import json_option, print_json, printer
-from discreet.silos.shared.methods import largest_message, load_agreement
+from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.silo.silo_run import SiloRun, statement_of
 from discreet.silos.transport.client import Client
 from discreet.silos.transport.identity import MASK_KEY, client_context

@@ -22,7 +22,7 @@ from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettin
 from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 
 __all__ = ["agreement_options", "make_agreement"]

@@ -1,4 +1,4 @@
-"""Commands to a running collector: create a task, look at it, end a round."""
+"""Commands to a running collector: create a task, look at it, end a round, fetch what was released."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from pydantic import ValidationError
+
+from discreet.devices.collector.messages import explain
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device import transport
+from discreet.devices.device.item_side import largest_file
+from discreet.devices.device.question import MAX_ITEMS, Question, QuestionInvalid
 from discreet.errors import Refused, SettingsInvalid, Unreachable
 
 __all__ = ["Admin"]
+
+_LARGEST_CONFIG = 1 << 30
 
 
 class Admin:
@@ -37,38 +45,69 @@ class Admin:
 
     def terms(self, task: str) -> dict[str, Any]:
         """A task's terms."""
-        return self._ask(f"/v1/tasks/{quote(task, safe='')}", "task")
+        return self._ask(self._path(task), "task")
 
-    def question(self, task: str) -> dict[str, Any] | None:
+    def config(self, task: str) -> TaskConfig:
+        """A task's configuration, its item list included."""
+        body = self._fetch(self._path(task, "/config"), _LARGEST_CONFIG)
+        try:
+            return TaskConfig.model_validate_json(body)
+        except ValidationError as error:
+            raise self._not_a_collector(explain(error.errors())) from None
+
+    def question(self, task: str) -> Question | None:
         """The open question; none when the task has ended."""
         try:
-            return self._ask(f"/v1/tasks/{quote(task, safe='')}/question", "round")
+            return Question.from_json(self._fetch(self._path(task, "/question")))
         except Refused as refused:
             if "(410)" in str(refused):
                 return None
             raise
+        except QuestionInvalid as error:
+            raise self._not_a_collector(str(error)) from None
 
-    def create(self, order: dict[str, Any]) -> dict[str, Any]:
+    def released(self, task: str, number: int) -> bytes:
+        """The item side after a round, as devices download it."""
+        return self._fetch(self._path(task, f"/released/{number}"), largest_file(MAX_ITEMS))
+
+    def create(self, config: TaskConfig) -> dict[str, Any]:
         """Make a task and open its first round."""
-        return self._ask("/v1/tasks", "terms", order)
+        self._check_token()
+        return self._ask("/v1/tasks", "terms", config.model_dump(mode="json"))
 
     def close(self, task: str, number: int) -> dict[str, Any]:
         """End a round and release it."""
-        return self._ask(f"/v1/tasks/{quote(task, safe='')}/close", "released", {"round": number})
+        return self._ask(self._path(task, "/close"), "released", {"round": number})
 
-    def _ask(self, path: str, wanted: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The answer, which has the field ``wanted`` if it is a collector's."""
+    def _check_token(self) -> None:
+        """Say so where the token is wrong, before a long item list is sent and cut off halfway."""
+        try:
+            self._fetch("/v1/tasks", content={})  # nothing is created from nothing
+        except Refused as refused:
+            if "(401)" in str(refused):
+                raise
+
+    def _path(self, task: str, rest: str = "") -> str:
+        return f"/v1/tasks/{quote(task, safe='')}{rest}"
+
+    def _fetch(self, path: str, limit: int | None = None, content: dict[str, Any] | None = None) -> bytes:
         try:
             with transport.Connection(
                 self._url, token=self._token, authorities=self._authorities, seconds=600.0
             ) as connection:
-                body = connection.get(path) if content is None else connection.post(path, content)
+                if content is not None:
+                    return connection.post(path, content)
+                return connection.get(path) if limit is None else connection.get(path, limit)
         except transport.CollectorRefused as refused:
             raise Refused(str(refused)) from refused
         except transport.Unreachable as error:
             raise Unreachable(str(error)) from error
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error
+
+    def _ask(self, path: str, wanted: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The answer, which has the field ``wanted`` if it is a collector's."""
+        body = self._fetch(path, content=content)
         try:
             answer = json.loads(body)
         except (ValueError, RecursionError):
@@ -77,5 +116,6 @@ class Admin:
             raise self._not_a_collector()
         return answer
 
-    def _not_a_collector(self) -> Unreachable:
-        return Unreachable(f"{self._url} is not a collector: it answers, but not as one")
+    def _not_a_collector(self, why: str = "") -> Unreachable:
+        more = f" ({why})" if why else ""
+        return Unreachable(f"{self._url} is not a collector: it answers, but not as one{more}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import sqlite3
 import sys
@@ -19,11 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from discreet.devices.collector.limits import answer
+from discreet.devices.collector.limits import answer, presents
 from discreet.devices.collector.messages import Close, Report, explain
-from discreet.devices.collector.order import Order
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.collector.tasks import Body, Refused, Task, Tasks
 from discreet.devices.collector.writer import Overloaded, Verdict, Writer
 
@@ -105,11 +104,7 @@ class _State:
 
     def admit(self, header: bytes, token: str | None, other: str | None = None) -> None:
         """Refuse who presents neither ``token`` nor the ``other``, if any; without ``token`` all may pass."""
-        if token is None:
-            return
-        tokens = (token,) if other is None else (token, other)
-        matches = sum(hmac.compare_digest(header, b"Bearer " + one.encode()) for one in tokens)
-        if not matches:
+        if not presents(header, token, other):
             raise Refused(401, "this needs a token: Authorization: Bearer ...")
 
 
@@ -145,7 +140,7 @@ def _add_device_routes(app: FastAPI, state: _State) -> None:
     @app.get("/v1/tasks/{task}")
     async def terms(task: str, request: Request) -> Response:
         found = admitted(request).get(task)
-        return Response(found.order.terms().to_json(), media_type="application/json")
+        return Response(found.config.terms.to_json(), media_type="application/json")
 
     @app.get("/v1/tasks/{task}/question")
     async def question(task: str, request: Request) -> Response:
@@ -156,11 +151,21 @@ def _add_device_routes(app: FastAPI, state: _State) -> None:
         if not 1 <= number < 1 << 31:
             raise Refused(404, "this round is not released")
         body = await asyncio.to_thread(admitted(request).released, task, number)
-        headers = {
-            "cache-control": "public, max-age=31536000, immutable",
-            "content-length": str(len(body.content)),
-        }
-        return StreamingResponse(_pieces(body), media_type=OCTETS, headers=headers)
+        return _stream(body, OCTETS)
+
+    @app.get("/v1/tasks/{task}/config")
+    async def config(task: str, request: Request) -> Response:
+        body = await asyncio.to_thread(admitted(request).config, task)
+        return _stream(body, "application/json")
+
+
+def _stream(body: Body, media_type: str) -> Response:
+    """Something that never changes, handed over as fast as the client reads."""
+    headers = {
+        "cache-control": "public, max-age=31536000, immutable",
+        "content-length": str(len(body.content)),
+    }
+    return StreamingResponse(_pieces(body), media_type=media_type, headers=headers)
 
 
 async def _pieces(body: Body) -> AsyncIterator[bytes]:
@@ -179,8 +184,8 @@ def _add_admin_routes(app: FastAPI, state: _State) -> None:
     @app.post("/v1/tasks", status_code=201)
     async def create(request: Request) -> JSONResponse:
         tasks = admitted(request)
-        order = Order.model_validate_json(await request.body())
-        return JSONResponse(_describe(await tasks.create(order)), status_code=201)
+        config = await asyncio.to_thread(TaskConfig.model_validate_json, await request.body())
+        return JSONResponse(_describe(await tasks.create(config)), status_code=201)
 
     @app.post("/v1/tasks/{task}/close")
     async def close(task: str, request: Request) -> JSONResponse:
@@ -191,7 +196,7 @@ def _add_admin_routes(app: FastAPI, state: _State) -> None:
 
 
 def _describe(task: Task) -> dict[str, Any]:
-    return {"terms": json.loads(task.order.terms().to_json()), "question": json.loads(task.asked)}
+    return {"terms": json.loads(task.config.terms.to_json()), "question": json.loads(task.asked)}
 
 
 def _add_errors(app: FastAPI) -> None:

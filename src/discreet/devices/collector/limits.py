@@ -1,4 +1,4 @@
-"""How much one client may ask for, and how large a request may be.
+"""How much one client may ask for, how large a request may be, and who presents which token.
 
 Addresses are used to count and are kept in memory only, for as long as a client is busy; they are neither
 stored nor logged. IPv6 clients are counted by their /64, which one household or server usually owns whole.
@@ -7,6 +7,7 @@ stored nor logged. IPv6 clients are counted by their /64, which one household or
 from __future__ import annotations
 
 import asyncio
+import hmac
 import ipaddress
 import json
 import time
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Bodies", "Buckets", "answer", "client_key", "is_local", "read_body"]
+__all__ = ["Bodies", "Buckets", "answer", "client_key", "is_local", "presents", "read_body"]
 
 BODY_SECONDS = 10.0
 TABLE = 65_536
@@ -76,6 +77,14 @@ def is_local(host: bytes) -> bool:
         return False
 
 
+def presents(header: bytes, token: str | None, other: str | None = None) -> bool:
+    """Whether an ``Authorization`` header has ``token`` or the ``other``, if any; without ``token`` all do."""
+    if token is None:
+        return True
+    tokens = (token,) if other is None else (token, other)
+    return sum(hmac.compare_digest(header, b"Bearer " + one.encode()) for one in tokens) > 0
+
+
 async def answer(send: Send, status: int, content: dict[str, Any] | bytes, *, close: bool = False) -> None:
     """Send a small JSON answer."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -88,18 +97,18 @@ async def answer(send: Send, status: int, content: dict[str, Any] | bytes, *, cl
 
 async def read_body(receive: Receive, limit: int) -> bytes | int:
     """The request's body, or the status to refuse it with: 413 too large, 408 too slow, 400 broken off."""
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
                     return 400
-                body += bytes(message.get("body", b""))
+                body += message.get("body", b"")
                 if len(body) > limit:
                     return 413
                 if not message.get("more_body", False):
-                    return body
+                    return bytes(body)
     except TimeoutError:
         return 408
 
@@ -110,13 +119,15 @@ class Bodies:
     Parameters
     ----------
     app, buckets, limit
-        The application; requests of each client; most bytes of a body.
+        The application; requests of each client; most bytes of a body, which may depend on the head of the request.
     local
         Answer nobody who calls this machine by a name of the network. Without it, a web page opened here could
         command a collector that has no token: its own name may come to mean 127.0.0.1 (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, buckets: Buckets, limit: int, *, local: bool = False) -> None:
+    def __init__(
+        self, app: ASGIApp, buckets: Buckets, limit: Callable[[Scope], int], *, local: bool = False
+    ) -> None:
         self._app, self._buckets, self._limit, self._local = app, buckets, limit, local
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,11 +147,12 @@ class Bodies:
                 close=True,
             )
             return
+        limit = self._limit(scope)
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if len(declared) > 15 or not declared.isdigit() or int(declared) > self._limit:
-            await answer(send, 413, {"error": f"the request is over {self._limit} bytes"}, close=True)
+        if len(declared) > 15 or not declared.isdigit() or int(declared) > limit:
+            await answer(send, 413, {"error": f"the request is over {limit} bytes"}, close=True)
             return
-        body = await read_body(receive, self._limit)
+        body = await read_body(receive, limit)
         if isinstance(body, int):
             await answer(send, body, {"error": _WHY[body]}, close=True)
             return

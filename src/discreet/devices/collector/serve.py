@@ -9,14 +9,15 @@ from contextlib import closing
 from typing import Any, Literal
 
 import uvicorn
+from starlette.types import Scope
 
 from discreet.devices.collector.app import make_app
 from discreet.devices.collector.connections import Connections, guarded_protocol
-from discreet.devices.collector.door import encrypted_protocol, server_context
-from discreet.devices.collector.limits import Bodies, Buckets
+from discreet.devices.collector.limits import Bodies, Buckets, presents
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.tasks import read_tasks
+from discreet.devices.collector.tls import encrypted_protocol, server_context
 from discreet.errors import SettingsInvalid
 
 __all__ = ["serve"]
@@ -46,7 +47,7 @@ def _configure(settings: CollectorSettings) -> uvicorn.Config:
         protocol = encrypted_protocol(connections, server_context(settings.certificate, settings.key))
         loop = "asyncio"
     return uvicorn.Config(
-        Bodies(make_app(settings), buckets, settings.largest_body, local=settings.token is None),
+        Bodies(make_app(settings), buckets, _limit(settings), local=settings.token is None),
         http=protocol,
         loop=loop,
         ws="none",
@@ -61,6 +62,19 @@ def _configure(settings: CollectorSettings) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
     )
+
+
+def _limit(settings: CollectorSettings) -> Callable[[Scope], int]:
+    """How large a request's body may be: only who may create tasks can send a whole item list."""
+
+    def limit(scope: Scope) -> int:
+        headers = dict(scope["headers"])
+        creates = scope["method"] == "POST" and scope["path"] == "/v1/tasks"
+        is_json = headers.get(b"content-type", b"").startswith(b"application/json")
+        may = creates and is_json and presents(headers.get(b"authorization", b""), settings.token)
+        return settings.largest_task if may else settings.largest_body
+
+    return limit
 
 
 def _listen(settings: CollectorSettings) -> socket.socket:

@@ -36,8 +36,8 @@ class CollectorSettings(BaseModel):
         behind a proxy that has one.
     connections, all_connections
         Most open connections of one address, and of all together.
-    largest_body
-        Most bytes in a request.
+    largest_body, largest_task
+        Most bytes in a request; and in one that creates a task, item list included, from whoever may create tasks.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -54,6 +54,7 @@ class CollectorSettings(BaseModel):
     connections: Annotated[int, Field(ge=1)] = 64
     all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=256)] = 16_384
+    largest_task: Annotated[int, Field(ge=256)] = 1 << 28
 
     @field_validator("host")
     @classmethod

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 APPLICATION = 0x64736331  # "dsc1", so that another program's file is not taken for ours
-VERSION = 1
+VERSION = 2
 RECORD = 17  # bytes of a pseudonym and a bit
 CHUNK = 8192  # reports read at a time when a round is counted
 
@@ -42,7 +42,7 @@ SCHEMA = """
 CREATE TABLE tasks(
     id INTEGER PRIMARY KEY,
     task TEXT NOT NULL UNIQUE,
-    order_json TEXT NOT NULL
+    config TEXT NOT NULL
 ) STRICT;
 CREATE TABLE rounds(
     task INTEGER NOT NULL REFERENCES tasks(id),
@@ -68,11 +68,11 @@ CREATE TABLE reports(
 
 
 class StoredTask(NamedTuple):
-    """A task as it was created."""
+    """A task as it was created: its configuration as JSON."""
 
     id: int
     task: str
-    order: str
+    config: str
 
 
 class RoundRow(NamedTuple):
@@ -136,9 +136,7 @@ class Store:
 
 def tasks(connection: sqlite3.Connection) -> list[StoredTask]:
     """All tasks, oldest first."""
-    return [
-        StoredTask(*row) for row in connection.execute("SELECT id, task, order_json FROM tasks ORDER BY id")
-    ]
+    return [StoredTask(*row) for row in connection.execute("SELECT id, task, config FROM tasks ORDER BY id")]
 
 
 def rounds(connection: sqlite3.Connection, task: int) -> list[RoundRow]:

@@ -8,8 +8,8 @@ next round. A collector that stops in between counts the sealed round again, to 
 from __future__ import annotations
 
 import asyncio
-import copy
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from threading import Lock
@@ -20,12 +20,12 @@ from pydantic import ValidationError
 
 from discreet.devices.collector import store as stored
 from discreet.devices.collector.messages import explain
-from discreet.devices.collector.order import Order
 from discreet.devices.collector.store import Counted, RoundRow, Store, StoredTask
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
-from discreet.devices.learner import Learner
+from discreet.devices.learner import Estimate, Learner
 from discreet.errors import DiscreetError, SettingsInvalid
 
 __all__ = ["Body", "Refused", "Task", "Tasks", "read_tasks"]
@@ -46,7 +46,7 @@ class Task:
     """One task as it stands; what it says follows from the store."""
 
     id: int
-    order: Order
+    config: TaskConfig
     learner: Learner
     question: Question | None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -60,7 +60,7 @@ class Task:
 
 
 class Body:
-    """A released round's bytes; all who are reading it share one copy."""
+    """Bytes that never change; all who are reading them share one copy."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -81,13 +81,14 @@ def read_tasks(store: Store) -> list[tuple[Task, bool]]:
 
 def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
     try:
-        order = Order.model_validate_json(row.order)
-        if order.task != row.task:
-            raise ValueError(f"its order names {order.task}")
-        task = Task(row.id, order, order.learner(), None)
+        config = TaskConfig.model_validate_json(row.config)
+        if config.task != row.task:
+            raise ValueError(f"its configuration names {config.task}")
+        task = Task(row.id, config, config.learner(), None)
         for past in rounds:
             if past.estimate is not None:
-                task.learner.advance(np.frombuffer(past.estimate), past.reports or 0)
+                estimate = Estimate(np.frombuffer(past.estimate), past.reports or 0)
+                task.learner = task.learner.after(estimate)
         if rounds and rounds[-1].state != "released":
             task.question = Question.from_json(rounds[-1].question)
     except (DiscreetError, ValueError) as error:
@@ -108,7 +109,7 @@ class Tasks:
     async def resume(self) -> None:
         """Go on from what is stored; a round that was being counted is counted and released."""
         for task, is_sealed in read_tasks(self._store):
-            self._tasks[task.order.task] = task
+            self._tasks[task.config.task] = task
             if is_sealed:
                 with suppress(
                     Exception
@@ -126,13 +127,13 @@ class Tasks:
         except KeyError:
             raise Refused(404, "there is no such task") from None
 
-    async def create(self, order: Order) -> Task:
+    async def create(self, config: TaskConfig) -> Task:
         """Make a task and open its first round."""
         if len(self._tasks) >= MOST_TASKS:
             raise Refused(409, f"a collector has at most {MOST_TASKS} tasks")
         try:
-            order.terms()
-            learner = order.learner()
+            _ = config.terms
+            learner = config.learner()
             question = learner.question()
         except (DiscreetError, ValueError) as error:
             raise Refused(422, str(error)) from error
@@ -141,7 +142,7 @@ class Tasks:
         def write(connection: sqlite3.Connection) -> int:
             try:
                 made = connection.execute(
-                    "INSERT INTO tasks(task, order_json) VALUES (?, ?)", (order.task, order.model_dump_json())
+                    "INSERT INTO tasks(task, config) VALUES (?, ?)", (config.task, config.model_dump_json())
                 )
             except sqlite3.IntegrityError:
                 raise Refused(409, "there is a task of that name already") from None
@@ -149,8 +150,8 @@ class Tasks:
             stored.open_round(connection, identity, question.round, question.to_json().encode())
             return identity
 
-        task = Task(await self._writer.run(write), order, learner, question)
-        self._tasks[order.task] = task
+        task = Task(await self._writer.run(write), config, learner, question)
+        self._tasks[config.task] = task
         return task
 
     async def close(self, name: str, number: int) -> int:
@@ -162,8 +163,8 @@ class Tasks:
 
             def seal(connection: sqlite3.Connection) -> None:
                 reports = stored.count_reports(connection, task.id, number)
-                if reports < task.order.minimum:
-                    raise Refused(409, f"{reports} reports are there; a release needs {task.order.minimum}")
+                if reports < task.config.minimum:
+                    raise Refused(409, f"{reports} reports are there; a release needs {task.config.minimum}")
                 stored.seal_round(connection, task.id, number)
 
             await self._writer.run(seal)
@@ -171,11 +172,19 @@ class Tasks:
 
     def released(self, name: str, number: int) -> Body:
         """What a round released, from the store."""
-        key = (self.get(name).id, number)
+        task = self.get(name).id
+        return self._shared((task, number), lambda: self._read(task, number))
+
+    def config(self, name: str) -> Body:
+        """A task's configuration as JSON, item list included."""
+        task = self.get(name)
+        return self._shared((task.id, 0), lambda: task.config.model_dump_json().encode())
+
+    def _shared(self, key: tuple[int, int], read: Callable[[], bytes]) -> Body:
         with self._reading:
             body = self._bodies.get(key)
             if body is None:
-                body = self._bodies[key] = Body(self._read(*key))
+                body = self._bodies[key] = Body(read())
         return body
 
     def _read(self, task: int, number: int) -> bytes:
@@ -215,6 +224,5 @@ class Tasks:
         finally:
             reader.close()
         estimate = estimator.estimate()
-        learner = copy.deepcopy(task.learner)
-        learner.advance(estimate, estimator.answers)
-        return Counted(estimator.answers, estimate.tobytes(), learner.released().to_bytes()), learner
+        learner = task.learner.after(Estimate(estimate, estimator.answers))
+        return Counted(estimator.answers, estimate.tobytes(), learner.released()), learner

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from typing import Any
 
+from .catalogue import Id, digest, read_ids
 from .client import PACE_SECONDS, answer_round, fetch_released, join, recommend_items
 from .store import DeviceStore
 from .transport import Connection
@@ -29,21 +30,37 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _rate(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    numbers = None
+    if options.catalogue is not None:
+        ids = read_ids(options.catalogue)
+        numbers = {str(one): number for number, one in enumerate(ids)}
     with open(options.ratings, newline="", encoding="utf-8") as rows:
         reader = csv.reader(rows)
         try:
-            ratings = {int(item): float(rating) for item, rating in reader}
+            ratings = {_number(item, numbers): float(rating) for item, rating in reader}
         except (ValueError, csv.Error) as error:
+            what = "an item's index" if numbers is None else "an item of the list"
             raise ValueError(
-                f"{options.ratings}, line {reader.line_num}: not an item's index and a rating ({error})"
+                f"{options.ratings}, line {reader.line_num}: not {what} and a rating ({error})"
             ) from error
+    if options.catalogue is not None:
+        store.pin_catalogue(digest(ids))
     store.rate(ratings)
     return {"ratings": len(store.ratings())}
 
 
+def _number(item: str, numbers: dict[str, int] | None) -> int:
+    if numbers is None:
+        return int(item)
+    if item not in numbers:
+        raise ValueError(f"{item[:100]!r} is not in the list")
+    return numbers[item]
+
+
 def _join(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    wanted = options.digest if options.catalogue is None else digest(read_ids(options.catalogue))
     with _connect(options) as connection:
-        terms = join(store, connection, options.task, options.epsilon)
+        terms = join(store, connection, options.task, options.epsilon, wanted)
     return dict(json.loads(terms.to_json()))
 
 
@@ -54,13 +71,17 @@ def _answer(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
 
 def _fetch(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     with _connect(options) as connection:
-        released = fetch_released(store, connection, options.task, options.round)
-    return {"round": released.round, "items": released.items, "rank": released.rank}
+        side = fetch_released(store, connection, options.task, options.round)
+    return {"round": side.round, "items": side.items, "rank": side.rank}
 
 
 def _recommend(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    ids: list[Id] | range = range(store.terms(options.task).items)
+    if options.catalogue is not None:
+        ids = read_ids(options.catalogue)
+        store.pin_catalogue(digest(ids))
     best = recommend_items(store, options.task, options.n)
-    return {"items": [{"item": item, "rating": rating} for item, rating in best]}
+    return {"items": [{"item": ids[item], "rating": rating} for item, rating in best]}
 
 
 def _status(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
@@ -93,13 +114,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="device", description=__doc__)
     parser.add_argument("--file", required=True, help="the device's own file; made if it is not there")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("rate", help="write down ratings").add_argument(
-        "ratings", help="CSV: item index, rating"
-    )
+    rate = commands.add_parser("rate", help="write down ratings")
+    rate.add_argument("ratings", help="CSV: item, rating")
+    rate.add_argument("--catalogue", help="the item list; without it, items are given by index")
     commands.add_parser("status", help="what was agreed and what is spent")
     best = commands.add_parser("recommend", help="the best items by what was released last; nothing is sent")
     best.add_argument("task")
     best.add_argument("-n", type=int, default=10)
+    best.add_argument("--catalogue", help="the item list; without it, items are shown by index")
     for name, words in (
         ("join", "agree to a task's terms"),
         ("answer", "answer the open round, once"),
@@ -114,6 +136,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--epsilon", type=float, required=True, help="most that all answers may cost"
             )
+            given = command.add_mutually_exclusive_group()
+            given.add_argument("--catalogue", help="the item list: refuse a task about another one")
+            given.add_argument("--digest", help="digest of the item list: refuse a task about another one")
         if name == "answer":
             command.add_argument(
                 "--pace",

@@ -6,9 +6,9 @@ import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
-from .own import own_coefficients, residuals
+from .fold_in import fold_in, residuals
+from .item_side import DeviceItemSide
 from .question import Question, QuestionInvalid
-from .released import Released
 
 __all__ = ["COIN_BITS", "answer", "flip_threshold", "respond", "truth"]
 
@@ -20,7 +20,7 @@ def answer(
     question: Question,
     ratings: Mapping[int, float],
     device_id: bytes,
-    released: Released | None = None,
+    side: DeviceItemSide | None = None,
     randbits: Callable[[int], int] = secrets.randbits,
 ) -> int:
     """One bit, 0 or 1, that is epsilon-LDP for the question's epsilon.
@@ -33,7 +33,7 @@ def answer(
         Item index to rating; may be empty. Those outside of catalogue or range do not count.
     device_id
         The device's pseudonym in this task, 16 bytes.
-    released
+    side
         The item side released so far; needed for factors.
     randbits
         Where the coin comes from. Leave it: anything predictable voids the promise.
@@ -42,14 +42,14 @@ def answer(
     -----
     **Privacy**. Unit: one user with all ratings. Relation: replace them all. Whatever the ratings, each bit has a
     chance of at least 1 / (1 + e^epsilon): see ``proofs/rotated.md``. Nothing else that depends on the ratings leaves,
-    not even whether there is an answer: a refusal follows from question, pseudonym and the sizes of ``released`` alone,
+    not even whether there is an answer: a refusal follows from question, pseudonym and the sizes of ``side`` alone,
     and numbers that a server chose to make the arithmetic fail for some ratings make a tie, which the coin decides.
     """
     if not question.takes_part(device_id):
         raise QuestionInvalid("this question is for other devices")
-    _check_sizes(question, released)
+    _check_sizes(question, side)
     try:
-        value = truth(question, *_usable(question, ratings), device_id, released)
+        value = truth(question, *_usable(question, ratings), device_id, side)
     except Exception:  # whatever it is, it depends on the ratings: nobody may notice
         value = 0.0
     return respond(value, question.epsilon, randbits(COIN_BITS))
@@ -60,16 +60,16 @@ def truth(
     items: Sequence[int],
     values: Sequence[float],
     device_id: bytes,
-    released: Released | None = None,
+    side: DeviceItemSide | None = None,
 ) -> float:
     """The device's coordinate of its rotated vector, up to a positive factor: what :func:`respond` hides.
 
     The length of the vector does not matter for the sign, so it is not normalised. Private, and so is whether it
     raises: :func:`answer` is what a device calls.
     """
-    _check_sizes(question, released)
+    _check_sizes(question, side)
     _check_ratings(question, items, values)
-    entries, repeat = _entries(question, items, values, released)
+    entries, repeat = _entries(question, items, values, side)
     rotation, coordinate = question.place(device_id)
     blocks: dict[int, bytes] = {}
     total = 0.0
@@ -85,7 +85,11 @@ def truth(
 
 
 def respond(value: float, epsilon: float, word: int) -> int:
-    """Randomised response on the sign of ``value``; a tie is decided by the coin."""
+    """Randomised response on the sign of ``value``; a tie is decided by the coin.
+
+    The same as ``discreet.privacy.local.randomised_response.respond_to_sign`` for one device: the only copy, because
+    this folder stands alone. A test compares the two.
+    """
     bit = word & 1 if value == 0.0 else int(value > 0.0)
     return bit ^ int(word >> 1 < flip_threshold(epsilon))
 
@@ -101,24 +105,24 @@ def flip_threshold(epsilon: float) -> int:
 
 
 def _entries(
-    question: Question, items: Sequence[int], values: Sequence[float], released: Released | None
+    question: Question, items: Sequence[int], values: Sequence[float], side: DeviceItemSide | None
 ) -> tuple[list[float], int]:
     """The device's vector on its own items, item after item, and how many entries an item has."""
     if question.kind == "popularity":
         return [1.0] * len(items), 1
-    if question.kind == "offsets" or released is None:
-        released = Released(0, question.items)
-    coefficients = own_coefficients(items, values, released)
-    left = residuals(items, values, released, coefficients)
+    if question.kind == "offsets" or side is None:
+        side = DeviceItemSide(0, question.items)
+    coefficients = fold_in(items, values, side)
+    left = residuals(items, values, side, coefficients)
     if question.kind == "offsets":
         return left, 1
     return [rest * own for rest in left for own in coefficients[1:]], question.rank
 
 
-def _check_sizes(question: Question, released: Released | None) -> None:
+def _check_sizes(question: Question, side: DeviceItemSide | None) -> None:
     if question.kind != "factors":
         return
-    if released is None or (released.items, released.rank) != (question.items, question.rank):
+    if side is None or (side.items, side.rank) != (question.items, question.rank):
         raise QuestionInvalid("a question about factors needs a released item side of the same size and rank")
 
 

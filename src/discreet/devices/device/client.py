@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from .answer import answer
-from .question import MAX_COORDINATES, Question, QuestionInvalid
+from .item_side import DeviceItemSide, largest_file
+from .question import Question, QuestionInvalid
 from .recommend import recommend
-from .released import Released
 from .store import DeviceStore
 from .terms import Terms, TermsInvalid
 from .transport import CollectorRefused, Connection
@@ -33,8 +33,16 @@ class Cost(NamedTuple):
     compute_ms: float
 
 
-def join(store: DeviceStore, connection: Connection, task: str, most_epsilon: float) -> Terms:
-    """Agree to a task's terms, unless all of its answers together could cost more than ``most_epsilon``."""
+def join(
+    store: DeviceStore, connection: Connection, task: str, most_epsilon: float, catalogue: str | None = None
+) -> Terms:
+    """Agree to a task's terms, unless all of its answers together could cost more than ``most_epsilon``.
+
+    A task about another item list is refused: its digest must be the one given here (:func:`.catalogue.digest`) and
+    the one that this device has pinned, which is the first it saw.
+    """
+    if catalogue is not None:
+        store.pin_catalogue(catalogue)
     terms = Terms.from_json(connection.get(f"/v1/tasks/{quote(task, safe='')}"))
     if terms.task != task:
         raise TermsInvalid("the collector sent the terms of another task")
@@ -51,7 +59,7 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
 
     Order matters: the bit is drawn, charged and on disk before it is sent. If sending fails, call again: the
     stored bit goes out, never another. How long the work took tells how many ratings there are, so the answer waits
-    for the next multiple of ``pace`` seconds; 0 sends at once, for rehearsals.
+    for the next multiple of ``pace`` seconds; 0 sends at once, for simulations.
     """
     if not (math.isfinite(pace) and pace >= 0.0):
         raise ValueError(f"the pace must be a finite number of seconds from 0, got {pace}")
@@ -64,11 +72,11 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
         raise
     if question.task != task:
         raise QuestionInvalid("the collector sent another task's question")
-    released = None
+    side = None
     if question.kind == "factors" and question.round > 1 and question.takes_part(device):
-        released = fetch_released(store, connection, task, question.round - 1)
+        side = fetch_released(store, connection, task, question.round - 1)
     started = time.perf_counter()
-    given = store.answer(question, lambda: answer(question, store.ratings(), device, released))
+    given = store.answer(question, lambda: answer(question, store.ratings(), device, side))
     spent = 1000.0 * (time.perf_counter() - started)
     result: Result = "not asked" if given.bit is None else "already answered"
     if given.bit is not None and not given.sent:
@@ -78,19 +86,18 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     return Cost(result, question.round, connection.sent, connection.received, spent)
 
 
-def fetch_released(store: DeviceStore, connection: Connection, task: str, number: int) -> Released:
+def fetch_released(store: DeviceStore, connection: Connection, task: str, number: int) -> DeviceItemSide:
     """The item side after a round, from the device's file or else from the collector."""
     kept = store.released(task)
     if kept is None or kept[0] != number:
         terms = store.terms(task)
-        limit = min(4 * terms.items * (3 + 64), 16 * MAX_COORDINATES) + 4096
-        body = connection.get(f"/v1/tasks/{task}/released/{number}", limit)
-        released = Released.from_bytes(body)
-        if released.round != number or released.items != terms.items:
-            raise QuestionInvalid("the collector sent the item side of another round or catalogue")
+        body = connection.get(f"/v1/tasks/{task}/released/{number}", largest_file(terms.items))
+        side = DeviceItemSide.from_bytes(body)
+        if (side.round, side.items, side.range) != (number, terms.items, terms.range):
+            raise QuestionInvalid("the collector sent the item side of another round, catalogue or range")
         store.keep_released(task, number, body)
-        return released
-    return Released.from_bytes(kept[1])
+        return side
+    return DeviceItemSide.from_bytes(kept[1])
 
 
 def recommend_items(store: DeviceStore, task: str, n: int = 10) -> list[tuple[int, float]]:
@@ -101,7 +108,7 @@ def recommend_items(store: DeviceStore, task: str, n: int = 10) -> list[tuple[in
     terms = store.terms(task)
     low, high = terms.range
     ratings = {i: v for i, v in store.ratings().items() if 0 <= i < terms.items and low <= v <= high}
-    return recommend(ratings, Released.from_bytes(kept[1]), terms.range, n)
+    return recommend(ratings, DeviceItemSide.from_bytes(kept[1]), terms.range, n)
 
 
 def _wait(started: float, pace: float) -> None:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from .strict_json import is_number, read_object
+
 __all__ = ["DEVICE_ID_BYTES", "KINDS", "MAX_COORDINATES", "Kind", "Question", "QuestionInvalid"]
 
 Kind = Literal["popularity", "offsets", "factors"]
@@ -108,8 +110,8 @@ class Question:
         if len(text) > MAX_QUESTION_BYTES:
             raise QuestionInvalid(f"a question has at most {MAX_QUESTION_BYTES} bytes, this one {len(text)}")
         try:
-            fields = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
-        except (ValueError, RecursionError) as error:
+            fields = read_object(text)
+        except ValueError as error:
             raise QuestionInvalid(f"a question is one JSON object: {error}") from error
         return cls.from_fields(fields)
 
@@ -121,9 +123,9 @@ class Question:
         low, high = _pair(fields, "range")
         index, count = _pair(fields, "participants")
         known = {name: fields[name] for name in _FIELDS[:8]}
-        if _is_number(known["epsilon"]):
+        if is_number(known["epsilon"]):
             known["epsilon"] = float(known["epsilon"])
-        if _is_number(low) and _is_number(high):
+        if is_number(low) and is_number(high):
             low, high = float(low), float(high)
         return cls(**known, range=(low, high), participants=(index, count))
 
@@ -168,26 +170,11 @@ def _whole(value: object, low: int, high: int) -> bool:
     return type(value) is int and low <= value <= high
 
 
-def _is_number(value: object) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) < 1 << 53)
-
-
 def _pair(fields: dict[str, Any], name: str) -> tuple[Any, Any]:
     value = fields[name]
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise QuestionInvalid(f"{name} of a question must be a list of two")
     return cast("tuple[Any, Any]", tuple(value))
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number")
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a field is given twice")
-    return fields
 
 
 def _checked_id(device_id: bytes) -> bytes:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping
 
-from .own import own_coefficients
+from .fold_in import fold_in
+from .item_side import DeviceItemSide
 from .question import QuestionInvalid
-from .released import Released
 
 __all__ = ["predict", "recommend"]
 
 
 def predict(
-    ratings: Mapping[int, float], released: Released, rating_range: tuple[float, float], items: Iterable[int]
+    ratings: Mapping[int, float],
+    side: DeviceItemSide,
+    rating_range: tuple[float, float],
+    items: Iterable[int],
 ) -> list[float]:
     """Predicted ratings of ``items``, each within the range."""
-    return [_clipped(score, rating_range) for score in _scores(ratings, released, items)]
+    return [_clipped(score, rating_range) for score in _scores(ratings, side, items)]
 
 
 def recommend(
     ratings: Mapping[int, float],
-    released: Released,
+    side: DeviceItemSide,
     rating_range: tuple[float, float],
     n: int = 10,
     *,
@@ -35,22 +38,22 @@ def recommend(
     -----
     **Privacy**. Nothing leaves the device: this costs no budget.
     """
-    items = [item for item in range(released.items) if not (exclude_seen and item in ratings)]
-    pairs = zip(items, _scores(ratings, released, items), strict=True)
+    items = [item for item in range(side.items) if not (exclude_seen and item in ratings)]
+    pairs = zip(items, _scores(ratings, side, items), strict=True)
     best = heapq.nsmallest(n, pairs, key=lambda pair: (-pair[1], pair[0]))
     return [(item, _clipped(score, rating_range)) for item, score in best]
 
 
-def _scores(ratings: Mapping[int, float], released: Released, items: Iterable[int]) -> list[float]:
+def _scores(ratings: Mapping[int, float], side: DeviceItemSide, items: Iterable[int]) -> list[float]:
     own = sorted(ratings)
-    if any(not 0 <= item < released.items for item in own):
-        raise QuestionInvalid(f"an item is outside of the catalogue of {released.items}")
-    coefficients = own_coefficients(own, [float(ratings[item]) for item in own], released)
-    base = released.centre + coefficients[0]
-    rank, factors = released.rank, released.factors
+    if any(not 0 <= item < side.items for item in own):
+        raise QuestionInvalid(f"an item is outside of the catalogue of {side.items}")
+    coefficients = fold_in(own, [float(ratings[item]) for item in own], side)
+    base = side.centre + coefficients[0]
+    rank, factors = side.rank, side.factors
     scores = []
     for item in items:
-        score = base + (released.offsets[item] if released.offsets else 0.0)
+        score = base + (side.offsets[item] if side.offsets else 0.0)
         for d in range(rank):
             score += coefficients[d + 1] * factors[item * rank + d]
         scores.append(score)

@@ -22,6 +22,7 @@ __all__ = ["Answer", "DeviceStore", "StoreInvalid"]
 
 _APPLICATION = 0x64736364
 _SCHEMA = f"""
+CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
 CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
 CREATE TABLE tasks(task TEXT PRIMARY KEY, device BLOB NOT NULL, terms TEXT NOT NULL);
 CREATE TABLE rounds(
@@ -81,6 +82,11 @@ class DeviceStore:
         """Close the file."""
         self._connection.close()
 
+    def pin_catalogue(self, digest: str) -> None:
+        """Number items by the list of this digest from now on; another than the one pinned before is refused."""
+        with _Transaction(self._connection) as run:
+            _pin(run, digest)
+
     def rate(self, ratings: dict[int, float]) -> None:
         """Write ratings down, over what was there for these items."""
         with _Transaction(self._connection) as run:
@@ -92,8 +98,12 @@ class DeviceStore:
         return dict(self._connection.execute("SELECT item, rating FROM ratings ORDER BY item"))
 
     def enrol(self, terms: Terms) -> bytes:
-        """Agree to a task's terms, once; gives the pseudonym for this task, which is random."""
+        """Agree to a task's terms, once; gives the pseudonym for this task, which is random.
+
+        Ratings are by number, so all tasks of one file must be about one item list: the first one pins it.
+        """
         with _Transaction(self._connection) as run:
+            _pin(run, terms.catalogue)
             run(
                 "INSERT OR IGNORE INTO tasks(task, device, terms) VALUES (?, ?, ?)",
                 (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
@@ -181,6 +191,16 @@ class DeviceStore:
                 raise sqlite3.DatabaseError("it belongs to another program")
             for statement in _SCHEMA.split(";") if empty else ():
                 run(statement)
+
+
+def _pin(run: Callable[..., sqlite3.Cursor], digest: str) -> None:
+    run("INSERT OR IGNORE INTO catalogue(pinned, digest) VALUES (1, ?)", (digest,))
+    (pinned,) = run("SELECT digest FROM catalogue").fetchone()
+    if pinned != digest:
+        raise TermsInvalid(
+            f"this is about another item list (digest {digest[:12]}...) than this device numbers its ratings by"
+            f" ({pinned[:12]}...); use another file for another list"
+        )
 
 
 class _Transaction:

@@ -7,16 +7,17 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from .question import MAX_ITEMS, Question
+from .strict_json import is_number, read_object
 
 __all__ = ["MAX_ROUNDS", "Terms", "TermsInvalid"]
 
 MAX_ROUNDS = 10_000
 MAX_EPSILON = 1000.0
 _TASK = re.compile(r"[a-z0-9-]{1,64}\Z")
-_FIELDS = ("task", "epsilon", "rounds", "items", "range")
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_FIELDS = ("task", "epsilon", "rounds", "items", "range", "catalogue")
 
 
 class TermsInvalid(ValueError):
@@ -37,6 +38,8 @@ class Terms:
         Number of the last round.
     items, range
         Size of the catalogue; lowest and highest rating.
+    catalogue
+        Digest of the item list (:func:`.catalogue.digest`), so that everybody means the same item by a number.
     """
 
     task: str
@@ -44,6 +47,7 @@ class Terms:
     rounds: int
     items: int
     range: tuple[float, float]
+    catalogue: str
 
     def __post_init__(self) -> None:
         low, high = self.range
@@ -55,6 +59,8 @@ class Terms:
             raise TermsInvalid(f"rounds of the terms must be a whole number from 1 to {MAX_ROUNDS}")
         if not (type(self.items) is int and 1 <= self.items <= MAX_ITEMS):
             raise TermsInvalid(f"items of the terms must be a whole number from 1 to {MAX_ITEMS}")
+        if not (isinstance(self.catalogue, str) and _DIGEST.match(self.catalogue)):
+            raise TermsInvalid("catalogue of the terms must be a digest: 64 digits of 0-9 and a-f")
         numbers = type(low) is float and type(high) is float and math.isfinite(low) and math.isfinite(high)
         if not (numbers and low < high):
             raise TermsInvalid("range of the terms must be two numbers, the lower first")
@@ -83,22 +89,18 @@ class Terms:
     def from_json(cls, text: str | bytes) -> Terms:
         """Read what :meth:`to_json` wrote; anything missing, added or out of range is refused."""
         try:
-            fields: Any = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            fields = read_object(text)
+        except ValueError as error:
             raise TermsInvalid(f"terms are one JSON object: {error}") from error
-        if not isinstance(fields, dict) or set(fields) != set(_FIELDS):
+        if set(fields) != set(_FIELDS):
             raise TermsInvalid(f"terms have exactly the fields {', '.join(_FIELDS)}")
         span = fields["range"]
         if (
             not isinstance(span, list)
             or len(span) != 2
-            or not all(map(_is_number, [*span, fields["epsilon"]]))
+            or not all(map(is_number, [*span, fields["epsilon"]]))
         ):
             raise TermsInvalid("epsilon and both ends of the range must be numbers")
         return cls(
             **{**fields, "epsilon": float(fields["epsilon"]), "range": (float(span[0]), float(span[1]))}
         )
-
-
-def _is_number(value: object) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) < 1 << 53)

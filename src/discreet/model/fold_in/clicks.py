@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet import kernels
-from discreet.model.fold_in.histories import Arrays, Rows, row_scale
+from discreet.model.fold_in.histories import Arrays, Rows, row_scale, wrong_penalties
 from discreet.types import Floats
 
 __all__ = ["Clicks"]
@@ -54,4 +54,4 @@ class Clicks:
 
     def wrong(self, n_items: int, rank: int) -> str | None:
         """What does not fit the arrays."""
-        return None
+        return wrong_penalties(self.gravity, self.factor_penalty, self.count_exponent)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from discreet.types import Floats, Indices
 
-__all__ = ["Arrays", "Rows", "row_scale"]
+__all__ = ["Arrays", "Rows", "row_scale", "wrong_penalties"]
 
 
 class Arrays(Protocol):
@@ -54,3 +55,9 @@ def row_scale(rows: Rows, exponent: float) -> Floats | None:
         return None
     scale: Floats = np.maximum(np.diff(rows.indptr), 1.0) ** exponent
     return scale
+
+
+def wrong_penalties(*numbers: float) -> str | None:
+    """What is wrong with numbers that weigh something: one below zero or without an end would turn a fit around."""
+    fine = all(0.0 <= number < math.inf for number in numbers)
+    return None if fine else "penalties and their exponent must be finite and not below zero"

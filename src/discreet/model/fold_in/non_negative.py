@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.kernels.nonnegative import solve_nonnegative
-from discreet.model.fold_in.histories import Arrays, Rows
+from discreet.model.fold_in.histories import Arrays, Rows, wrong_penalties
 from discreet.types import Floats
 
 __all__ = ["NonNegative"]
@@ -40,4 +40,4 @@ class NonNegative:
 
     def wrong(self, n_items: int, rank: int) -> str | None:
         """What does not fit the arrays."""
-        return None
+        return wrong_penalties(self.factor_penalty, self.count_exponent)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet import kernels
-from discreet.model.fold_in.histories import Arrays, Rows, row_scale
+from discreet.model.fold_in.histories import Arrays, Rows, row_scale, wrong_penalties
 from discreet.types import Floats
 
 __all__ = ["OwnMean"]
@@ -48,6 +48,6 @@ class OwnMean:
         """What does not fit the arrays."""
         if self.share.shape != (n_items,):
             return f"the own mean's share has the shape {self.share.shape} and not ({n_items},)"
-        return (
-            None if np.isfinite(self.share).all() else "the own mean's share has numbers that are not finite"
-        )
+        if not np.isfinite(self.share).all():
+            return "the own mean's share has numbers that are not finite"
+        return wrong_penalties(self.factor_penalty, self.count_exponent)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet import kernels
-from discreet.model.fold_in.histories import Arrays, Rows, row_scale
+from discreet.model.fold_in.histories import Arrays, Rows, row_scale, wrong_penalties
 from discreet.types import Floats
 
 __all__ = ["Ridge"]
@@ -44,4 +44,4 @@ class Ridge:
 
     def wrong(self, n_items: int, rank: int) -> str | None:
         """What does not fit the arrays."""
-        return None
+        return wrong_penalties(self.offset_penalty, self.factor_penalty, self.count_exponent)

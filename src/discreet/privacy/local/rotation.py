@@ -1,4 +1,4 @@
-"""The public part of the one-bit mechanism: signs, places, and the fast Walsh-Hadamard transform.
+"""The public part of the one-bit mechanism: the signs of every rotation, and the place of every device in them.
 
 The definition is the device's (:mod:`discreet.devices.device.question`); this is the same for many devices at once.
 """
@@ -6,29 +6,18 @@ The definition is the device's (:mod:`discreet.devices.device.question`); this i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.errors import SettingsInvalid
 
-__all__ = ["DeviceIds", "as_ids", "exact_kernel", "packed_signs", "participants", "places", "transform"]
+__all__ = ["DeviceIds", "as_ids", "packed_signs", "participants", "places"]
 
 DeviceIds: TypeAlias = npt.NDArray[np.uint8] | Sequence[bytes]
-Integers: TypeAlias = npt.NDArray[np.int64]
-
-
-def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile with sums in the order they are written, so that devices in plain Python agree to the last bit."""
-    try:
-        compiled: Callable[..., Any] = njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
-        compiled = njit(nogil=True, error_model="numpy")(function)
-    return compiled
 
 
 def as_ids(device_ids: DeviceIds) -> npt.NDArray[np.uint8]:
@@ -76,18 +65,3 @@ def packed_signs(question: Question) -> npt.NDArray[np.uint8]:
         for rotation in range(question.rotations)
     ]
     return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(question.rotations, 32 * blocks)
-
-
-@exact_kernel
-def transform(vector: Any) -> None:
-    """Fast Walsh-Hadamard transform in place, unnormalised; exact on integers. The length is a power of two."""
-    size = len(vector)
-    half = 1
-    while half < size:
-        for start in range(0, size, 2 * half):
-            for i in range(start, start + half):
-                a = vector[i]
-                b = vector[i + half]
-                vector[i] = a + b
-                vector[i + half] = a - b
-        half *= 2

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, Refused
 from discreet.silos.flower.extra import flower, pack, unpack
-from discreet.silos.flower.silo_place import SiloPlace
+from discreet.silos.flower.silo_files import SiloFiles
 from discreet.silos.silo.silo import Silo
 
 __all__ = ["client_app"]
@@ -18,7 +18,7 @@ T = TypeVar("T")
 _log = logging.getLogger("flwr")
 
 
-def client_app(open_silo: Callable[[SiloPlace], Silo] = SiloPlace.open) -> Any:
+def client_app(open_silo: Callable[[SiloFiles], Silo] = SiloFiles.open) -> Any:
     """A ``ClientApp`` whose ``query`` says which silo a client stands for and whose ``train`` answers a question.
 
     Parameters
@@ -37,8 +37,8 @@ def client_app(open_silo: Callable[[SiloPlace], Silo] = SiloPlace.open) -> Any:
     app = flwr.clientapp.ClientApp()
 
     def who(message: Any, context: Any) -> Any:
-        place = _guarded(lambda: SiloPlace.of(context))
-        name = place.name if isinstance(place, SiloPlace) else ""
+        place = _guarded(lambda: SiloFiles.of(context))
+        name = place.name if isinstance(place, SiloFiles) else ""
         return flwr.app.Message(pack({"silo": name}), reply_to=message)
 
     def answer(message: Any, context: Any) -> Any:
@@ -52,9 +52,9 @@ def client_app(open_silo: Callable[[SiloPlace], Silo] = SiloPlace.open) -> Any:
 
 
 def _answer(
-    open_silo: Callable[[SiloPlace], Silo], context: Any, question: object
+    open_silo: Callable[[SiloFiles], Silo], context: Any, question: object
 ) -> dict[str, str | bytes] | None:
-    place = SiloPlace.of(context)
+    place = SiloFiles.of(context)
     if place is None or not isinstance(question, bytes):
         return {"refused": "this client has no silo" if place is None else "there is no question"}
     with open_silo(place) as silo:

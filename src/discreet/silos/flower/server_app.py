@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import Refused, SettingsInvalid, Unreachable
 from discreet.model import Model
 from discreet.silos.flower.extra import flower, pack, unpack
-from discreet.silos.flower.places import Places
+from discreet.silos.flower.run_files import RunFiles
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.saving import check_out, save_once
 
@@ -43,7 +43,7 @@ def train(grid: Any, run_config: Mapping[str, Any]) -> Model:
     grid
         Of the ServerApp.
     run_config
-        Places of the files (:meth:`Places.of`), and ``patience``: how many seconds to wait for clients.
+        RunFiles of the files (:meth:`RunFiles.of`), and ``patience``: how many seconds to wait for clients.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def train(grid: Any, run_config: Mapping[str, Any]) -> Model:
         When silos stay away. The coordinator's store has all that came: the next run goes on from there, after
         ``discreet federate drop`` without them.
     """
-    places, patience = Places.of(run_config), _patience(run_config)
+    places, patience = RunFiles.of(run_config), _patience(run_config)
     agreement, catalogue = places.read()
     check_out(places.out, begun=places.store.exists(), overwrite=False)
     with Coordinator(places.store, agreement) as coordinator:

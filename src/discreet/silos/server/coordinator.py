@@ -14,13 +14,13 @@ from discreet.errors import Refused
 from discreet.model import Model
 from discreet.privacy.gaussian.noise import Noise
 from discreet.silos.server.coordinator_store import CoordinatorStore
-from discreet.silos.server.progress import Progress
+from discreet.silos.server.progress import RunProgress
 from discreet.silos.server.releasing import answer_size, release_sum
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.course import Course
 from discreet.silos.shared.messages import AnswerMessage, digest
+from discreet.silos.shared.outcome import build_model
+from discreet.silos.shared.position import Position
 from discreet.silos.shared.store import StoreOwner
-from discreet.silos.shared.terms import build_model
 
 __all__ = ["Coordinator"]
 
@@ -44,7 +44,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         self.agreement = agreement
         self._noise_key = fixed_noise_key_not_private
         self._store = CoordinatorStore(Path(store), agreement)
-        self._progress = Progress(agreement)
+        self._progress = RunProgress(agreement)
         self._bytes_down = 0
         self._asked: tuple[int, int] | None = None
         self._reload()
@@ -63,8 +63,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 raise self._progress.failure
             if self.finished:
                 return None
-            course = self._progress.course
-            return self._store.question(course.round, course.attempt)
+            position = self._progress.position
+            return self._store.question(position.round, position.attempt)
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         """Take a silo's answer; it is on the disk when this returns.
@@ -118,18 +118,18 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             for name in silo_names:
                 if name not in waiting:
                     raise Refused(f"{name} is not awaited, so there is nothing to give up")
-            roster = [name for name in self._progress.course.roster if name not in silo_names]
-            course = self._progress.repeated(roster)
-            self._ask(course)
-            self._progress.repeat(course)
+            roster = [name for name in self._progress.position.roster if name not in silo_names]
+            position = self._progress.repeated(roster)
+            self._ask(position)
+            self._progress.repeat(position)
 
     def finish_early(self) -> None:
         """End the run with what the completed rounds have taught, where the current one cannot be completed."""
         with self._store.lock:
             self._proceed()
-            if not self._progress.running or self._progress.course.trained() is None:
+            if not self._progress.running or self._progress.position.trained() is None:
                 raise Refused("a run can be ended early after its second release and before its last")
-            self._store.end(self._progress.course.round)
+            self._store.end(self._progress.position.round)
             self._progress.end()
 
     @property
@@ -141,15 +141,15 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """Where the run stands, for people and for JSON."""
         with self._store.lock:
             progress = self._progress
-            course, failure = progress.course, progress.failure
+            position, failure = progress.position, progress.failure
             return {
                 "run": self.agreement.run_id,
                 "state": progress.state,
                 "reason": None if failure is None else str(failure),
-                "round": course.round,
-                "rounds": course.round if progress.ended else course.rounds,
-                "attempt": course.attempt,
-                "roster": list(course.roster),
+                "round": position.round,
+                "rounds": position.round if progress.ended else position.rounds,
+                "attempt": position.attempt,
+                "roster": list(position.roster),
                 "waiting_for": self._waiting_for(),
                 "bytes_up": self._store.bytes_up,
                 "bytes_down": self._bytes_down,
@@ -171,75 +171,75 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if progress.running:
                 raise Refused("the run is not over yet; there is no model")
             fixed = self._store.fixed_noise or self._server_noise().fixed
-            trained = progress.course.trained()
+            trained = progress.position.trained()
             assert trained is not None
             return build_model(self.agreement, trained, catalogue, progress.ledger, fixed_noise_key=fixed)
 
     def _waiting_for(self) -> list[str]:
         if not self._progress.running:
             return []
-        course = self._progress.course
-        answered = self._store.answered(course.round, course.attempt)
-        return [name for name in course.roster if name not in answered]
+        position = self._progress.position
+        answered = self._store.answered(position.round, position.attempt)
+        return [name for name in position.roster if name not in answered]
 
     def _check(self, message: AnswerMessage) -> None:
-        course = self._progress.course
+        position = self._progress.position
         if message.silo not in self.agreement.silos:
             raise Refused(f"{message.silo} is not in the agreement")
         if not self._progress.running:
             raise Refused("the run is over")
-        if message.silo not in course.roster:
+        if message.silo not in position.roster:
             raise Refused(f"{message.silo} is out of this run: a round was repeated without it")
-        if (message.round, message.attempt) != (course.round, course.attempt):
+        if (message.round, message.attempt) != (position.round, position.attempt):
             raise Refused(
-                f"an answer to round {message.round} (attempt {message.attempt}) came where round {course.round} "
-                f"(attempt {course.attempt}) is under way"
+                f"an answer to round {message.round} (attempt {message.attempt}) came where round {position.round} "
+                f"(attempt {position.attempt}) is under way"
             )
-        if message.question != digest(self._store.question(course.round, course.attempt)):
+        if message.question != digest(self._store.question(position.round, position.attempt)):
             raise Refused(
-                f"{message.silo} has answered another question than was asked in round {course.round}"
+                f"{message.silo} has answered another question than was asked in round {position.round}"
             )
-        if len(message.masked) != answer_size(course):
+        if len(message.masked) != answer_size(position):
             raise Refused(f"the answer of {message.silo} has the wrong length")
 
     def _proceed(self) -> None:
         """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
         if not self._progress.running:
             return
-        course = self._progress.course
-        if self._asked != (course.round, course.attempt):  # the store was full when the last round ended
-            self._ask(course)
+        position = self._progress.position
+        if self._asked != (position.round, position.attempt):  # the store was full when the last round ended
+            self._ask(position)
         if self._waiting_for():
             return
-        round_, attempt = course.round, course.attempt
+        round_, attempt = position.round, position.attempt
         answers = self._store.answers(round_, attempt)
         noise = self._server_noise(round_, attempt)
         try:
-            release = release_sum(self.agreement, course, answers, noise)
+            release = release_sum(self.agreement, position, answers, noise)
         except Refused as error:
             self._progress.failure = error
             return
         self._store.release(round_, attempt, release, fixed_noise=noise.fixed)
         self._progress.take(release)
         if self._progress.running:
-            self._ask(self._progress.course)
+            self._ask(self._progress.position)
 
     def _server_noise(self, round_: int = 0, attempt: int = 0) -> Noise:
         if self._noise_key is None:
             return Noise()
         return Noise.fixed_key_not_private(self._noise_key + f"|{round_}|{attempt}".encode())
 
-    def _ask(self, course: Course) -> None:
-        body = self._progress.question(course)
-        self._store.ask(course.round, course.attempt, course.roster, body)
-        self._bytes_down += len(body) * len(course.roster)
-        self._asked = course.round, course.attempt
+    def _ask(self, position: Position) -> None:
+        body = self._progress.question(position)
+        self._store.ask(position.round, position.attempt, position.roster, body)
+        self._bytes_down += len(body) * len(position.roster)
+        self._asked = position.round, position.attempt
 
     def _reload(self) -> None:
         """Replay what the store remembers."""
         progress, asked = self._progress, self._store.asked()
         for entry in asked:
-            if entry.attempt > progress.course.attempt:
+            if entry.attempt > progress.position.attempt:
                 progress.repeat(progress.repeated(entry.roster))
             self._bytes_down += entry.size * len(entry.roster)
             self._asked = entry.round, entry.attempt
@@ -248,4 +248,4 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         if progress.running and self._store.ended:
             progress.end()
         if progress.running and (not asked or asked[-1].release is not None):
-            self._ask(progress.course)
+            self._ask(progress.position)

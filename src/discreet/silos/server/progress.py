@@ -11,20 +11,20 @@ from discreet.errors import BudgetInvalid, Refused
 from discreet.privacy.accounting import compose
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.course import Course, charge_name
 from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.position import Position, charge_name
 
-__all__ = ["Progress"]
+__all__ = ["RunProgress"]
 
 Release = Mapping[str, npt.NDArray[np.float64]]
 
 
-class Progress:
-    """Course, costs and outcome. The same steps on the same agreement give the same progress.
+class RunProgress:
+    """Position, costs and outcome. The same steps on the same agreement give the same progress.
 
     Attributes
     ----------
-    course
+    position
         Where the run stands.
     ledger
         What any silo may have been charged, repeats included.
@@ -36,7 +36,7 @@ class Progress:
 
     def __init__(self, agreement: Agreement) -> None:
         self._run = agreement.run_id
-        self.course, self.ledger = Course(agreement), Ledger(agreement.budget)
+        self.position, self.ledger = Position(agreement), Ledger(agreement.budget)
         self.failure: BudgetInvalid | Refused | None = None
         self.ended = False
         self.last_release: Release = {}
@@ -46,7 +46,7 @@ class Progress:
         """``"running"``, ``"finished"`` or ``"failed"``."""
         if self.failure is not None:
             return "failed"
-        return "finished" if self.ended or self.course.question is None else "running"
+        return "finished" if self.ended or self.position.question is None else "running"
 
     @property
     def running(self) -> bool:
@@ -59,36 +59,36 @@ class Progress:
         spent = self.ledger.spent_mu
         return compose([spent, self._cost()[1]]) if self.running else spent
 
-    def question(self, course: Course | None = None) -> bytes:
+    def question(self, position: Position | None = None) -> bytes:
         """The message of the current question, or of another position in the same round."""
-        course = course or self.course
-        assert course.question is not None
+        position = position or self.position
+        assert position.question is not None
         message = QuestionMessage(
-            self._run, course.round, course.attempt, course.roster, course.question, self.last_release
+            self._run, position.round, position.attempt, position.roster, position.question, self.last_release
         )
         return message.encode()
 
     def take(self, release: Release) -> None:
         """All have answered and this was released."""
         name, mu = self._cost()
-        detail = {"silos": len(self.course.roster), "attempt": self.course.attempt}
+        detail = {"silos": len(self.position.roster), "attempt": self.position.attempt}
         self.ledger.redeem(self.ledger.charge(name, mu=mu, detail=detail))
         self.last_release = release
         try:
-            self.course.take(release)
+            self.position.take(release)
         except (BudgetInvalid, Refused) as error:
             self.failure = error
 
-    def repeated(self, roster: Sequence[str]) -> Course:
+    def repeated(self, roster: Sequence[str]) -> Position:
         """Where the run would stand after giving the attempt up; refuses where that cannot be."""
-        course = self.course.copy()
-        course.repeat(roster)
-        return course
+        position = self.position.copy()
+        position.repeat(roster)
+        return position
 
-    def repeat(self, course: Course) -> None:
+    def repeat(self, position: Position) -> None:
         """Give the attempt up and go to where :meth:`repeated` led."""
         self._give_up()
-        self.course = course
+        self.position = position
 
     def end(self) -> None:
         """Give the round up and end the run."""
@@ -98,10 +98,10 @@ class Progress:
     def _give_up(self) -> None:
         """Charge an attempt that came to nothing: silos may have answered it."""
         name, mu = self._cost()
-        detail = {"silos": len(self.course.roster), "attempt": self.course.attempt, "released": False}
+        detail = {"silos": len(self.position.roster), "attempt": self.position.attempt, "released": False}
         self.ledger.charge(f"{name} (given up)", mu=mu, detail=detail)
 
     def _cost(self) -> tuple[str, float]:
-        question = self.course.question
+        question = self.position.question
         assert question is not None
-        return charge_name(question.name, self.course.attempt), question.mu
+        return charge_name(question.name, self.position.attempt), question.mu

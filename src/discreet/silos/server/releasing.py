@@ -14,20 +14,20 @@ from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.course import Course
 from discreet.silos.shared.masks import to_totals
 from discreet.silos.shared.messages import AnswerMessage
+from discreet.silos.shared.position import Position
 
 __all__ = ["answer_size", "release_sum"]
 
 
-def answer_size(course: Course) -> int:
+def answer_size(position: Position) -> int:
     """Numbers in an answer to the current question."""
-    return sum(prod(shape) for shape in course.shapes().values())
+    return sum(prod(shape) for shape in position.shapes().values())
 
 
 def release_sum(
-    agreement: Agreement, course: Course, answers: Iterable[bytes], noise: Noise
+    agreement: Agreement, position: Position, answers: Iterable[bytes], noise: Noise
 ) -> dict[str, npt.NDArray[np.float64]]:
     """The release of the current question from all answers to it.
 
@@ -35,12 +35,12 @@ def release_sum(
     -----
     **Privacy**. The sum is all that the masks leave visible. Noise is in it already, or is added here by the gate.
     """
-    assert course.question is not None
-    total = np.zeros(answer_size(course), dtype=np.uint64)
+    assert position.question is not None
+    total = np.zeros(answer_size(position), dtype=np.uint64)
     for body in answers:
         total += AnswerMessage.decode(body, agreement).masked
-    values = to_totals(total, list(course.shapes().values()))
-    forms = course.forms()
+    values = to_totals(total, list(position.shapes().values()))
+    forms = position.forms()
     totals = [
         Total(form.name, value, float(np.abs(value).max(initial=0.0)))
         for form, value in zip(forms, values, strict=True)
@@ -49,14 +49,14 @@ def release_sum(
     gate = Gate(Ledger(agreement.budget), noise)
     try:
         return gate.release_totals(
-            course.question.name,
+            position.question.name,
             forms,
             totals,
-            mu=course.question.mu,
+            mu=position.question.mu,
             noised=agreement.noise == "shares",
         )
     except DiscreetError as error:
         raise Refused(
-            f"the answers to round {course.round} do not add up to a sum over users: some silo has masked or summed "
+            f"the answers to round {position.round} do not add up to a sum over users: some silo has masked or summed "
             f"otherwise than agreed. This run cannot go on ({error})"
         ) from None

@@ -10,7 +10,7 @@ from discreet.model import Model
 from discreet.privacy.statement import Release
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
-from discreet.silos.shared.methods import AnyAgreement
+from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.saving import check_out, save_once

@@ -16,13 +16,13 @@ from discreet.methods.public_halves import find_public_half
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
-from discreet.silos.shared.base_agreement import Agreed, Hex32, Name, catalogue_digest
+from discreet.silos.shared.base_agreement import BaseAgreement, Hex32, Name, catalogue_digest
 
 __all__ = ["Agreement", "catalogue_digest"]
 
 
-class Agreement(Agreed):
-    """Everything that a silo holds the server to; see also :class:`discreet.silos.shared.base_agreement.Agreed`.
+class Agreement(BaseAgreement):
+    """Everything that a silo holds the server to; see also :class:`discreet.silos.shared.base_agreement.BaseAgreement`.
 
     Attributes
     ----------

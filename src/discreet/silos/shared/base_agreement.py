@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from discreet.catalogue import Catalogue
 from discreet.errors import SettingsInvalid
 
-__all__ = ["Agreed", "Hex32", "Name", "catalogue_digest", "read_agreement"]
+__all__ = ["BaseAgreement", "Hex32", "Name", "catalogue_digest", "read_agreement"]
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 _LARGEST_FILE = 1 << 20
@@ -42,7 +42,7 @@ def read_agreement(path: str | os.PathLike[str]) -> bytes:
     return text
 
 
-class Agreed(BaseModel):
+class BaseAgreement(BaseModel):
     """The common part of agreements.
 
     Attributes

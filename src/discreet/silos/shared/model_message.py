@@ -18,7 +18,7 @@ from discreet.model.wire import item_side_from_bytes, item_side_to_bytes, to_par
 from discreet.privacy.accounting import compose
 from discreet.privacy.statement import Release, SiloTerms, Statement, owed_in_silos
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.base_agreement import Agreed
+from discreet.silos.shared.base_agreement import BaseAgreement
 from discreet.silos.shared.encoding import MOST_HEADER, PREFIX, Header, decode, encode
 from discreet.silos.shared.messages import max_bytes
 
@@ -36,7 +36,7 @@ class _Header(Header):
     digest: str
 
 
-def encode_model(model: Model, agreement: Agreed) -> bytes:
+def encode_model(model: Model, agreement: BaseAgreement) -> bytes:
     """Item side and statement, whatever was trained; the catalogue is known to everybody."""
     side = item_side_to_bytes(model.item_side, precision=_precision(model.item_side))
     header = _Header(
@@ -88,7 +88,9 @@ def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Mod
     return model
 
 
-def read_model(body: bytes, agreement: Agreed, catalogue: Catalogue, most: int, scale: RatingScale) -> Model:
+def read_model(
+    body: bytes, agreement: BaseAgreement, catalogue: Catalogue, most: int, scale: RatingScale
+) -> Model:
     """The model in a message of at most ``most`` bytes; what it promises is for the caller to judge.
 
     Raises

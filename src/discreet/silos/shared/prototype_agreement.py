@@ -11,13 +11,13 @@ from discreet.catalogue import Catalogue, RatingScale
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.pure.ledger import PureLedger
-from discreet.silos.shared.base_agreement import Agreed, Name
+from discreet.silos.shared.base_agreement import BaseAgreement, Name
 
 __all__ = ["PrototypeAgreement"]
 
 
-class PrototypeAgreement(Agreed):
-    """All there is to know but the ratings: no question is asked; see :class:`Agreed`.
+class PrototypeAgreement(BaseAgreement):
+    """All there is to know but the ratings: no question is asked; see :class:`BaseAgreement`.
 
     Attributes
     ----------

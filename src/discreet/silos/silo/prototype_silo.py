@@ -14,7 +14,7 @@ from discreet.privacy.statement import Statement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import encode_prototypes
 from discreet.silos.shared.store import Store, StoreOwner
-from discreet.silos.silo.comparison import check_public
+from discreet.silos.silo.checks import check_public
 
 __all__ = ["PrototypeSilo"]
 

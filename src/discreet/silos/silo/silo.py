@@ -21,12 +21,12 @@ from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.course import Course, charge_name
 from discreet.silos.shared.masks import from_totals, mask, public_key
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
+from discreet.silos.shared.outcome import state
+from discreet.silos.shared.position import Position, charge_name
 from discreet.silos.shared.store import StoreOwner
-from discreet.silos.shared.terms import state
-from discreet.silos.silo.comparison import check_question, check_ratings, same_release
+from discreet.silos.silo.checks import check_question, check_ratings, same_release
 from discreet.silos.silo.silo_store import Given, SiloStore
 from discreet.types import Floats
 
@@ -71,7 +71,7 @@ class Silo(StoreOwner[SiloStore]):
         self._engine = MemoryEngine(_private_half(agreement), ratings)
         self._noise_key = fixed_noise_key_not_private
         self._store = SiloStore(Path(store), agreement, name)
-        self._course, self._begun = Course(agreement), False
+        self._position, self._begun = Position(agreement), False
         self._release: Mapping[str, Floats] = {}
         self._reload()
 
@@ -97,10 +97,10 @@ class Silo(StoreOwner[SiloStore]):
             return {
                 "silo": self.name,
                 "run": self.agreement.run_id,
-                "round": self._course.round if self._begun else None,
-                "rounds": self._course.rounds,
-                "attempt": self._course.attempt,
-                "roster": list(self._course.roster),
+                "round": self._position.round if self._begun else None,
+                "rounds": self._position.rounds,
+                "attempt": self._position.attempt,
+                "roster": list(self._position.roster),
                 "charged_mu": ledger.spent_mu,
                 "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
                 "epsilon": self.agreement.epsilon,
@@ -123,8 +123,8 @@ class Silo(StoreOwner[SiloStore]):
                     f"round {message.round} was answered already; a second, different question for it is refused"
                 )
             return known[1]
-        course = self._next(message)
-        expected = course.question
+        position = self._next(message)
+        expected = position.question
         if expected is None:
             raise Refused("the server asks for a round more than was agreed; the run is over")
         check_question(message.question, expected)
@@ -135,16 +135,16 @@ class Silo(StoreOwner[SiloStore]):
             # What was charged in memory has not left: the store says what was spent.
             self._ledger = self._store.ledger(self.agreement)
             raise
-        self._course, self._begun, self._release = course, True, message.release
+        self._position, self._begun, self._release = position, True, message.release
         return given.answer
 
-    def _next(self, message: QuestionMessage) -> Course:
+    def _next(self, message: QuestionMessage) -> Position:
         """Where the run stands if this question is right; refuses any other order than the agreed one."""
         if self.name not in message.roster:
             raise Refused(f"{self.name} is out of this run: a round was asked without it")
-        course = self._course.copy()
-        due = course.round + 1 if self._begun else 0
-        again = self._begun and message.round == course.round and message.attempt > course.attempt
+        position = self._position.copy()
+        due = position.round + 1 if self._begun else 0
+        again = self._begun and message.round == position.round and message.attempt > position.attempt
         if not again and message.round != due:
             raise Refused(f"the server asks about round {message.round} where round {due} is due")
         if again:
@@ -152,17 +152,17 @@ class Silo(StoreOwner[SiloStore]):
                 raise Refused("the server gives two accounts of what the round before released")
         elif self._begun:
             try:
-                course.take(message.release)
+                position.take(message.release)
             except BudgetInvalid as error:
                 raise Refused(f"the run ends here: {error}") from None
         elif message.release:
             raise Refused("nothing was released before the first round")
-        repeats = message.attempt - course.attempt
+        repeats = message.attempt - position.attempt
         if repeats:
-            course.repeat(message.roster, repeats)
-        elif message.roster != course.roster:
+            position.repeat(message.roster, repeats)
+        elif message.roster != position.roster:
             raise Refused("the silos of this round are not those of the agreement or of the round before")
-        return course
+        return position
 
     def _compute(self, message: QuestionMessage, question: str) -> Given:
         shares = self._shares(message)
@@ -207,11 +207,11 @@ class Silo(StoreOwner[SiloStore]):
         """Replay what the store remembers."""
         self._ledger = self._store.ledger(self.agreement)
         for round_, attempt, roster, release in self._store.path_taken():
-            course = self._course
-            if self._begun and round_ > course.round:
-                course.take(release)
-            if attempt > course.attempt:
-                course.repeat(roster, attempt - course.attempt)
+            position = self._position
+            if self._begun and round_ > position.round:
+                position.take(release)
+            if attempt > position.attempt:
+                position.repeat(roster, attempt - position.attempt)
             self._begun, self._release = True, release
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from discreet.catalogue import Catalogue
 from discreet.model import Model
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.methods import AnyAgreement, open_model
+from discreet.silos.shared.agreements import AnyAgreement, open_model
 from discreet.silos.shared.saving import check_out, save_once
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo

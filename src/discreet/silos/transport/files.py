@@ -8,8 +8,8 @@ from typing import Any
 
 from discreet.errors import Refused
 from discreet.model.directory import replace_file
+from discreet.silos.shared.agreements import AnyAgreement, largest_message
 from discreet.silos.shared.messages import AnswerMessage
-from discreet.silos.shared.methods import AnyAgreement, largest_message
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototypes
 from discreet.silos.transport.protocols import CoordinatorSide

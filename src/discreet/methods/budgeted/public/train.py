@@ -19,7 +19,7 @@ from discreet.methods.budgeted.public.plan import (
 from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion, without_start
 from discreet.methods.budgeted.public.round import Frame, first_offsets, first_popularity, refine
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.fold_in import Clicks, Ridge
@@ -42,7 +42,7 @@ _CLICK_WEIGHT_SHARE = 0.99
 _CLICK_PENALTY = 0.1
 
 
-def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Activity, then offsets (or popularity), then rounds of gradients; each release moves the item side."""
     explicit, n_items = facts.scale.explicit, facts.n_items
     noisy = yield ActivityQuestion(

@@ -61,7 +61,7 @@ class DPALSAnswers:
     def _mean(self, question: MeanQuestion) -> Sequence[Block]:
         sampling = question.sampling
         sample, pattern = self._sample(sampling)
-        if sampling.kind == "weights":
+        if sampling.rule == "weights":
             sample = sample.keep(sample_uniform(sample, sampling.max_ratings, sampling.seed + 1))
             pattern = pattern_of(sample)
         return question.mechanism.blocks(pattern, sample.scale.scaled(sample.values))
@@ -73,10 +73,10 @@ class DPALSAnswers:
             trained = sampling.trained > 0.0
             if not trained.all():
                 sample = sample.keep(trained[sample.items])
-            if sampling.kind == "tail":
+            if sampling.rule == "tail":
                 rarity = sampling.counts[sample.items]
                 sample = sample.keep(keep_lowest(sample, rarity, sampling.max_ratings))
-            elif sampling.kind == "uniform":
+            elif sampling.rule == "uniform":
                 sample = sample.keep(sample_uniform(sample, sampling.max_ratings, sampling.seed + 1))
             self._cache = (sampling, sample, pattern_of(sample))
         return self._cache[1:]
@@ -97,7 +97,7 @@ def _targets(ratings: Ratings, centre: float) -> Floats:
 
 def _same(one: Sampling, other: Sampling) -> bool:
     return one is other or (
-        (one.kind, one.seed, one.max_ratings) == (other.kind, other.seed, other.max_ratings)
+        (one.rule, one.seed, one.max_ratings) == (other.rule, other.seed, other.max_ratings)
         and np.array_equal(one.counts, other.counts)
         and np.array_equal(one.trained, other.trained)
     )

@@ -12,6 +12,9 @@ from discreet.privacy.statement_text import round_up
 
 __all__ = ["account", "make_plan"]
 
+# Share of mu^2 that rounds get where nothing is left for them: enough for the plan to cost more than there is.
+_LEAST = 1e-9
+
 
 def make_plan(settings: DPALSSettings, facts: Facts) -> NoisePlan:
     """All standard deviations of a run.
@@ -35,7 +38,7 @@ def make_plan(settings: DPALSSettings, facts: Facts) -> NoisePlan:
             sigma_counts = settings.sigma_counts
     spent = weight / sigma_counts**2 if sigma_counts is not None else 0.0
     start = settings.start_share * square if settings.start == "spectral" else 0.0
-    matrix, vector = _round_sigmas(settings, square - spent - start)
+    matrix, vector = _round_sigmas(settings, square - spent - start, _LEAST * square)
     moment: float | None = None
     if settings.gravity > 0.0:
         moment = matrix if settings.sigma_moment == "auto" else settings.sigma_moment
@@ -64,23 +67,23 @@ def account(plan: NoisePlan, facts: Facts) -> Accounting:
     return Accounting.of(plan, facts.budget.delta, spent_mu=facts.spent_mu, spent_delta=facts.spent_delta)
 
 
-def _round_sigmas(settings: DPALSSettings, square: float) -> tuple[float, float]:
-    """sigma_matrix and sigma_vector: as set, or such that all rounds together cost ``square``."""
+def _round_sigmas(settings: DPALSSettings, square: float, least: float) -> tuple[float, float]:
+    """sigma_matrix and sigma_vector: as set, or such that all rounds together cost ``square``, or the ``least``."""
     if settings.sigma_matrix != "auto" and settings.sigma_vector != "auto":
         return settings.sigma_matrix, settings.sigma_vector
     # A negative rest is refused by the caller, with the plan's own cost in the message.
-    square = max(square, 1e-12) * (1.0 - 1e-12) / settings.rounds
+    square = max(square, least) * (1.0 - 1e-12) / settings.rounds
     ratio, k = settings.noise_ratio, settings.max_ratings
     gravity = settings.gravity > 0.0
     fixed = settings.sigma_moment if gravity and settings.sigma_moment != "auto" else None
     if fixed is not None:
-        square = max(square - 1.0 / fixed**2, 1e-12)
+        square = max(square - 1.0 / fixed**2, least)
     moment = 1.0 if gravity and fixed is None else 0.0
     if settings.sigma_vector != "auto":
         vector = settings.sigma_vector
-        return math.sqrt((k + moment) / max(square - k / vector**2, 1e-12)), vector
+        return math.sqrt((k + moment) / max(square - k / vector**2, least)), vector
     if settings.sigma_matrix != "auto":
         matrix = settings.sigma_matrix
-        return matrix, math.sqrt(k / max(square - (k + moment) / matrix**2, 1e-12))
+        return matrix, math.sqrt(k / max(square - (k + moment) / matrix**2, least))
     vector = math.sqrt((k * (1.0 + ratio**-2) + moment * ratio**-2) / square)
     return ratio * vector, vector

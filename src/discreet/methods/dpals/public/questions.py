@@ -27,7 +27,7 @@ class Sampling:
 
     Parameters
     ----------
-    kind
+    rule
         ``"tail"``: those of the rarest items; ``"uniform"``; ``"weights"``: all of them.
     seed
         Public, of the hashes by which users draw.
@@ -39,7 +39,7 @@ class Sampling:
         1 for the items that are trained, 0 for the others.
     """
 
-    kind: Literal["tail", "uniform", "weights"]
+    rule: Literal["tail", "uniform", "weights"]
     seed: int
     max_ratings: int
     counts: Floats
@@ -124,7 +124,7 @@ class RoundQuestion(Question[NormalEquations]):
             self.sigma_vector,
             self.sigma_moment,
             self.item_weights,
-            self.sampling.kind == "weights",
+            self.sampling.rule == "weights",
         )
 
     def so_far(self) -> Trained | None:

@@ -25,7 +25,7 @@ from discreet.methods.dpals.public.questions import (
     StartQuestion,
 )
 from discreet.methods.dpals.settings import DPALSSettings
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
 from discreet.methods.shared.public.sample import SampledCounts, UniformSample
 from discreet.methods.shared.public.spectrum import leading
@@ -37,7 +37,7 @@ from discreet.types import Bools, Floats
 __all__ = ["DPALS_HALF", "solve", "train"]
 
 
-def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Counts, sample, centre, start, then one set of normal equations a round."""
     plan = make_plan(settings, facts)
     planned = plan.counts + int(plan.mean) + int(settings.start == "spectral") + plan.rounds

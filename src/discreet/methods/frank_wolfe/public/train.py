@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.methods.frank_wolfe.settings import FrankWolfeSettings
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
 from discreet.methods.shared.public.sample import (
     SampledMean,
@@ -99,7 +99,7 @@ class ProductQuestion(Question[NoisyProduct]):
         return Products(self.direction)
 
 
-def train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """The centre, then one direction a round; users move along it and the next one is asked for."""
     rounds = settings.rounds
     planned = rounds * (settings.oja_steps if settings.eigenvector == "oja" else 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.projected_gradient.public.train import Course, RowsQuestion, Shrunk
+from discreet.methods.projected_gradient.public.train import RowsQuestion, RowState, Shrunk
 from discreet.methods.question import Question
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean
@@ -31,54 +31,54 @@ class ProjectedGradientAnswers:
 
     def __init__(self, ratings: Ratings) -> None:
         self._sampler = Sampler(ratings)
-        self._cache: tuple[Course, Floats] | None = None
+        self._cache: tuple[RowState, Floats] | None = None
 
     def answer(self, question: Question[Any]) -> Sequence[Block]:
         """Contributions to this question."""
         if isinstance(question, SampledMean):
             return self._sampler.mean(question)
         assert isinstance(question, RowsQuestion)
-        course = question.course
-        weights = self._weights(course)
-        moves = self._moves(course, weights, course.directions, course.step_size)
-        bound = course.bound(course.step_size)
-        _, pattern = self._sampler.take(course.sample)
-        stay = 1.0 - course.step_size * course.gravity
+        state = question.state
+        weights = self._weights(state)
+        moves = self._moves(state, weights, state.directions, state.step_size)
+        bound = state.bound(state.step_size)
+        _, pattern = self._sampler.take(state.sample)
+        stay = 1.0 - state.step_size * state.gravity
         return question.mechanism.blocks(pattern, moves / bound, weights * (stay / bound))
 
-    def _weights(self, course: Course) -> Floats:
+    def _weights(self, state: RowState) -> Floats:
         """Users x rank: each user's row as weights on the directions, after all rounds."""
-        _, pattern = self._sampler.take(course.sample)
+        _, pattern = self._sampler.take(state.sample)
         done, weights = 0, np.zeros((pattern.n_users, 0))
-        if self._cache is not None and _continues(course, self._cache[0]):
+        if self._cache is not None and _continues(state, self._cache[0]):
             done, weights = len(self._cache[0].shrunk), self._cache[1]
-        for t in range(done, len(course.shrunk)):
-            earlier = course.shrunk[t - 1] if t else Shrunk(np.zeros((course.n_items, 0)), np.zeros(0), 1.0)
-            weights = self._shrink(course, weights, earlier, course.shrunk[t])
-        self._cache = (course, weights)
+        for t in range(done, len(state.shrunk)):
+            earlier = state.shrunk[t - 1] if t else Shrunk(np.zeros((state.n_items, 0)), np.zeros(0), 1.0)
+            weights = self._shrink(state, weights, earlier, state.shrunk[t])
+        self._cache = (state, weights)
         return weights
 
-    def _shrink(self, course: Course, weights: Floats, earlier: Shrunk, now: Shrunk) -> Floats:
+    def _shrink(self, state: RowState, weights: Floats, earlier: Shrunk, now: Shrunk) -> Floats:
         """Step, project on the new directions, shrink, and keep the row inside its bound."""
-        _, pattern = self._sampler.take(course.sample)
-        moves = self._moves(course, weights, earlier.directions, earlier.step_size)
+        _, pattern = self._sampler.take(state.sample)
+        moves = self._moves(state, weights, earlier.directions, earlier.step_size)
         if not earlier.factors.size:
             moves = moves * (now.step_size / earlier.step_size)
-        stay = 1.0 - earlier.step_size * course.gravity
+        stay = 1.0 - earlier.step_size * state.gravity
         stepped = kernels.transform_rows(weights * stay, now.directions.T @ earlier.directions)
         stepped += np.column_stack([pattern.user_sums(moves * v[pattern.items]) for v in now.directions.T])
-        bound = course.bound(now.step_size)
+        bound = state.bound(now.step_size)
         return bound * clip_rows(stepped * (now.factors / bound))
 
-    def _moves(self, course: Course, weights: Floats, directions: Floats, step_size: float) -> Floats:
-        ratings, pattern = self._sampler.take(course.sample)
-        targets = ratings.values - course.centre
+    def _moves(self, state: RowState, weights: Floats, directions: Floats, step_size: float) -> Floats:
+        ratings, pattern = self._sampler.take(state.sample)
+        targets = ratings.values - state.centre
         return step_size * kernels.residuals(pattern.indptr, pattern.items, targets, weights, directions)
 
 
-def _continues(course: Course, earlier: Course) -> bool:
-    """Whether this course begins with the earlier one, to the last bit."""
-    same = (course.sample, course.centre, course.gravity, course.row_clip, course.typical_ratings) == (
+def _continues(state: RowState, earlier: RowState) -> bool:
+    """Whether this state begins with the earlier one, to the last bit."""
+    same = (state.sample, state.centre, state.gravity, state.row_clip, state.typical_ratings) == (
         earlier.sample,
         earlier.centre,
         earlier.gravity,
@@ -87,11 +87,11 @@ def _continues(course: Course, earlier: Course) -> bool:
     )
     return (
         same
-        and len(course.shrunk) >= len(earlier.shrunk)
+        and len(state.shrunk) >= len(earlier.shrunk)
         and all(
             one.step_size == other.step_size
             and np.array_equal(one.factors, other.factors)
             and np.array_equal(one.directions, other.directions)
-            for one, other in zip(course.shrunk, earlier.shrunk, strict=False)
+            for one, other in zip(state.shrunk, earlier.shrunk, strict=False)
         )
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.errors import CatalogueInvalid
 from discreet.methods.projected_gradient.settings import ProjectedGradientSettings
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
 from discreet.methods.shared.public.sample import (
     SampledMean,
@@ -35,7 +35,7 @@ from discreet.privacy.gaussian.clipped import NoisyMoment
 from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.types import Floats
 
-__all__ = ["PROJECTED_GRADIENT", "Course", "RowsQuestion", "Shrunk", "train"]
+__all__ = ["PROJECTED_GRADIENT", "RowState", "RowsQuestion", "Shrunk", "train"]
 
 # Typical distance of a rating from the centre, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.5
@@ -53,7 +53,7 @@ class Shrunk:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class RowState:
     """Everything that a user's row follows from: what was sampled, and the rounds so far.
 
     Parameters
@@ -97,15 +97,15 @@ class Course:
 class RowsQuestion(Question[NoisyMoment]):
     """What is the second moment of users' rows after one more gradient step?"""
 
-    course: Course
+    state: RowState
 
     @property
     def mechanism(self) -> DenseMoments:
         """Items x items."""
-        return DenseMoments(self.course.directions)
+        return DenseMoments(self.state.directions)
 
 
-def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """The centre, then rounds: everyone steps, the second moment is released, everyone's row is shrunk."""
     if facts.n_items > _MOST_ITEMS:
         raise CatalogueInvalid(
@@ -116,26 +116,28 @@ def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Gene
     planned = rounds + int(settings.centre == "mean" and facts.scale.explicit)
     sample = draw_sample(settings, facts, rng)
     centre, left = yield from ask_centre(settings, facts, sample, planned)
-    course = _begin(settings, facts, sample, centre)
+    state = _begin(settings, facts, sample, centre)
     for number in range(1, rounds + 1):
-        moment = yield RowsQuestion(f"step {number}", left / math.sqrt(rounds), course, planned=planned)
-        course = _shrink(settings, course, moment, last=number == rounds)
-    return Trained(_side(facts, course), rounds)
+        moment = yield RowsQuestion(f"step {number}", left / math.sqrt(rounds), state, planned=planned)
+        state = _shrink(settings, state, moment, last=number == rounds)
+    return Trained(_side(facts, state), rounds)
 
 
-def _begin(settings: ProjectedGradientSettings, facts: Facts, sample: UniformSample, centre: float) -> Course:
+def _begin(
+    settings: ProjectedGradientSettings, facts: Facts, sample: UniformSample, centre: float
+) -> RowState:
     typical = min(settings.typical_ratings, sample.max_ratings)
     clip = typical_row_norm(facts, typical, _SPREAD) if settings.row_clip == "auto" else settings.row_clip
     gravity = 0.0
     if not facts.scale.explicit:
         usual = min(1.0, 20.0 * typical / facts.n_items)
         gravity = usual if settings.gravity == "auto" else settings.gravity
-    return Course(sample, centre, facts.n_items, gravity, clip, typical)
+    return RowState(sample, centre, facts.n_items, gravity, clip, typical)
 
 
 def _shrink(
-    settings: ProjectedGradientSettings, course: Course, moment: NoisyMoment, *, last: bool
-) -> Course:
+    settings: ProjectedGradientSettings, state: RowState, moment: NoisyMoment, *, last: bool
+) -> RowState:
     """The directions that rows are projected on next.
 
     A direction that is mostly noise may still be led right by later rounds, so only the last one leaves out what
@@ -147,30 +149,30 @@ def _shrink(
     threshold = settings.shrinkage * float(singular.max(initial=0.0))
     kept = singular > threshold
     if not kept.any():
-        return replace(course, shrunk=()) if last else course
-    vectors, factors, step_size = vectors[:, kept], 1.0 - threshold / singular[kept], course.step_size
-    if not course.shrunk:
+        return replace(state, shrunk=()) if last else state
+    vectors, factors, step_size = vectors[:, kept], 1.0 - threshold / singular[kept], state.step_size
+    if not state.shrunk:
         # From zero, the first rows have the same directions for any step size: now it can be chosen.
-        step_size = _step_size(settings, course, vectors[:, 0])
-    return replace(course, shrunk=(*course.shrunk, Shrunk(vectors, factors, step_size)))
+        step_size = _step_size(settings, state, vectors[:, 0])
+    return replace(state, shrunk=(*state.shrunk, Shrunk(vectors, factors, step_size)))
 
 
-def _step_size(settings: ProjectedGradientSettings, course: Course, direction: Floats) -> float:
+def _step_size(settings: ProjectedGradientSettings, state: RowState, direction: Floats) -> float:
     if settings.step_size != "auto":
         return settings.step_size
-    return 1.0 / (seen_share(direction, course.typical_ratings) + course.gravity)
+    return 1.0 / (seen_share(direction, state.typical_ratings) + state.gravity)
 
 
-def _side(facts: Facts, course: Course) -> ItemSide:
+def _side(facts: Facts, state: RowState) -> ItemSide:
     """Directions scaled so that a ridge of 1 is the fixed point of the rounds."""
-    factors = course.directions
-    if course.shrunk:
-        last = course.shrunk[-1]
+    factors = state.directions
+    if state.shrunk:
+        last = state.shrunk[-1]
         factors = last.directions / np.sqrt((1.0 / last.factors - 1.0) / last.step_size)
-    rule: FoldIn = Clicks(course.gravity)
+    rule: FoldIn = Clicks(state.gravity)
     if facts.scale.explicit:
         rule = OwnMean(np.zeros(facts.n_items))
-    return ItemSide(facts.scale, course.centre, np.zeros(facts.n_items), factors, rule)
+    return ItemSide(facts.scale, state.centre, np.zeros(facts.n_items), factors, rule)
 
 
 PROJECTED_GRADIENT = PublicHalf(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.sample import (
@@ -90,14 +90,14 @@ class ChosenMomentQuestion(Question[NoisyMoment]):
         return CoMoments(self.n_items)
 
 
-def train(settings: SVDSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def train(settings: SVDSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Item means (or counts), then one second moment; factors are its eigenvectors."""
     sample = draw_sample(settings, facts, rng)
     steps = _ratings if facts.scale.explicit else _clicks
     return (yield from steps(settings, facts, sample))
 
 
-def _ratings(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Asking:
+def _ratings(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Questions:
     first = _first_mu(settings, facts, 0.2)
     sums = yield ItemMeansQuestion("item means", first, sample, facts.n_items, planned=2)
     side, popularity = _means(settings, facts, sums)
@@ -144,7 +144,7 @@ def _means(settings: SVDSettings, facts: Facts, noisy: NoisySums) -> tuple[ItemS
     return side, popularity
 
 
-def _clicks(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Asking:
+def _clicks(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Questions:
     first = _first_mu(settings, facts, 0.1)
     noisy = yield SampledCounts("item counts", first, sample, facts.n_items, planned=2)
     popularity = ItemWeights.first(noisy.counts, np.full(facts.n_items, noisy.sigma))

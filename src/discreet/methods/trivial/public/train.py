@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.catalogue.scale import CLICKS
 from discreet.errors import RatingsInvalid
-from discreet.methods.public_half import Asking, Facts, PublicHalf
+from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.methods.shared.public.item_weights import ItemWeights
@@ -63,20 +63,20 @@ class ChoicesQuestion(Question[NoisyChoices]):
         return Choices(self.n_items)
 
 
-def _global_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def _global_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     scale = _rated(facts, "global-mean").scale
     mean = yield MeanOfMeansQuestion("mean of users' means", facts.mu, planned=1)
     return Trained(_constant(facts, scale.middle + scale.half_width * mean, np.zeros(facts.n_items)), 1)
 
 
-def _user_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def _user_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Nothing is asked: a user's mean is that user's own."""
     side = _constant(_rated(facts, "user-mean"), facts.scale.middle, np.ones(facts.n_items))
     yield from ()
     return Trained(side, 0)
 
 
-def _item_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def _item_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     scale = _rated(facts, "item-mean").scale
     tallies = yield TalliesQuestion("sum and weight of each item", facts.mu, facts.n_items, planned=1)
     mean, offsets = _shrunk(tallies)
@@ -85,7 +85,7 @@ def _item_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator
     return Trained(side, 1)
 
 
-def _popularity(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def _popularity(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     noisy = yield ChoicesQuestion("how often each item was chosen", facts.mu, facts.n_items, planned=1)
     total = ItemWeights.first(noisy.choices, np.full(facts.n_items, noisy.sigma)).total
     offsets = np.maximum(noisy.choices / total, 0.0)

@@ -1,0 +1,130 @@
+"""The configuration of a task, fixed when it is created: all that it asks follows from this and from its releases."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cached_property
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from discreet.catalogue import Catalogue
+from discreet.devices.collector.messages import TaskName, explain
+from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
+from discreet.devices.device.terms import Terms, TermsInvalid
+from discreet.devices.learner import Learner
+from discreet.devices.settings import DeviceSettings
+from discreet.errors import CatalogueInvalid, SettingsInvalid
+
+__all__ = ["CatalogueContent", "TaskConfig", "make_config"]
+
+_STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class CatalogueContent(BaseModel):
+    """The item list as ``Catalogue.to_json`` writes it: ids, and titles in the same order, null where unknown."""
+
+    model_config = _STRICT
+
+    ids: Annotated[list[int] | list[str], Field(min_length=1, max_length=MAX_ITEMS)]
+    titles: Annotated[list[str | None], Field(max_length=MAX_ITEMS)] | None = None
+
+
+class TaskConfig(BaseModel):
+    """A task to be created.
+
+    Parameters
+    ----------
+    task
+        Its name: 1 to 64 of ``a-z``, ``0-9`` and ``-``.
+    catalogue
+        The public items, in the order that numbers them.
+    range
+        Lowest and highest rating.
+    epsilon
+        What one device spends in all rounds together.
+    settings
+        Of the learner.
+    minimum
+        Reports a round must have before anything is released from it.
+    seed
+        64 hexadecimal digits, public; a fresh one if left out.
+    """
+
+    model_config = _STRICT
+
+    task: TaskName
+    catalogue: CatalogueContent
+    range: tuple[float, float]
+    epsilon: Annotated[float, Field(gt=0.0)]
+    settings: DeviceSettings = DeviceSettings()
+    minimum: Annotated[int, Field(ge=1)] = 1000
+    seed: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
+        default_factory=lambda: secrets.token_hex(32)
+    )
+
+    @cached_property
+    def items(self) -> Catalogue:
+        """The item list."""
+        ids = self.catalogue.ids
+        pairs = zip(ids, self.catalogue.titles or (), strict=False)
+        return Catalogue(ids, {one: title for one, title in pairs if title is not None})
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What devices are asked to agree to."""
+        rounds = len(self.learner().schedule.steps)
+        return Terms(self.task, self.epsilon, rounds, len(self.items), self.range, self.items.digest)
+
+    def learner(self) -> Learner:
+        """The task before its first round."""
+        low, high = self.range
+        if low > high:
+            raise SettingsInvalid(
+                f"the rating range is reversed, {low:g} to {high:g}; give the lowest rating first"
+            )
+        return Learner(self.task, len(self.items), self.range, self.epsilon, self.seed, self.settings)
+
+    @model_validator(mode="after")
+    def _has_a_catalogue(self) -> Self:
+        titles = self.catalogue.titles
+        if titles is not None and len(titles) != len(self.catalogue.ids):
+            raise ValueError(f"the catalogue has {len(self.catalogue.ids)} ids and {len(titles)} titles")
+        try:
+            _ = self.items
+        except CatalogueInvalid as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+def make_config(
+    task: str,
+    catalogue: Catalogue,
+    rating_range: tuple[float, float],
+    epsilon: float,
+    settings: dict[str, Any],
+    minimum: int = 1000,
+) -> TaskConfig:
+    """The configuration of a new task; every mistake is named, and is refused here before anything is sent.
+
+    Raises
+    ------
+    SettingsInvalid, BudgetInvalid
+        When devices could not be asked like that.
+    """
+    checked = DeviceSettings.checked(**settings)
+    try:
+        config = TaskConfig(
+            task=task,
+            catalogue=CatalogueContent.model_validate_json(catalogue.to_json()),
+            range=rating_range,
+            epsilon=epsilon,
+            settings=checked,
+            minimum=minimum,
+        )
+        _ = config.terms
+    except ValidationError as error:
+        raise SettingsInvalid(explain(error.errors())) from None
+    except (TermsInvalid, QuestionInvalid) as error:
+        raise SettingsInvalid(str(error)) from None
+    return config

@@ -1,0 +1,107 @@
+"""Empirical Bayes for noisy popularity and noisy offsets together; works on released numbers alone.
+
+An item's true share w and its offset beta (in units of how much one user's ratings vary) are seen as w + noise and
+w * beta + noise, with known noise. Dividing the second by the first fails where noise drowns w. Instead w is one of a
+grid of values with unknown frequencies, beta is normal around a line in log w, and frequencies, line and spread are
+fitted to all items by expectation-maximisation (empirical Bayes): what leaves is the mean of beta and of w given both
+numbers, which goes to the line's value, and the line to nothing, as the noise grows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.types import Floats
+
+__all__ = ["PosteriorMeans", "posterior_means"]
+
+
+_GRID = 40
+_ROUNDS = 5
+_STEPS = 6
+_SPREADS = np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45])
+# Public guess of the variance of beta, which decides where the numbers say nothing. Smaller by a factor e costs a tenth
+# of a unit of log-likelihood, larger by that much four: a guess that gives way upwards lets noise pass for large
+# offsets (MovieLens 1M at epsilon 0.1: 0.3 % worse than no offsets).
+_USUAL_SPREAD = 0.15
+_SMALLER, _LARGER = 0.1, 4.0
+# The mean of unit vectors is no longer than 1. Noise of this energy over all items leaves nothing of it; with less,
+# offsets are shrunk in proportion: the model above is kinder to noise than data are (goodbooks: 0.1 % worse without).
+_DROWNED = 8.0
+
+
+class PosteriorMeans(NamedTuple):
+    """Posterior means: of each item's offset, in units of one user's spread, and of its share."""
+
+    offsets: Floats
+    popularity: Floats
+
+
+def posterior_means(
+    popularity: Floats, popularity_variance: float, offsets: Floats, offsets_variance: float
+) -> PosteriorMeans:
+    """Posterior means for all items from two noisy numbers each, whose noise variances are known.
+
+    Where the noise of the offsets exceeds whatever they could say, all are zero, and everybody is left with their own
+    mean rating.
+    """
+    noise = np.sqrt(popularity_variance)
+    top = 1.1 * max(float(popularity.max()), 2.0 * noise)
+    grid = np.geomspace(max(0.05 * noise, 1e-4 * top), top, _GRID)
+    seen = -0.5 * ((popularity[:, None] - grid) / noise) ** 2
+    slope = np.log(grid) - np.log(grid).mean()
+    line = np.zeros(_GRID)
+    chance = np.full(_GRID, 1.0 / _GRID)
+    spread = _USUAL_SPREAD
+    for _ in range(_ROUNDS):
+        for _ in range(_STEPS):
+            share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
+            chance = share.mean(axis=0)
+            line = _line(share, guess, slope)
+        spread = max(
+            _SPREADS, key=lambda one: _evidence(seen, grid, offsets, offsets_variance, chance, line, one)
+        )
+    share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
+    clear = max(0.0, 1.0 - offsets_variance * len(offsets) / _DROWNED)
+    return PosteriorMeans(clear * (share * guess).sum(axis=1), share @ grid)
+
+
+def _log_joint(
+    seen: Floats, grid: Floats, offsets: Floats, variance: float, chance: Floats, line: Floats, spread: float
+) -> Floats:
+    total = variance + grid**2 * spread
+    far = (offsets[:, None] - grid * line) ** 2 / total
+    joint: Floats = seen - 0.5 * (far + np.log(total)) + np.log(chance + 1e-300)
+    return joint
+
+
+def _guess(
+    seen: Floats, grid: Floats, offsets: Floats, variance: float, chance: Floats, line: Floats, spread: float
+) -> tuple[Floats, Floats]:
+    """Items x grid: how likely each share is, and the mean of beta if it is the one."""
+    share = _log_joint(seen, grid, offsets, variance, chance, line, spread)
+    share -= share.max(axis=1, keepdims=True)
+    np.exp(share, out=share)
+    share /= share.sum(axis=1, keepdims=True)
+    gain = grid * spread / (variance + grid**2 * spread)
+    return share, line + gain * (offsets[:, None] - grid * line)
+
+
+def _line(share: Floats, guess: Floats, slope: Floats) -> Floats:
+    mass, mean = share.sum(axis=0), (share * guess).sum(axis=0)
+    design = np.column_stack([np.ones_like(slope), slope])
+    normal = (design * mass[:, None]).T @ design + 1e-9 * np.eye(2)
+    fitted: Floats = design @ np.linalg.solve(normal, design.T @ mean)
+    return fitted
+
+
+def _evidence(
+    seen: Floats, grid: Floats, offsets: Floats, variance: float, chance: Floats, line: Floats, spread: float
+) -> float:
+    joint = _log_joint(seen, grid, offsets, variance, chance, line, spread)
+    largest = joint.max(axis=1)
+    likely = float((largest + np.log(np.exp(joint - largest[:, None]).sum(axis=1))).sum())
+    off = float(np.log(max(spread, 1e-3) / _USUAL_SPREAD))
+    return likely - (_LARGER if off > 0.0 else _SMALLER) * off**2

@@ -1,0 +1,96 @@
+"""Which question is asked in which round, of whom, and at what cost; fixed before the first answer."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from discreet.devices.device.question import Kind
+from discreet.devices.settings import DeviceSettings
+from discreet.errors import BudgetInvalid, SettingsInvalid
+
+__all__ = ["BEST_EPSILON", "Schedule", "Step", "rotations_for"]
+
+BEST_EPSILON = 2.18
+"""Cost at which one answer tells most for its epsilon: where tanh(eps / 2)^2 / eps is largest."""
+
+# Sums of one round: 2^24 integers of 4 bytes, and at most 2^28 where somebody asks for that many rotations.
+_SUMS = 1 << 24
+_MOST_SUMS = 1 << 28
+# Below it the noise drowns any number of answers, and its scale would leave the range of the released numbers.
+_LEAST_COST = 1e-9
+
+
+class Step(NamedTuple):
+    """One round: what is asked, and which group of how many."""
+
+    kind: Kind
+    group: int
+    groups: int
+
+
+class Schedule:
+    """The rounds of a task, in order.
+
+    Parameters
+    ----------
+    settings
+        Public.
+    epsilon
+        What one device spends in all rounds together.
+
+    Attributes
+    ----------
+    passes, groups
+        Each pass asks every group one question, so each device answers at most once a pass.
+    cost
+        Epsilon of one answer.
+    steps
+        What each round asks, and of which group.
+    """
+
+    def __init__(self, settings: DeviceSettings, epsilon: float) -> None:
+        if not 0.0 < epsilon <= 1000.0:
+            raise BudgetInvalid(f"epsilon must be above zero and at most 1000, got {epsilon}")
+        self.epsilon, self.groups = float(epsilon), settings.groups
+        best = max(1, round(epsilon / BEST_EPSILON))
+        self.passes = min(best, 64) if settings.passes == "auto" else settings.passes
+        # Rounded down, so that the exact sum over all passes stays within epsilon.
+        self.cost = math.nextafter(epsilon / self.passes, 0.0)
+        if self.cost < _LEAST_COST:
+            raise BudgetInvalid(
+                f"one answer would cost {self.cost:g}, too little to say anything; ask for fewer passes"
+            )
+        if self.cost > 20.0:
+            raise SettingsInvalid(f"one answer would cost {self.cost:g}, more than 20; ask for more passes")
+        rounds, factors = self.passes * settings.groups, settings.factor_rounds
+        if factors > rounds - 2:
+            raise SettingsInvalid(
+                f"{factors} of {rounds} rounds cannot ask for factors: the first two are needed for "
+                "popularity and offsets. Ask for fewer, or for more groups or passes"
+            )
+        self.steps = tuple(_step(number, settings.groups, rounds - factors) for number in range(rounds))
+
+    def passes_begun(self, rounds: int) -> int:
+        """In how many passes a device can have answered once so many rounds were asked."""
+        return -(-rounds // self.groups)
+
+
+def _step(number: int, groups: int, factors_from: int) -> Step:
+    kind: Kind = "popularity" if number % groups == 0 else "offsets"
+    # Every pass starts with another group, so that each is asked about different things.
+    group = (number + number // groups) % groups
+    return Step("factors" if number >= factors_from else kind, group, groups)
+
+
+def rotations_for(dimension: int, settings: DeviceSettings) -> int:
+    """Number of rotations for vectors of this length."""
+    if settings.rotations != "auto":
+        if settings.rotations.bit_count() != 1:
+            raise SettingsInvalid(f"rotations must be a power of two, not {settings.rotations}")
+        if settings.rotations > max(1, _MOST_SUMS // dimension):
+            raise SettingsInvalid(
+                f"{settings.rotations} rotations of {dimension} numbers are too many to count"
+            )
+        return settings.rotations
+    return max(1, min(16, _SUMS // dimension))

@@ -1,0 +1,55 @@
+"""What a task on devices promises: the statement that goes with its model."""
+
+from __future__ import annotations
+
+import math
+
+from discreet.devices.schedule import Schedule
+from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.statement import Statement
+
+__all__ = ["state_task"]
+
+_PUBLIC = (
+    "the item catalogue",
+    "the rating range",
+    "all settings, and how much one user's ratings vary",
+    "each device's pseudonym, and with it which rounds it was asked in",
+)
+
+
+def state_task(schedule: Schedule, asked: int, *, fixed_noise_key: bool = False) -> Statement:
+    """State what any one device can have spent once so many rounds were asked.
+
+    Parameters
+    ----------
+    schedule
+        Of the task.
+    asked
+        Number of rounds whose question went out. Devices pay for an answer when they give it, so an open round counts,
+        whether or not its answers are in the model.
+    fixed_noise_key
+        Whether the coins can be thrown again: then nothing is private.
+
+    Notes
+    -----
+    **Privacy.** A device answers at most once a pass and pays the same for each answer
+    (``privacy/local/proofs/rotated.md``); its transcript so far is epsilon-LDP for the sum.
+    """
+    begun = schedule.passes_begun(asked)
+    ended = begun == schedule.passes
+    # An epsilon that is a sum of floats is rounded up.
+    ledger = PureLedger(schedule.epsilon if ended else math.nextafter(begun * schedule.cost, math.inf))
+    for number in range(begun):
+        charge = ledger.charge(f"answer {number + 1} of one device, one bit", epsilon=schedule.cost)
+        ledger.redeem(charge)
+    to_come = (
+        f"answers still to come: a device that answers every round of the task spends {schedule.epsilon:g}",
+    )
+    return Statement.from_pure_ledger(
+        ledger,
+        model="local",
+        public=_PUBLIC,
+        not_protected=() if ended else to_come,
+        fixed_noise_key=fixed_noise_key,
+    )

@@ -1,0 +1,124 @@
+"""Where a run stands, as everybody can work it out: round, attempt, roster, and the question that follows.
+
+The coordinator and every silo each keep one of these. It sees the agreement and releases, nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import BudgetInvalid, Refused
+from discreet.methods.conversation import Conversation
+from discreet.methods.question import Question, Trained
+from discreet.privacy.gaussian.blocks import Block
+from discreet.silos.shared.agreement import Agreement
+from discreet.types import Floats
+
+__all__ = ["Position", "charge_name"]
+
+
+class Position:
+    """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`.
+
+    Attributes
+    ----------
+    round, attempt
+        The question to answer now, and how often it was given up before.
+    roster
+        Silos that take part in it.
+    """
+
+    def __init__(self, agreement: Agreement) -> None:
+        self._agreement = agreement
+        self.round, self.attempt, self.roster = 0, 0, agreement.roster
+        self.conversation = Conversation(
+            agreement.half, agreement.settings, agreement.facts(), agreement.seed
+        )
+
+    def copy(self) -> Position:
+        """An independent copy."""
+        other = copy.copy(self)
+        other.conversation = self.conversation.copy()
+        return other
+
+    @property
+    def question(self) -> Question[Any] | None:
+        """The one to answer now; ``None`` at the end."""
+        return self.conversation.question
+
+    @property
+    def rounds(self) -> int | None:
+        """Questions of the whole run, as far as is known now."""
+        question = self.question
+        return self.round if question is None else question.planned
+
+    def trained(self) -> Trained | None:
+        """What has been learnt so far, or at the end."""
+        question = self.question
+        return self.conversation.trained if question is None else question.so_far()
+
+    def forms(self) -> Sequence[Block]:
+        """Of the current question's answer: blocks without anybody's contributions."""
+        assert self.question is not None
+        return self.question.mechanism.empty()
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of each part of the current question's answer, in order."""
+        return {block.name: block.total().shape for block in self.forms()}
+
+    def take(self, release: Mapping[str, Floats]) -> None:
+        """Go on to the next round.
+
+        Raises
+        ------
+        Refused
+            When this is no release of the current question.
+        BudgetInvalid
+            When the method finds that the budget does not carry the run.
+        """
+        if self.question is None:
+            raise Refused("the run is over: there is no further round")
+        if {name: value.shape for name, value in release.items()} != self.shapes():
+            raise Refused(f"what came as the release of round {self.round} does not answer its question")
+        try:
+            with np.errstate(all="ignore"):
+                self.conversation.take(dict(release), self._agreement.noise_excess(len(self.roster)))
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            raise Refused(f"the release of round {self.round} cannot be used") from None
+        self.round, self.attempt = self.round + 1, 0
+
+    def repeat(self, roster: Sequence[str], times: int = 1) -> None:
+        """Give the attempt up, and ``times`` - 1 more that others have seen, and ask again without some silos.
+
+        Raises
+        ------
+        Refused
+            When the roster has not shrunk with every attempt, is too small, or too little of the budget is left.
+        """
+        if self.question is None:
+            raise Refused("the run is over: there is nothing to repeat")
+        smaller = tuple(sorted(set(roster)))
+        if tuple(roster) != smaller or not set(smaller) < set(self.roster):
+            raise Refused(
+                "a round is repeated only with fewer of the silos that it had, and never with others"
+            )
+        if times > len(self.roster) - len(smaller):
+            raise Refused("every repeat of a round must leave out at least one more silo")
+        least = self._agreement.smallest_roster
+        if len(smaller) < least:
+            raise Refused(f"{len(smaller)} silos are too few: the agreement needs {least} in every round")
+        try:
+            for _ in range(times):
+                self.conversation.repeat(self._agreement.noise_excess(len(smaller)))
+        except BudgetInvalid as error:
+            raise Refused(str(error)) from None
+        self.roster, self.attempt = smaller, self.attempt + times
+
+
+def charge_name(question: str, attempt: int) -> str:
+    """What ledgers and statements call one attempt."""
+    return question if attempt == 0 else f"{question}, repeat {attempt} with fewer silos"

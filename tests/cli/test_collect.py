@@ -1,0 +1,324 @@
+"""``discreet collect``: what a person types."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from discreet.catalogue import Catalogue
+from discreet.cli import main
+from discreet.cli.collect import command
+from discreet.errors import DiscreetError
+from discreet.model import Model
+from discreet.model.wire import item_side_from_bytes
+from tests.devices.support.running import DIGEST, IDS, Running, asked_devices
+
+
+def _run(*arguments: str) -> dict[str, object]:
+    result = CliRunner().invoke(command, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout))
+
+
+def _refusal(*arguments: str) -> str:
+    """The one line of a refusal; nothing else is said."""
+    result = CliRunner().invoke(main, ["collect", *arguments])
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+FILMS = ("films", "--rating-range", "1", "5", "--epsilon", "2")
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> Path:
+    """Ten films with titles."""
+    path = tmp_path / "items.csv"
+    path.write_text("item,title\n" + "".join(f"film-{number},The film {number}\n" for number in range(10)))
+    return path
+
+
+def test_a_task_from_creation_to_release(tmp_path: Path, items: Path) -> None:
+    with Running(tmp_path / "s.sqlite") as server:
+        options = ("--catalogue", str(items), "--minimum", "2", "--set", "groups=2")
+        made = _run("task", "create", server.url, *FILMS, *options, "--json")
+        assert made["terms"] == {
+            "task": "films",
+            "epsilon": 2.0,
+            "rounds": 2,
+            "items": 10,
+            "range": [1.0, 5.0],
+            "catalogue": Catalogue.from_file(items).digest,
+        }
+        assert _run("task", "show", server.url, "--json") == {"tasks": ["films"]}
+        with pytest.raises(DiscreetError, match="a release needs 2"):
+            _run("task", "close", server.url, "films", "1", "--json")
+        for number in (1, 2):
+            devices = asked_devices(server.question())
+            assert [server.report(next(devices), 1, number)[0] for _ in range(2)] == [200, 200]
+            closed = _run("task", "close", server.url, "films", str(number), "--json")
+            assert closed == {"task": "films", "released": number, "reports": 2}
+        assert _run("task", "show", server.url, "films", "--json")["question"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["serve", "--store", "s", "--host", "0.0.0.0"], "can be reached from other machines"),
+        (["serve", "--store", "s", "--rate", "-1"], "rate"),
+        (["serve", "--store", "s", "--token-file", "nothing"], "cannot be read"),
+        (["task", "show", "http://127.0.0.1:9"], "cannot be reached"),
+        (["task", "show", "nonsense"], "not the address"),
+        (["simulate", "--set", "groups=1"], "groups"),
+    ],
+)
+def test_mistakes_are_named(
+    arguments: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DiscreetError, match=why):
+        CliRunner().invoke(command, arguments, catch_exceptions=False)
+
+
+def test_simulate_runs_real_devices_through_all_rounds() -> None:
+    found = _run(
+        "simulate", "--devices", "24", "--items", "40", "--ratings", "6", "--minimum", "1", "--epsilon", "2",
+        "--set", "groups=2", "--json",
+    )  # fmt: skip
+    assert found["rounds"] == 2
+    assert found["reports"] == 24  # every device is asked once
+    assert 200 < float(str(found["bytes_sent_per_report"])) < 600
+    assert float(str(found["rmse_user_mean"])) > 0
+
+
+@contextmanager
+def _answering(body: bytes) -> Iterator[str]:
+    """A web server that answers everything with this."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<!DOCTYPE html>\n<html></html>",
+        b"",
+        b"\xff\xfe",
+        b'["tasks"]',
+        b"7",
+        b"{}",
+        b'{"tasks": 7}',
+        b"[" * 50_000,
+    ],
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [("show",), ("show", "films"), ("create", *FILMS), ("close", "films", "1"), ("model", "films")],
+)
+def test_another_web_server_is_no_collector(
+    body: bytes, arguments: tuple[str, ...], tmp_path: Path, items: Path
+) -> None:
+    with _answering(body) as url:
+        if arguments[0] == "model":
+            said = _refusal("model", url, *arguments[1:], "--out", str(tmp_path / "model"))
+            assert f"{url} is not a collector" in said
+            assert not (tmp_path / "model").exists()
+            return
+        if arguments[0] == "create":
+            arguments = (*arguments, "--catalogue", str(items))
+        assert f"{url} is not a collector" in _refusal("task", arguments[0], url, *arguments[1:])
+
+
+def test_whoever_runs_tasks_may_look_at_them(tmp_path: Path, items: Path) -> None:
+    given = {"token": "admin-token-0123456789", "device_token": "device-token-0123456789"}
+    for name, token in given.items():
+        (tmp_path / name).write_text(token)
+    with Running(tmp_path / "s.sqlite", **given) as server:
+        admin = ("--token-file", str(tmp_path / "token"), "--json")
+        _run("task", "create", server.url, *FILMS, "--catalogue", str(items), *admin)
+        assert _run("task", "show", server.url, *admin) == {"tasks": ["films"]}
+        assert _run("task", "show", server.url, "films", *admin)["question"] is not None
+        assert "needs a token" in _refusal("task", "show", server.url)
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    assert f"{folder} is not a file" in _refusal("serve", "--store", str(folder), "--port", "0")
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE tasks SET config = '{}' WHERE task = 'songs'",
+        "UPDATE tasks SET config = 'nonsense' WHERE task = 'songs'",
+        "UPDATE tasks SET config = replace(config, '[1.0', '[9.0') WHERE task = 'songs'",
+        "UPDATE tasks SET config = replace(config, 'songs', 'poems') WHERE task = 'songs'",
+        "UPDATE rounds SET question = x'7b7d' WHERE task = 2",
+        "UPDATE rounds SET estimate = x'00' WHERE task = 2",
+    ],
+)
+def test_a_damaged_task_is_named_before_anybody_is_told_to_come(tmp_path: Path, damage: str) -> None:
+    store = tmp_path / "s.sqlite"
+    with Running(store) as server:
+        server.create()
+        server.create(task="songs")
+    with closing(sqlite3.connect(store)) as connection, connection:
+        assert connection.execute(damage).rowcount == 1
+    said = _refusal("serve", "--store", str(store), "--port", "0")
+    assert f"task songs in {store} is damaged" in said
+
+
+def test_a_reversed_range_is_called_that(tmp_path: Path, items: Path) -> None:
+    reversed_range = ("films", "--catalogue", str(items), "--rating-range", "5", "1", "--epsilon", "2")
+    with Running(tmp_path / "s.sqlite") as server:
+        for sets in ((), ("--set", "spread=1.0")):
+            said = _refusal("task", "create", server.url, *reversed_range, *sets)
+            assert "reversed" in said
+            assert "lowest rating first" in said
+        assert server.ask("GET", "/v1/tasks")[1] == b'{"tasks":[]}'
+
+
+def test_a_catalogue_too_large_for_a_report_is_taken_from_whoever_may_create_tasks(tmp_path: Path) -> None:
+    many = tmp_path / "many.txt"
+    many.write_text("".join(f"a rather long name of an item, number {number}\n" for number in range(20_000)))
+    (tmp_path / "token").write_text("admin-token-0123456789")
+    with Running(tmp_path / "s.sqlite", token="admin-token-0123456789") as server:
+        create = ("task", "create", server.url, *FILMS, "--catalogue", str(many))
+        assert "needs a token" in _refusal(*create)
+        made = _run(*create, "--token-file", str(tmp_path / "token"), "--json")
+        assert made["terms"]["items"] == 20_000  # type: ignore[index]
+
+
+def _answer_rounds(server: Running, *numbers: int) -> None:
+    for number in numbers:
+        question = server.question()
+        for device in itertools.islice(asked_devices(question), 50):
+            assert server.report(device, device[0] & 1, number)[0] == 200
+        assert server.close(number)[0] == 200
+
+
+def _everyday(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_a_task_ends_in_a_model_that_every_command_reads(tmp_path: Path) -> None:
+    """Own ids and titles, a statement of what devices may have paid so far, and one set of commands."""
+    model, history = str(tmp_path / "model"), tmp_path / "mine.csv"
+    history.write_text("user,item,rating\n1,film-3,5\n1,film-7,1\n2,film-3,4\n2,film-9,2\n")
+    test = tmp_path / "test.csv"
+    test.write_text("user,item,rating\n1,film-9,4\n2,film-7,2\n")
+    with Running(tmp_path / "s.sqlite") as server:
+        server.create(settings={"groups": 2, "passes": 2})
+        assert "round 1 of task films is not released yet" in _refusal(
+            "model", server.url, "films", "--out", model
+        )
+        assert "no such task" in _refusal("model", server.url, "songs", "--out", model)
+        assert not Path(model).exists()
+        paid = []
+        for number in (1, 2, 3, 4):
+            _answer_rounds(server, number)
+            said = _run("model", server.url, "films", "--out", model, "--force", "--json")
+            assert (said["items"], said["rank"]) == (40, 0)
+            statement = Model.load(model).statement
+            assert (statement.model, statement.private) == ("local", True)
+            assert statement.epsilon == said["epsilon"]
+            paid.append(round(float(str(statement.epsilon)), 9))
+            assert any("still to come" in line for line in statement.not_protected) == (paid[-1] < 4.0)
+        # After round 2 the first question of the second pass is open, and devices may have answered it.
+        assert paid == [2.0, 4.0, 4.0, 4.0]
+        released = server.ask("GET", "/v1/tasks/films/released/4")[1]
+        assert "already has a model" in _refusal("model", server.url, "films", "--out", model)
+    loaded = Model.load(model)
+    assert loaded.catalogue.ids.tolist() == IDS
+    assert loaded.catalogue.digest == DIGEST
+    np.testing.assert_array_equal(loaded.item_side.offsets, item_side_from_bytes(released).offsets)
+    best = _everyday("recommend", model, "--history", str(history), "--user", "1", "-n", "3")
+    assert best.exit_code == 0, best.output
+    assert "The film number" in best.stdout
+    columns = ("--user", "user", "--item", "item", "--rating", "rating")
+    scored = _everyday("evaluate", model, str(test), "--history", str(history), *columns, "--json")
+    assert scored.exit_code == 0, scored.output
+    assert json.loads(scored.stdout)
+    similar = _everyday("similar", model, "--item", "film-3")
+    assert similar.exit_code == 2
+    assert "rank 0" in similar.stderr
+
+
+def test_a_task_with_factors_ends_in_a_model_that_knows_similar_items(tmp_path: Path) -> None:
+    model = str(tmp_path / "model")
+    with Running(tmp_path / "s.sqlite") as server:
+        server.create(settings={"groups": 3, "passes": 1, "factor_rounds": 1, "rank": 2})
+        _answer_rounds(server, 1, 2, 3)
+        assert _run("model", server.url, "films", "--out", model, "--json")["rank"] == 2
+    side = Model.load(model).item_side
+    similar = _everyday("similar", model, "--item", "film-3", "--json")
+    assert similar.exit_code == (0 if side.factors[3].any() else 2), similar.output
+
+
+def test_a_simulation_with_real_devices_writes_its_model(tmp_path: Path) -> None:
+    model = str(tmp_path / "model")
+    found = _run(
+        "simulate", "--devices", "24", "--items", "40", "--ratings", "6", "--minimum", "1", "--epsilon", "2",
+        "--set", "groups=2", "--out", model, "--json",
+    )  # fmt: skip
+    assert found["out"] == model
+    loaded = Model.load(model)
+    assert (loaded.method, loaded.statement.epsilon, loaded.item_side.n_items) == ("devices", 2.0, 40)
+    history = tmp_path / "mine.json"
+    history.write_text(json.dumps({str(loaded.catalogue.ids[0]): 5, str(loaded.catalogue.ids[1]): 2}))
+    best = _everyday("recommend", model, "--history", str(history), "--json")
+    assert best.exit_code == 0, best.output
+    assert "already has a model" in _refusal("simulate", "--out", model)
+
+
+def _leaves(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
+    ctx = click.Context(group)
+    for name in group.list_commands(ctx):
+        found = group.get_command(ctx, name)
+        if isinstance(found, click.Group):
+            yield from _leaves(found, *path, name)
+        else:
+            yield (*path, name)
+
+
+@pytest.mark.parametrize("path", list(_leaves(command)), ids=" ".join)
+def test_every_command_has_an_example_of_itself(path: tuple[str, ...]) -> None:
+    help_text = CliRunner().invoke(main, ["collect", *path, "--help"]).stdout
+    assert f"Example:\n    discreet collect {' '.join(path)} " in help_text

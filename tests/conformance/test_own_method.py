@@ -1,0 +1,109 @@
+"""Forty lines outside the package are a private method like any other: in memory, on the command line, in the suite."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet import Model, Ratings
+from discreet.methods.public_halves import find_public_half
+from discreet.methods.registry import find_method
+from tests.conformance import own_method, suite
+from tests.conformance.cases import KINDS, hostile, town
+from tests.conformance.own_method import ShyPopularity
+
+ROOT = Path(__file__).parents[2]
+NAME = "tests.conformance.own_method:ShyPopularity"
+
+
+def test_it_has_forty_lines_of_code_at_most() -> None:
+    """Lines of statements, docstrings and blank lines not counted."""
+    source = Path(own_method.__file__).read_text()
+    tree = ast.parse(source)
+    said = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    lines = [
+        line for number, line in enumerate(source.splitlines(), 1) if line.strip() and number not in said
+    ]
+    assert len(lines) <= 40
+
+
+def test_the_documents_show_it_as_it_is() -> None:
+    code = Path(own_method.__file__).read_text().partition('"""\n\n')[2].strip()
+    assert f"```python\n{code}\n```" in (ROOT / "docs" / "methods.md").read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_keeps_every_promise(kind: str, tmp_path: Path) -> None:
+    method = ShyPopularity(max_ratings=2, power=0.9)
+    suite.check_everything(method, town(kind), hostile(kind), tmp_path, reached=0.99)
+
+
+def test_it_is_found_by_its_path_and_its_parameters_are_its_settings() -> None:
+    assert find_method(NAME) is ShyPopularity
+    assert find_public_half(NAME) is ShyPopularity.public_half
+    assert ShyPopularity().get_params() == {"discover_share": None, "max_ratings": 5, "power": 0.5}
+    assert repr(ShyPopularity(power=0.25)) == "ShyPopularity(power=0.25)"
+
+
+def test_the_command_line_trains_it_and_reads_its_model(tmp_path: Path) -> None:
+    """In processes of their own, in a folder of their own: nothing but the path of the class is known."""
+    clicks = town("implicit")
+    write(clicks, tmp_path)
+    files = ["--user", "user", "--item", "item"]
+    trained = discreet(
+        tmp_path,
+        *("train", "clicks.csv", *files, "--catalogue", "items.csv", "--epsilon", "20", "--delta", "1e-6"),
+        *("--method", NAME, "--set", "max_ratings=8", "--set", "power=0.75", "--out", "model"),
+    )
+    assert trained["method"] == "shy-popularity"
+    assert [release["name"] for release in trained["releases"]] == ["users of each item"]
+    assert Model.load(tmp_path / "model").settings == {
+        "discover_share": None,
+        "max_ratings": 8,
+        "power": 0.75,
+    }
+    found = discreet(tmp_path, "recommend", "model", "--history", "history.csv", "-n", "4")
+    assert len(found["users"][0]["recommendations"]) == 4
+    scores = discreet(
+        tmp_path, "evaluate", "model", "test.csv", "--history", "clicks.csv", *files, "--at", "10"
+    )
+    assert scores["recall@10"] > 0.8 * scores["baselines"]["popularity"]["recall@10"]
+
+
+def write(clicks: Ratings, folder: Path) -> None:
+    assert clicks.catalogue is not None
+    ids = pl.Series("item", list(clicks.catalogue.ids))
+    counts = [int(count) for count in clicks.indptr[1:] - clicks.indptr[:-1]]
+    users = [f"user-{user}" for user, count in enumerate(counts) for _ in range(count)]
+    frame = pl.DataFrame({"user": users, "item": ids.gather(clicks.items)})
+    frame.gather_every(2).write_csv(folder / "clicks.csv")
+    frame.gather_every(2, 1).write_csv(folder / "test.csv")
+    frame.filter(pl.col("user") == users[0]).write_csv(folder / "history.csv")
+    ids.to_frame().write_csv(folder / "items.csv")
+
+
+def discreet(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *arguments, "--json"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

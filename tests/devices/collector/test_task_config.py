@@ -1,0 +1,55 @@
+"""The configuration of a task: what is wrong with it is named before it is sent, and its digest is the catalogue's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet.catalogue import Catalogue
+from discreet.devices.collector.task_config import TaskConfig, make_config
+from discreet.errors import DiscreetError
+
+FILMS = Catalogue(["b", "a", "\u00e9"], {"a": "The film A"})
+
+
+def make(**changes: Any) -> TaskConfig:
+    given: dict[str, Any] = {
+        "task": "films",
+        "catalogue": FILMS,
+        "rating_range": (1.0, 5.0),
+        "epsilon": 2.0,
+        "settings": {},
+        **changes,
+    }
+    return make_config(**given)
+
+
+@pytest.mark.parametrize("catalogue", [FILMS, Catalogue([3, 1, -7]), Catalogue([2**63, 1])])
+def test_ids_titles_and_digest_survive_the_way_to_the_collector(catalogue: Catalogue) -> None:
+    config = TaskConfig.model_validate_json(make(catalogue=catalogue).model_dump_json())
+    assert config.items == catalogue
+    assert config.items.titles == catalogue.titles
+    assert config.terms.catalogue == catalogue.digest
+    assert (config.terms.items, config.terms.rounds) == (len(catalogue), 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"task": "Films!"}, "task"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"epsilon": 5000.0}, "epsilon"),
+        ({"rating_range": (5.0, 1.0)}, "reversed"),
+        ({"rating_range": (1.0, float("inf"))}, "range"),
+        ({"minimum": 0}, "minimum"),
+        ({"settings": {"groups": 1}}, "groups"),
+        ({"settings": {"nonsense": 1}}, "nonsense"),
+        ({"settings": {"rotations": 3}}, "power of two"),
+        ({"settings": {"factor_rounds": 3}}, "first two are needed"),
+    ],
+)
+def test_mistakes_are_named(change: dict[str, Any], why: str) -> None:
+    with pytest.raises(DiscreetError, match=why):
+        make(**change)

@@ -1,0 +1,105 @@
+"""Questions: read strictly, and places that anyone can compute again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from discreet.devices.device.question import Question, QuestionInvalid
+from tests.devices.support.questions import SEED, question
+
+
+def test_json_there_and_back() -> None:
+    asked = question("factors", items=1000, rank=3, participants=(2, 5))
+    assert Question.from_json(asked.to_json()) == asked
+    assert Question.from_json(asked.to_json().encode()) == asked
+    assert json.loads(asked.to_json())["participants"] == [2, 5]
+    assert " " not in asked.to_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("task", ""),
+        ("task", "a" * 65),
+        ("task", "Capital"),
+        ("task", "line\n"),
+        ("round", 0),
+        ("round", 1.0),
+        ("round", True),
+        ("round", 1 << 32),
+        ("kind", "everything"),
+        ("epsilon", 0),
+        ("epsilon", 20.5),
+        ("epsilon", "1"),
+        ("epsilon", True),
+        ("epsilon", 10**400),
+        ("seed", "0" * 63),
+        ("seed", "G" * 64),
+        ("rotations", 3),
+        ("rotations", 512),
+        ("items", 0),
+        ("items", (1 << 22) + 1),
+        ("rank", 1),
+        ("rank", -1),
+        ("range", [5, 1]),
+        ("range", [1]),
+        ("range", [1, "5"]),
+        ("range", [-1.7e308, 1.7e308]),
+        ("participants", [0, 0]),
+        ("participants", [2, 2]),
+        ("participants", [-1, 2]),
+        ("participants", [0.0, 1]),
+    ],
+)
+def test_a_field_out_of_range_is_refused(name: str, value: Any) -> None:
+    fields = json.loads(question("popularity").to_json())
+    fields[name] = value
+    with pytest.raises(QuestionInvalid):
+        Question.from_json(json.dumps(fields))
+
+
+def test_missing_added_repeated_and_no_numbers_are_refused() -> None:
+    text = question("popularity").to_json()
+    fields = json.loads(text)
+    for changed in (
+        json.dumps({name: value for name, value in fields.items() if name != "seed"}),
+        json.dumps({**fields, "more": 1}),
+        text[:-1] + ',"round":2}',
+        text.replace('"epsilon":1.0', '"epsilon":NaN'),
+        text.replace('"epsilon":1.0', '"epsilon":Infinity'),
+        "[]",
+        "",
+        "{" * 3000,
+        " " * 5000 + text,
+    ):
+        with pytest.raises(QuestionInvalid):
+            Question.from_json(changed)
+
+
+def test_the_place_is_the_agreed_hash() -> None:
+    asked = question("popularity", items=1000)
+    device = bytes(range(16))
+    digest = hashlib.sha256(
+        b"discreet/place/" + bytes.fromhex(SEED) + (1).to_bytes(4, "big") + device
+    ).digest()
+    assert asked.place(device) == (
+        int.from_bytes(digest[:8], "big") % 16,
+        int.from_bytes(digest[8:16], "big") % 1024,
+    )
+
+
+def test_each_device_is_in_exactly_one_group() -> None:
+    groups = [question("popularity", participants=(index, 3)) for index in range(3)]
+    devices = [index.to_bytes(16, "big") for index in range(300)]
+    members = [[asked.takes_part(device) for device in devices] for asked in groups]
+    assert all(sum(column) == 1 for column in zip(*members, strict=True))
+    assert all(60 < sum(row) < 140 for row in members)
+
+
+def test_a_pseudonym_has_sixteen_bytes() -> None:
+    with pytest.raises(QuestionInvalid):
+        question("popularity").place(b"short")

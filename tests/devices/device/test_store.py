@@ -1,0 +1,149 @@
+"""The device's file: one answer a round, charged before it is known to anybody, within what was agreed."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.devices.device.question import Question
+from discreet.devices.device.store import DeviceStore, StoreInvalid
+from discreet.devices.device.terms import Terms, TermsInvalid
+
+DIGEST = "ab" * 32
+TERMS = Terms("films", 1.0, 3, 20, (1.0, 5.0), DIGEST)
+ASKED = Question("films", 1, "popularity", 0.4, "ab" * 32, 16, 20, 0, (1.0, 5.0))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DeviceStore]:
+    with DeviceStore(tmp_path / "me.sqlite") as opened:
+        opened.enrol(TERMS)
+        yield opened
+
+
+def _never() -> int:
+    raise AssertionError("a second coin was thrown")
+
+
+def test_an_answer_is_drawn_once(store: DeviceStore) -> None:
+    assert store.answer(ASKED, lambda: 1) == (1, False)
+    assert store.answer(ASKED, _never) == (1, False)
+    store.mark_sent("films", 1)
+    assert store.answer(ASKED, _never) == (1, True)
+    with DeviceStore(store.path) as again:
+        assert again.answer(ASKED, _never) == (1, True)
+    assert store.spent("films") == Fraction(0.4)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": "cd" * 32}, {"kind": "offsets"}, {"epsilon": 0.39}, {"rotations": 8}, {"participants": (0, 2)}],
+)
+def test_another_question_for_the_same_round_is_refused(
+    store: DeviceStore, change: dict[str, object]
+) -> None:
+    store.answer(ASKED, lambda: 1)
+    with pytest.raises(TermsInvalid, match="another question"):
+        store.answer(replace(ASKED, **change), _never)
+    assert store.spent("films") == Fraction(0.4)
+
+
+@pytest.mark.parametrize(
+    "change", [{"round": 4}, {"items": 21}, {"range": (0.0, 5.0)}, {"epsilon": 1.1}, {"epsilon": 20.0}]
+)
+def test_questions_outside_of_the_terms_are_refused_and_cost_nothing(
+    store: DeviceStore, change: dict[str, object]
+) -> None:
+    with pytest.raises(TermsInvalid):
+        store.answer(replace(ASKED, **change), _never)
+    assert store.spent("films") == 0
+
+
+def test_the_budget_is_exact(store: DeviceStore) -> None:
+    third = replace(ASKED, epsilon=1.0 / 3.0)
+    for number in (1, 2, 3):
+        store.answer(replace(third, round=number), lambda: 0)
+    assert store.spent("films") == 3 * Fraction(1.0 / 3.0) < 1
+
+
+def test_a_hair_above_the_budget_is_refused(store: DeviceStore) -> None:
+    half = 0.5000000000000001
+    store.answer(replace(ASKED, epsilon=half), lambda: 0)
+    with pytest.raises(TermsInvalid, match="are left"):
+        store.answer(replace(ASKED, epsilon=half, round=2), _never)
+    store.answer(replace(ASKED, epsilon=0.4999999999999999, round=2), lambda: 1)
+
+
+def test_rounds_for_other_devices_cost_nothing(store: DeviceStore) -> None:
+    device = store.device("films")
+    index = next(index for index in range(4) if replace(ASKED, participants=(index, 4)).takes_part(device))
+    for number, asked in enumerate([(index + 1) % 4, (index + 2) % 4], start=1):
+        question = replace(ASKED, round=number, participants=(asked, 4), epsilon=1.0)
+        assert store.answer(question, _never) == (None, False)
+    assert store.spent("films") == 0
+    assert store.answer(replace(ASKED, round=3, participants=(index, 4), epsilon=1.0), lambda: 0).bit == 0
+
+
+def test_a_draw_that_fails_charges_nothing(store: DeviceStore) -> None:
+    def broken() -> int:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        store.answer(ASKED, broken)
+    assert store.spent("films") == 0
+    assert store.answer(ASKED, lambda: 1).bit == 1
+
+
+def test_terms_cannot_change_and_pseudonyms_differ_by_task(store: DeviceStore) -> None:
+    device = store.device("films")
+    assert store.enrol(TERMS) == device
+    with pytest.raises(TermsInvalid, match="other terms"):
+        store.enrol(replace(TERMS, epsilon=2.0))
+    assert store.terms("films") == TERMS
+    assert store.enrol(replace(TERMS, task="songs")) != device
+    with pytest.raises(TermsInvalid, match="has not joined"):
+        store.answer(replace(ASKED, task="books"), _never)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x": 1},
+        {"epsilon": float("nan")},
+        {"epsilon": 1e9},
+        {"rounds": 1.5},
+        {"range": [2, 1]},
+        {"task": "A"},
+        {"catalogue": "ab"},
+        {"catalogue": "AB" * 32},
+        {"catalogue": None},
+    ],
+)
+def test_terms_are_read_strictly(change: dict[str, object]) -> None:
+    fields = json.loads(TERMS.to_json())
+    for text in (json.dumps({**fields, **change}), "", "[]", "{}", TERMS.to_json()[:-1] + ',"items":20}'):
+        with pytest.raises(TermsInvalid):
+            Terms.from_json(text)
+    assert Terms.from_json(TERMS.to_json()) == TERMS
+
+
+def test_one_file_numbers_its_ratings_by_one_list(store: DeviceStore) -> None:
+    store.pin_catalogue(DIGEST)
+    with pytest.raises(TermsInvalid, match="another item list"):
+        store.pin_catalogue("cd" * 32)
+    with pytest.raises(TermsInvalid, match="another item list"):
+        store.enrol(replace(TERMS, task="songs", catalogue="cd" * 32))
+    assert store.tasks() == ["films"]
+
+
+def test_the_file_is_its_owners_alone(store: DeviceStore, tmp_path: Path) -> None:
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    (tmp_path / "text").write_text("something else entirely" * 100)
+    with pytest.raises(StoreInvalid):
+        DeviceStore(tmp_path / "text")

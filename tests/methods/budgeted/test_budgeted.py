@@ -1,0 +1,212 @@
+"""Budgeted ALS end to end: what it spends, what it depends on, what it learns."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import ALS, Budget, BudgetedALS, Catalogue, Ratings
+from discreet.data import splits, synthetic
+from discreet.errors import (
+    BudgetExceeded,
+    BudgetInvalid,
+    CatalogueInvalid,
+    CatalogueMissing,
+    RatingsInvalid,
+    SettingsInvalid,
+)
+from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.budgeted.public import train
+from discreet.methods.budgeted.public.plan import Plan
+from discreet.privacy import Noise
+
+BUDGET = Budget(2.0, 1e-6)
+
+
+def test_releases_are_activity_offsets_and_one_for_each_round(market: Ratings, clicks: Ratings) -> None:
+    for ratings, first in ((market, "offsets"), (clicks, "popularity")):
+        fitted = BudgetedALS(rank=2, rounds=3).fit(ratings, BUDGET, rng=0)
+        names = [release.name for release in fitted.statement_.releases]
+        assert names == ["activity: users and ratings per user", first, "round 1", "round 2", "round 3"]
+        assert fitted.rounds_ == 3
+
+
+def test_one_round_more_than_planned_is_refused(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An off-by-one in the loop must stop the run, not overspend."""
+    original = train._make_plan
+
+    def one_more(*arguments: Any) -> Plan:
+        plan = original(*arguments)
+        return Plan(plan.rank, (*plan.shares, plan.shares[-1]))
+
+    monkeypatch.setattr(train, "_make_plan", one_more)
+    with pytest.raises(BudgetExceeded):
+        BudgetedALS(rank=2, rounds=2).fit(market, BUDGET, rng=0)
+
+
+def test_fixed_noise_is_never_called_private(market: Ratings) -> None:
+    fitted = BudgetedALS(rank=0).fit(market, BUDGET, noise=Noise.fixed_key_not_private("k"))
+    assert not fitted.statement_.private
+    assert fitted.statement_.fixed_noise_key
+    assert "NOT" in str(fitted.statement_).upper()
+
+
+def test_private_model_is_close_to_the_open_one_and_far_from_the_baselines(market: Ratings) -> None:
+    train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
+    scores = {
+        name: evaluate_ratings(model, train, test)
+        for name, model in {
+            "open": ALS(rank=16).fit(train, rng=0).model_,
+            "strong": BudgetedALS().fit(train, Budget(1.0, 1e-6), rng=0).model_,
+            "weak": BudgetedALS().fit(train, Budget(20.0, 1e-6), rng=0).model_,
+            "offsets": BudgetedALS(rank=0).fit(train, Budget(20.0, 1e-6)).model_,
+        }.items()
+    }
+    assert scores["strong"].rmse < 0.98 * scores["strong"].user_mean_rmse
+    assert scores["weak"].rmse < 0.97 * scores["offsets"].rmse
+    assert scores["weak"].rmse < scores["strong"].rmse
+    assert scores["weak"].rmse < 1.07 * scores["open"].rmse
+
+
+@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+@pytest.mark.parametrize(
+    "settings", [{"rounds": 300, "rank": 8}, {"rank": 50, "rounds": 2}, {"rank": 6, "growth": 100.0}]
+)
+def test_absurd_settings_waste_the_budget_but_break_nothing(
+    market: Ratings, clicks: Ratings, kind: str, settings: dict[str, object]
+) -> None:
+    """Rounds with next to no budget are drowned in noise and must be passed over."""
+    ratings = (market if kind == "explicit" else clicks).take_users(slice(0, 400))
+    side = BudgetedALS(**settings).fit(ratings, Budget(2.0, 1e-6), rng=0).model_.item_side
+    assert np.isfinite(side.factors).all()
+    assert np.abs(side.offsets).max() < 50
+
+
+def test_factors_that_no_round_could_teach_are_not_released(market: Ratings) -> None:
+    """All rounds drowned: the random start must not pass for taste."""
+    fitted = BudgetedALS(rank=40, rounds=1000, growth=1.0, activity_share=0.5, offset_share=0.9999).fit(
+        market.take_users(slice(0, 300)), Budget(1.0, 1e-6), rng=0
+    )
+    assert fitted.rank_ == 0
+    assert fitted.model_.item_side.factors.shape == (200, 0)
+
+
+def test_noise_free_low_rank_world_is_recovered() -> None:
+    train, test = synthetic.low_rank(3_000, n_items=300, rank=3, rng=0)
+    model = BudgetedALS(rank=3).fit(train, Budget(5.0, 1e-5), rng=0).model_
+    assert evaluate_ratings(model, train, test).rmse < 0.05
+
+
+def test_clicks_beat_popularity_at_the_same_price(clicks: Ratings) -> None:
+    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
+    budget = Budget(20.0, 1e-6)
+    private = evaluate_ranking(BudgetedALS().fit(train, budget, rng=0).model_, query, target).recall
+    popular = evaluate_ranking(BudgetedALS(rank=0).fit(train, budget).model_, query, target).recall
+    assert private > popular
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-4])
+def test_a_budget_too_small_to_train_is_refused(market: Ratings, epsilon: float) -> None:
+    with pytest.raises(BudgetInvalid, match="too small to train"):
+        BudgetedALS().fit(market, Budget(epsilon, 1e-9))
+
+
+def test_one_user_is_too_few(market: Ratings) -> None:
+    with pytest.raises(BudgetInvalid, match="too small to train"):
+        BudgetedALS().fit(market.take_users([0]), BUDGET)
+    with pytest.raises(RatingsInvalid, match="only one user"):
+        ALS(rank=2, rounds=2).fit(market.take_users([0]), rng=0)
+
+
+def test_a_delta_that_would_allow_publishing_a_user_is_refused(market: Ratings) -> None:
+    with pytest.raises(BudgetInvalid, match="delta"):
+        BudgetedALS().fit(market, Budget(5.0, 0.01))
+
+
+@pytest.mark.parametrize("fit", [lambda r: ALS().fit(r), lambda r: BudgetedALS().fit(r, BUDGET)])
+def test_one_item_is_too_few(fit: Callable[[Ratings], object]) -> None:
+    ratings = Ratings.from_arrays(
+        np.arange(501),
+        np.zeros(500, np.int32),
+        np.full(500, 4.0),
+        catalogue=Catalogue(["only"]),
+        rating_range=(1, 5),
+    )
+    with pytest.raises(CatalogueInvalid, match="only one item"):
+        fit(ratings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rnak": 3}, "rnak.*Known settings.*rank"),
+        ({"rank": -1}, "rank"),
+        ({"rank": 2.5}, "rank"),
+        ({"growth": float("nan")}, "growth"),
+        ({"gravity": float("inf")}, "gravity"),
+        ({"curvature": "none"}, "curvature"),
+        ({"activity_share": 0.0}, "activity_share"),
+    ],
+)
+def test_settings_are_checked_by_name(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
+        BudgetedALS(**settings)
+
+
+def test_a_budget_is_not_optional(market: Ratings) -> None:
+    with pytest.raises(BudgetInvalid, match="Budget"):
+        BudgetedALS().fit(market, 1.0)  # type: ignore[arg-type]
+
+
+def without_catalogue(ratings: Ratings) -> Ratings:
+    import polars as pl
+
+    users = np.repeat(ratings.user_ids, np.diff(ratings.indptr))
+    frame = pl.DataFrame(
+        {"u": users, "i": ratings.catalogue.ids[ratings.items].astype(str), "r": ratings.values}
+    )
+    secret = pl.DataFrame({"u": [users[0]] * 3, "i": [f"secret-{k}" for k in range(3)], "r": [5.0] * 3})
+    both = pl.concat([frame, secret.cast(frame.schema)])
+    return Ratings.from_frame(both, user="u", item="i", rating="r", rating_range=(1, 5))
+
+
+def test_no_catalogue_and_no_share_for_one_is_refused(market: Ratings) -> None:
+    with pytest.raises(CatalogueMissing, match="discover_share"):
+        BudgetedALS().fit(without_catalogue(market), BUDGET)
+
+
+def test_discovery_is_charged_and_never_shows_one_users_items(market: Ratings) -> None:
+    ratings = without_catalogue(market)
+    for _ in range(5):
+        fitted = BudgetedALS(rank=0, discover_share=0.2).fit(ratings, BUDGET)
+        ids = list(fitted.model_.catalogue.ids)
+        assert 20 < len(ids) <= 200
+        assert ids == sorted(ids)
+        assert not [item for item in ids if item.startswith("secret")]
+        statement = fitted.statement_
+        assert statement.releases[0].delta == pytest.approx(0.2 * BUDGET.delta)
+        assert statement.epsilon <= BUDGET.epsilon
+        assert "the item catalogue" not in statement.public
+
+
+def test_one_users_odd_id_does_not_change_the_type_of_the_catalogue() -> None:
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"u": np.repeat(np.arange(2_000), 5), "i": rng.integers(1, 30, 10_000).astype(str)}
+    ).unique()
+    odd = pl.concat([frame, pl.DataFrame({"u": [3], "i": ["weird"]}, schema=frame.schema)])
+    for data in (frame, odd):
+        ratings = Ratings.from_frame(data, user="u", item="i")
+        ids = BudgetedALS(rank=0, discover_share=0.3).fit(ratings, Budget(5.0, 1e-6)).model_.catalogue.ids
+        assert ids.dtype == np.int64
+        assert ids.tolist() == sorted(ids.tolist())
+
+
+def test_nothing_to_discover_is_said(market: Ratings) -> None:
+    with pytest.raises(CatalogueMissing, match="no item was shared"):
+        BudgetedALS(discover_share=0.01).fit(
+            without_catalogue(market.take_users(slice(0, 30))), Budget(0.1, 1e-6)
+        )

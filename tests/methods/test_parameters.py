@@ -1,0 +1,119 @@
+"""Parameters of an estimator: scikit-learn's own tools, words for old names, words for what is not there yet."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from discreet import ALS, DPALS, Budget, BudgetedALS, FrankWolfe, PrivateSVD, ProjectedGradient, Ratings
+from discreet.errors import NotFitted, RatingsInvalid, SettingsInvalid
+from discreet.methods.parameters import Estimator
+from discreet.methods.registry import METHODS
+
+BUDGET = Budget(5.0, 1e-6)
+SOME: dict[type[Estimator], dict[str, Any]] = {
+    BudgetedALS: {"rank": 4, "growth": 1.25},
+    ALS: {"rank": 4, "penalty": 0.1},
+    DPALS: {"rank": 4, "max_ratings": 20, "sampling": "weights"},
+    FrankWolfe: {"rounds": 2, "row_clip": 3.0},
+    PrivateSVD: {"rank": 3, "max_ratings": None},
+    ProjectedGradient: {"rounds": 2, "step_size": 1.0},
+}
+
+
+@pytest.mark.parametrize("cls", SOME)
+def test_scikit_learn_clones_any_of_them(cls: type[Estimator], market: Ratings) -> None:
+    base = pytest.importorskip("sklearn.base")
+    method = cls(**SOME[cls])
+    if cls is BudgetedALS:
+        method.fit(market.take_users(slice(0, 500)), BUDGET, rng=0)  # type: ignore[attr-defined]
+    clone = base.clone(method)
+    assert type(clone) is cls
+    assert clone is not method
+    assert clone.get_params() == method.get_params()
+    assert not hasattr(clone, "model_")
+    assert base.clone([method, method])[1].get_params() == method.get_params()
+
+
+def test_scikit_learn_walks_a_grid_of_parameters() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    base = pytest.importorskip("sklearn.base")
+    method, grid = BudgetedALS(rank=1), selection.ParameterGrid({"rank": [2, 3], "growth": [1.0, 1.5]})
+    made = [base.clone(method).set_params(**point) for point in grid]
+    assert [(one.rank, one.growth) for one in made] == [(p["rank"], p["growth"]) for p in grid]
+    assert method.rank == 1
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_was_not_learnt_is_not_there_and_says_what_to_do(name: str) -> None:
+    method = METHODS[name]()
+    for attribute in ("model_", "statement_", "rank_", "rounds_"):
+        assert not hasattr(method, attribute)
+        with pytest.raises(NotFitted, match=rf"has no {attribute}; call fit\(ratings"):
+            getattr(method, attribute)
+    with pytest.raises(AttributeError, match="no attribute 'modle_'"):
+        _ = method.modle_  # type: ignore[union-attr]
+    assert issubclass(NotFitted, AttributeError)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_frame_is_refused_with_the_way_to_make_ratings_of_it(name: str) -> None:
+    columns = {"user": [1, 1, 2], "item": [1, 2, 2], "rating": [5.0, 3.0, 1.0]}
+    frames: tuple[Any, ...] = (pd.DataFrame(columns), pl.DataFrame(columns), columns, None)
+    for frame in frames:
+        with pytest.raises(
+            RatingsInvalid, match=rf"not {type(frame).__name__}; make them with discreet.Ratings.from_frame"
+        ):
+            METHODS[name]().fit(frame, *([] if name == "als" else [BUDGET]))
+
+
+OLD: list[tuple[type[Estimator], str, Any, str]] = [
+    (DPALS, "most", 30, "max_ratings"),
+    (DPALS, "typical_count", 30.0, "typical_ratings"),
+    (DPALS, "centring", "middle", "centre"),
+    (DPALS, "preset", "ml-10m-eps-1", "the class method from_preset"),
+    (FrankWolfe, "steps", 3, "rounds"),
+    (FrankWolfe, "usual", 40, "typical_ratings"),
+    (FrankWolfe, "row_bound", 2.0, "row_clip"),
+    (ProjectedGradient, "steps", 3, "rounds"),
+    (PrivateSVD, "residual_bound", 1.0, "entry_clip"),
+    (PrivateSVD, "own_stabiliser", 1.0, "user_stabiliser"),
+    (PrivateSVD, "factor_penalty", 1.0, "penalty"),
+    (BudgetedALS, "factor_penalty", 1.0, "penalty"),
+    (ALS, "factor_penalty", 1.0, "penalty"),
+]
+
+
+@pytest.mark.parametrize(("cls", "old", "value", "new"), OLD)
+def test_an_old_name_is_refused_with_the_new_one(
+    cls: type[Estimator], old: str, value: Any, new: str
+) -> None:
+    said = rf"{old}: is called {new}.* now"
+    with pytest.raises(SettingsInvalid, match=said):
+        cls(**{old: value})
+    with pytest.raises(SettingsInvalid, match=said):
+        cls().set_params(**{old: value})
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_parameters_are_named_and_shown_by_the_signature(name: str) -> None:
+    cls = METHODS[name]
+    with pytest.raises(SettingsInvalid, match=rf"parameters of {cls.__name__} are given by name"):
+        cls(8)  # type: ignore[call-arg]
+    shown = inspect.signature(cls).parameters
+    assert {key: one.default for key, one in shown.items()} == cls().get_params()
+    assert {one.kind for one in shown.values()} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_a_change_is_made_whole_or_not_at_all() -> None:
+    method = BudgetedALS(rank=3)
+    with pytest.raises(SettingsInvalid, match="growth"):
+        method.set_params(rank=5, growth=-1.0)
+    assert (method.rank, method.growth) == (3, BudgetedALS().growth)
+    assert method.set_params(rank=5) is method
+    assert repr(method) == "BudgetedALS(rank=5)"
+    assert method.clone().rank == 5

@@ -1,0 +1,294 @@
+"""Tuning: what a trial costs, what is drawn, what is refused, and that only the best leaves."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import ALS, Budget, BudgetedALS, Ratings, Statement
+from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
+from discreet.methods.method import PrivateMethod
+from discreet.methods.public_half import Asking, Facts
+from discreet.methods.settings import PrivateSettings
+from discreet.methods.trivial.estimators import UserMean
+from discreet.methods.trivial.private.answers import TrivialAnswers
+from discreet.methods.trivial.public.train import ITEM_MEAN
+from discreet.methods.tuning import tuning
+from discreet.methods.tuning.space import Space
+from discreet.methods.tuning.tuning import Tuned, tune
+from discreet.methods.tuning.validation import release_score
+from discreet.model.item_side import ItemSide
+from discreet.privacy import Gate
+from discreet.privacy.selection import Selection
+
+BUDGET = Budget(5.0, 1e-6)
+SPACE = {"rank": [0, 2, 4], "rounds": {"low": 1, "high": 3}, "growth": {"low": 1.0, "high": 2.0}}
+
+
+def trials(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Make the drawn number of trials this one."""
+    monkeypatch.setattr(tuning, "draw_trials", lambda mean: number)
+
+
+def watch(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+    """All releases from now on, with what they cost."""
+    released: list[tuple[str, float]] = []
+    original = Gate.release_totals
+
+    def watched(self: Gate, name: str, *sums: Any, mu: float, delta: float = 0.0, **other: Any) -> Any:
+        released.append((name, mu))
+        assert delta == 0.0
+        return original(self, name, *sums, mu=mu, delta=delta, **other)
+
+    monkeypatch.setattr(Gate, "release_totals", watched)
+    return released
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_no_trial_costs_more_than_its_part(
+    market: Ratings, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials(monkeypatch, 4)
+    released = watch(monkeypatch)
+    fitted = tune(BudgetedALS, SPACE, market, BUDGET, mean_trials=3.0, score_share=share, rng=0)
+    allowed = Selection(mean_trials=3.0, score_share=share).trial_mu(BUDGET)
+    spent, scores = [0.0], []
+    for name, mu in released:
+        spent[-1] += mu**2
+        if name == "score of the model":
+            scores.append(mu**2)
+            spent.append(0.0)
+    assert spent.pop() == 0.0
+    assert len(spent) == 4
+    assert max(spent) <= allowed**2
+    assert min(spent) > allowed**2 * (1.0 - 1e-9)
+    assert scores == [pytest.approx(share * allowed**2, rel=1e-9)] * 4
+    statement = fitted.statement_
+    assert (statement.epsilon, statement.delta, statement.mu) == (5.0, 1e-6, allowed)
+    assert statement.selection == Selection(mean_trials=3.0, score_share=share)
+    assert sum(release.mu**2 for release in statement.releases) <= allowed**2
+    assert statement.releases[-1].name == "score of the model"
+    assert Statement.from_json(statement.to_json()) == statement
+
+
+def test_the_best_score_wins_and_leaves_alone(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    original = release_score
+
+    def watched(gate: Gate, name: str, side: ItemSide, *parts: Ratings, mu: float) -> Any:
+        seen.append((original(gate, name, side, *parts, mu=mu), side))
+        return seen[-1][0]
+
+    monkeypatch.setattr(tuning, "release_score", watched)
+    trials(monkeypatch, 6)
+    fitted = tune(BudgetedALS, SPACE, market, BUDGET, rng=0)
+    assert len(seen) == 6
+    score, side = min(seen, key=lambda one: one[0].total)
+    assert fitted.model_.item_side is side
+    assert fitted.score_ == score.value
+    assert fitted.model_.settings["growth"] == fitted.settings_["growth"]
+    assert fitted.model_.statement is fitted.statement_
+    assert set(fitted.settings_) == set(SPACE)
+    assert set(vars(fitted)) == {"model_", "statement_", "settings_", "score_", "rank_", "rounds_"}
+
+
+def test_better_settings_are_found(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials(monkeypatch, 20)
+    fitted = tune(BudgetedALS, {"rank": [0, 8]}, market, Budget(20.0, 1e-6), settings={"rounds": 3}, rng=0)
+    assert fitted.settings_ == {"rank": 8, "rounds": 3}
+    assert (fitted.rank_, fitted.rounds_) == (8, 3)
+
+
+def test_clicks(clicks: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials(monkeypatch, 2)
+    fitted = tune(BudgetedALS, {"penalty": {"low": 0.01, "high": 1.0, "log": True}}, clicks, BUDGET)
+    assert 0.01 <= fitted.settings_["penalty"] <= 1.0
+    assert 0.1 < fitted.score_ < 1.0
+    assert len(fitted.model_.recommend(["item-0003"], n=5)) == 5
+
+
+def test_a_seed_decides_neither_settings_nor_their_number(market: Ratings) -> None:
+    """Whoever knows the seed must not be able to tell which trial won."""
+    small = market.take_users(slice(0, 300))
+    found = set()
+    space = Space({"growth": {"low": 1.0, "high": 2.0}})
+    for _ in range(3):
+        np.random.seed(0)  # noqa: NPY002
+        found.add(space.draw()["growth"])
+    for _ in range(3):
+        np.random.seed(0)  # noqa: NPY002
+        fitted = tune(
+            BudgetedALS,
+            {"growth": {"low": 1.0, "high": 2.0}},
+            small,
+            Budget(20.0, 1e-6),
+            rng=0,
+            settings={"rank": 0},
+        )
+        found.add(fitted.settings_["growth"])
+    assert len(found) == 6
+    counted: Counter[int] = Counter()
+    for _ in range(300):
+        np.random.seed(0)  # noqa: NPY002
+        counted[tuning.draw_trials(4.0)] += 1
+    assert len(counted) > 5
+
+
+def test_every_trial_has_the_same_start_and_split(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, data = [], []
+    original = BudgetedALS.fit
+
+    def watched(self: BudgetedALS, ratings: Ratings, budget: Budget, *, rng: Any, **rest: Any) -> BudgetedALS:
+        starts.append(rng)
+        data.append(ratings)
+        return original(self, ratings, budget, rng=rng, **rest)
+
+    monkeypatch.setattr(BudgetedALS, "fit", watched)
+    trials(monkeypatch, 3)
+    tune(BudgetedALS, {"rank": [0, 1]}, market.take_users(slice(0, 500)), BUDGET, rng=4)
+    assert len(starts) == 3
+    assert len(set(starts)) == 1
+    assert isinstance(starts[0], int)
+    assert all(part is data[0] for part in data)
+
+
+def test_draws_are_independent_and_follow_the_space() -> None:
+    space = Space(
+        {
+            "a": {"low": 1e-3, "high": 1.0, "log": True},
+            "b": {"low": 1, "high": 4},
+            "c": ["x", 2, True],
+            "d": {"low": 1, "high": 2, "kind": "float"},
+        }
+    )
+    drawn = [space.draw() for _ in range(400)]
+    logs = np.log10([one["a"] for one in drawn])
+    assert -3.0 <= logs.min() < -2.9
+    assert abs(logs.mean() + 1.5) < 0.2
+    assert Counter(type(one["b"]) for one in drawn) == {int: 400}
+    assert sorted(Counter(one["b"] for one in drawn)) == [1, 2, 3, 4]
+    assert min(Counter(str(one["c"]) for one in drawn).values()) > 80
+    assert all(1.0 < one["d"] < 2.0 for one in drawn)
+    assert len({one["a"] for one in drawn}) == 400
+    steps = logs - logs.mean()
+    assert abs((steps[1:] * steps[:-1]).mean() / steps.var()) < 0.3
+
+
+class MoodySettings(PrivateSettings):
+    growth: float = 1.8
+
+
+def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    """Refuses some settings after something was released, as methods do that see how few users there are."""
+    trained = yield from ITEM_MEAN.train(settings, facts, rng)
+    if settings.growth < 1.5:
+        raise BudgetInvalid("not with me")
+    return trained
+
+
+class Moody(PrivateMethod):
+    public_half = replace(ITEM_MEAN, name="moody", settings_type=MoodySettings, train=moody)
+    private_half = TrivialAnswers
+
+
+def test_a_trial_that_ends_with_a_refusal_is_the_worst(
+    market: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = iter([1.2, 1.8, 1.3, 1.1])
+    monkeypatch.setattr(Space, "draw", lambda self: {"growth": next(draws)})
+    trials(monkeypatch, 4)
+    assert tune(Moody, {"growth": [1.2, 1.8]}, market, BUDGET).settings_ == {"growth": 1.8}
+    draws = iter([1.2, 1.3])
+    trials(monkeypatch, 2)
+    with pytest.raises(BudgetInvalid, match=r"no trial gave a model.*has been spent.*not with me"):
+        tune(Moody, {"growth": [1.2, 1.8]}, market, BUDGET)
+
+
+def test_a_budget_too_small_to_train_with_is_said(market: Ratings) -> None:
+    with pytest.raises(BudgetInvalid, match=r"no trial gave a model.*too small to train"):
+        tune(BudgetedALS, {"rank": [0]}, market.take_users(slice(0, 20)), Budget(0.05, 1e-6), mean_trials=2.0)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a number of trials": ({"space": {"trials": [10]}}, "fixed one is not private.*mean_trials=10"),
+    "optuna's number of trials": ({"space": {"n_trials": 10}}, "fixed one is not private"),
+    "a sampler in the space": ({"space": {"sampler": ["tpe"]}}, "learns from them"),
+    "TPE": ({"sampler": "tpe"}, "'tpe'.*TPE and the like.*not covered"),
+    "one trial": ({"mean_trials": 1.0}, "mean_trials.*mean above 1"),
+    "no mean": ({"mean_trials": math.nan}, "mean_trials"),
+    "no score": ({"score_share": 0.0}, "score_share"),
+    "no validation": ({"validation_share": 1.0}, "validation_share"),
+    "not private": ({"method": ALS}, "not a private method"),
+    "an object": ({"method": BudgetedALS()}, "not a private method"),
+    "nothing to search": ({"space": {}}, "empty"),
+    "an unknown setting": ({"space": {"colour": [1]}}, "colour.*Known settings.*rank"),
+    "a value outside": ({"space": {"rank": {"low": -1, "high": 4}}}, "rank"),
+    "a choice outside": ({"space": {"curvature": ["shared", "none"]}}, "curvature"),
+    "a fraction of a rank": ({"space": {"rank": {"low": 1.0, "high": 4.0}}}, "rank"),
+    "searched and fixed": ({"settings": {"rank": 3}}, "rank: either searched or fixed"),
+    "discovery": ({"settings": {"discover_share": 0.1}}, "discover_share.*public catalogue"),
+    "an upside-down range": ({"space": {"rank": {"low": 4, "high": 1}}}, "rank"),
+    "half a range": ({"space": {"rank": {"low": 4}}}, "rank: a range has low and high"),
+    "an odd range": ({"space": {"rank": {"low": 1, "high": 4, "prior": "x"}}}, "rank: a range has"),
+    "a range of texts": (
+        {"space": {"rank": {"low": "1", "high": "4"}}},
+        "rank: low, high and step are numbers",
+    ),
+    "an odd kind": ({"space": {"rank": {"low": 1, "high": 4, "kind": "whole"}}}, 'rank: kind is "int"'),
+    "an odd log": ({"space": {"growth": {"low": 1, "high": 4, "log": 1}}}, "growth: log is true or false"),
+    "no choices": ({"space": {"rank": []}}, "rank: choices"),
+    "choices of lists": ({"space": {"rank": [[1], [2]]}}, "rank: choices"),
+    "one value": ({"space": {"rank": 4}}, "rank: give a list of choices.*--set"),
+    "a free method": ({"method": UserMean}, "rank.*Known settings: discover_share"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_before_anything_is_released(
+    market: Ratings, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = watch(monkeypatch)
+    changes, message = REFUSED[case]
+    asked: dict[str, Any] = {"method": BudgetedALS, "space": {"rank": [0, 2]}} | changes
+    with pytest.raises(SettingsInvalid, match=message):
+        tune(ratings=market, budget=BUDGET, **asked)
+    assert released == []
+
+
+def test_ratings_without_a_catalogue_and_no_budget_are_refused(market: Ratings) -> None:
+    unlisted = Ratings.from_arrays(
+        market.indptr, market.items, market.values, catalogue=None, rating_range=(1, 5)
+    )
+    with pytest.raises(CatalogueMissing, match="tuning needs a public catalogue"):
+        tune(BudgetedALS, {"rank": [0]}, unlisted, BUDGET)
+    with pytest.raises(BudgetInvalid, match="Budget"):
+        tune(BudgetedALS, {"rank": [0]}, market, 5.0)  # type: ignore[arg-type]
+
+
+def test_optuna_is_imported_when_needed_and_its_absence_is_said(
+    market: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import sys, discreet.cli.tune; print({'optuna', 'dp_accounting'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "set()"
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(SettingsInvalid, match=r"needs Optuna.*discreet\[tune\]"):
+        tune(BudgetedALS, {"rank": [0]}, market, BUDGET)
+
+
+def test_a_distribution_of_optuna_is_taken_as_it_is(
+    market: Ratings, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from optuna.distributions import IntDistribution
+
+    small = market.take_users(slice(0, 500))
+    fitted: Tuned = tune(BudgetedALS, {"rounds": IntDistribution(1, 2)}, small, BUDGET, mean_trials=1.1)
+    assert fitted.settings_["rounds"] in (1, 2)
+    assert capfd.readouterr() == ("", "")  # nothing that would let anybody count the trials

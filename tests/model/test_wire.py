@@ -1,0 +1,256 @@
+"""The one form in which public things travel: what was written comes back to the last bit, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from discreet.catalogue.scale import RatingScale
+from discreet.errors import ModelInvalid
+from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
+from discreet.model.item_side import ItemSide
+from discreet.model.wire import from_parts, item_side_from_bytes, item_side_to_bytes, to_parts
+from discreet.types import Floats
+from tests.conformance.runs import same
+
+FORMAT = "discreet item side 2"
+ITEMS, RANK = 5, 2
+RULES: dict[str, FoldIn] = {
+    "ridge": Ridge(0.5, 2.0, 1.0),
+    "clicks": Clicks(0.1, 3.0, 0.5),
+    "own mean": OwnMean(np.linspace(0.0, 1.0, ITEMS), 0.25),
+    "frank-wolfe": FrankWolfeReplay(np.array([4.0, 0.0]), 7.0, 2.0),
+    "non-negative": NonNegative(0.75),
+}
+
+
+def side_with(rule: FoldIn, popularity: bool = True) -> ItemSide:
+    rng = np.random.default_rng(0)
+    scale = RatingScale(None if isinstance(rule, Clicks) else (1.0, 5.0))
+    popular = rng.random(ITEMS) if popularity else None
+    return ItemSide(scale, 0.5, rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK)), rule, popular)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+weights = st.floats(0.0, 1e300)
+
+
+@st.composite
+def sides(draw: st.DrawFn) -> ItemSide:
+    """Any item side that there can be."""
+    items, rank = draw(st.integers(1, 6)), draw(st.integers(0, 3))
+
+    def array(*shape: int) -> Floats:
+        return draw(arrays_of.arrays(np.float64, shape, elements=finite))
+
+    rules: dict[str, st.SearchStrategy[FoldIn]] = {
+        "ridge": st.builds(Ridge, weights, weights, weights),
+        "clicks": st.builds(Clicks, weights, weights, weights),
+        "own mean": st.builds(lambda *rest: OwnMean(array(items), *rest), weights, weights),
+        "frank-wolfe": st.builds(
+            lambda c, bound: FrankWolfeReplay(array(rank), c, bound), *[st.floats(1e-300, 1e300)] * 2
+        ),
+        "non-negative": st.builds(NonNegative, weights, weights),
+    }
+    assert set(rules) == set(RULES)
+    rule = draw(st.one_of(*rules.values()))
+    low, width = draw(st.floats(-1e9, 1e9)), draw(st.floats(1.0, 1e9))
+    clicks = isinstance(rule, Clicks) or draw(st.booleans())
+    popularity = array(items) if draw(st.booleans()) else None
+    scale = RatingScale(None if clicks else (low, low + width))
+    return ItemSide(scale, draw(finite), array(items), array(items, rank), rule, popularity)
+
+
+def test_every_rule_is_here() -> None:
+    assert {type(rule) for rule in RULES.values()} == set(FoldIn.__args__)  # type: ignore[attr-defined]
+
+
+@settings(max_examples=150, deadline=None)
+@given(sides())
+def test_any_item_side_comes_back_to_the_last_bit(side: ItemSide) -> None:
+    back = item_side_from_bytes(item_side_to_bytes(side))
+    assert same(back, side)
+    assert type(back.rule) is type(side.rule)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_come_back_whole_however_they_lay_in_memory(order: Any) -> None:
+    wide = np.asarray(np.random.default_rng(0).normal(size=(ITEMS, 2 * RANK)), order=order)
+    side = replace(side_with(RULES["ridge"]), factors=wide[:, ::2], offsets=wide[:, 1])
+    assert same(item_side_from_bytes(item_side_to_bytes(side)), side)
+
+
+def test_single_precision_is_read_as_double() -> None:
+    side = side_with(RULES["ridge"])
+    content, arrays = to_parts(side)
+    narrow = {name: array.astype(np.float32) for name, array in arrays.items()}
+    back = item_side_from_bytes(forged(content, narrow))
+    assert back.offsets.dtype == np.float64
+    np.testing.assert_array_equal(back.offsets, side.offsets.astype(np.float32))
+
+
+def forged(content: Any, arrays: dict[str, np.ndarray], **metadata: str) -> bytes:
+    said = {"format": FORMAT, "content": json.dumps(content)} | metadata
+    return bytes(safetensors.numpy.save(arrays, said))
+
+
+def refused(content: Any, arrays: dict[str, np.ndarray], match: str = ".", **metadata: str) -> None:
+    with pytest.raises(ModelInvalid, match=match):
+        item_side_from_bytes(forged(content, arrays, **metadata))
+
+
+def objects(content: Any) -> Iterator[dict[str, Any]]:
+    """All objects inside, outermost first."""
+    if isinstance(content, dict):
+        yield content
+        for value in content.values():
+            yield from objects(value)
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("popularity", [True, False])
+def test_every_field_must_be_there_and_no_other(name: str, popularity: bool) -> None:
+    whole, arrays = to_parts(side_with(RULES[name], popularity))
+    assert same(item_side_from_bytes(forged(whole, arrays)), side_with(RULES[name], popularity))
+    for number, one in enumerate(objects(whole)):
+        for key in one:
+            content = deepcopy(whole)
+            del list(objects(content))[number][key]
+            refused(content, arrays)
+        content = deepcopy(whole)
+        list(objects(content))[number]["surprise"] = 1
+        refused(content, arrays, "fields too many: surprise")
+    for key in arrays:
+        refused(whole, {other: array for other, array in arrays.items() if other != key}, "missing")
+    refused(whole, arrays | {"more": np.zeros(1)}, "arrays too many: more")
+    refused(whole, arrays | {"rule.more": np.zeros(1)}, r"arrays too many: rule\.more")
+    for key in arrays:
+        for value in (None, 1.0):
+            content = deepcopy(whole)
+            *outer, field = key.split(".")
+            (content[outer[0]] if outer else content)[field] = value
+            refused(content, arrays, f"{key} is there twice")
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_value_must_have_its_type_and_be_finite(name: str) -> None:
+    whole, arrays = to_parts(side_with(RULES[name]))
+    wrong: list[Any] = ["3", True, None, [], [1.0], {}, float("nan"), float("inf"), -float("inf")]
+    for number, one in enumerate(objects(whole)):
+        for key, value in one.items():
+            for other in wrong:
+                if (key, other) == ("range", None) and name != "clicks":
+                    continue  # a scale without a range is one of clicks
+                if type(other) is type(value) is not float:
+                    continue
+                content = deepcopy(whole)
+                list(objects(content))[number][key] = other
+                refused(content, arrays)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_array_must_have_its_shape_and_type_and_be_finite(name: str) -> None:
+    whole, arrays = to_parts(side_with(RULES[name]))
+    for key, array in arrays.items():
+        for other in (
+            array[:-1],
+            np.concatenate([array, array[:1]]),
+            array[..., None],
+            array.astype(np.int64),
+            array.astype(np.float16),
+            np.where(np.arange(array.size).reshape(array.shape) == 1, np.nan, array),
+            np.where(np.arange(array.size).reshape(array.shape) == 1, np.inf, array),
+        ):
+            refused(whole, arrays | {key: np.ascontiguousarray(other)})
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_does_not_pass_for_another(name: str) -> None:
+    whole, arrays = to_parts(side_with(RULES[name]))
+    for other in (*(type(rule).__name__ for rule in RULES.values()), "ItemSide", "Rule", "", 3, None):
+        if other == type(RULES[name]).__name__:
+            continue
+        # The three penalties of one are those of the other; then the scale gives it away.
+        if {name, other} in ({"clicks", "Ridge"}, {"ridge", "Clicks"}, {"non-negative", "Clicks"}):
+            continue
+        refused(whole | {"rule": whole["rule"] | {"class": other}}, arrays)
+
+
+@pytest.mark.parametrize("change", [{"gravity": -0.1}, {"factor_penalty": -1.0}, {"count_exponent": -1.0}])
+def test_penalties_below_zero_are_refused(change: dict[str, float]) -> None:
+    whole, arrays = to_parts(side_with(RULES["clicks"]))
+    refused(whole | {"rule": whole["rule"] | change}, arrays, "penalties")
+
+
+def test_ratings_are_not_clicks() -> None:
+    whole, arrays = to_parts(side_with(RULES["clicks"]))
+    ratings = {"class": "RatingScale", "range": [1.0, 5.0]}
+    refused(whole | {"scale": ratings}, arrays, "as if they clicked")
+    for upside_down in ([5.0, 1.0], [1.0], [1.0, 1.0], [1.0, 5.0, 9.0], "1 to 5"):
+        refused(whole | {"scale": ratings | {"range": upside_down}}, arrays)
+
+
+def test_bytes_that_are_no_item_side_are_refused() -> None:
+    content, arrays = to_parts(side_with(RULES["ridge"]))
+    refused(content, arrays, "format is 'discreet item side 1'", format="discreet item side 1")
+    for text in ("{", "[" * 100_000, "null", "[]", "3"):
+        with pytest.raises(ModelInvalid):
+            item_side_from_bytes(bytes(safetensors.numpy.save(arrays, {"format": FORMAT, "content": text})))
+    body = item_side_to_bytes(side_with(RULES["ridge"]))
+    for wrong in (b"", b"\0" * 8, body[:-1], body + b"\0", body[8:], safetensors.numpy.save(arrays)):
+        with pytest.raises(ModelInvalid):
+            item_side_from_bytes(wrong)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_one_altered_byte_is_refused_or_is_another_whole_item_side(data: st.DataObject) -> None:
+    body = bytearray(item_side_to_bytes(side_with(RULES["own mean"])))
+    body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(ModelInvalid):
+        item_side_from_bytes(bytes(body)).check()
+
+
+@dataclass(frozen=True, eq=False)
+class Inner:
+    name: str
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Outer:
+    number: int
+    flag: bool
+    parts: tuple[Inner, ...]
+    pair: tuple[Floats, float]
+    maybe: float | Floats | None
+
+
+@given(
+    st.integers(),
+    st.booleans(),
+    st.lists(st.tuples(st.text(), st.lists(finite, max_size=3)), max_size=3),
+    finite,
+    st.one_of(st.none(), finite, st.lists(finite)),
+)
+def test_whatever_fields_are_called_and_however_deep_they_lie(
+    number: int, flag: bool, inner: list[tuple[str, list[float]]], second: float, maybe: Any
+) -> None:
+    parts = tuple(Inner(name, np.array(values, dtype=np.float64)) for name, values in inner)
+    last = np.array(maybe, dtype=np.float64) if isinstance(maybe, list) else maybe
+    value = Outer(number, flag, parts, (np.array([second]), second), last)
+    content, arrays = to_parts(value)
+    back = from_parts(Outer, json.loads(json.dumps(content)), arrays)
+    assert same(back, value)
+    assert {field.name for field in fields(back)} == set(vars(back))
