@@ -106,3 +106,7 @@ def test_one_place_builds_blocks_one_draws_noise_for_sums_and_one_randomises_res
     assert {place.split("/")[0] for place in places(blocks)} == {"privacy"}
     assert places(r"Generator\(AESCounter") == {"privacy/gaussian"}
     assert places(r"def respond\(|def flip\(") <= {"privacy/local", "devices/device"}
+
+
+def test_everything_compiled_is_a_kernel() -> None:
+    assert {place.split("/")[0] for place in places(r"@kernel\b|\bnjit\b")} == {"kernels"}
