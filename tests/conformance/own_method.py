@@ -51,5 +51,5 @@ class ShyAnswers:
 
 
 class ShyPopularity(PrivateMethod):
-    public_half = PublicHalf("shy-popularity", ShySettings, train, (HowMany,))
+    public_half = PublicHalf("shy-popularity", ShySettings, train, (HowMany,), ignores_ratings=True)
     private_half = ShyAnswers

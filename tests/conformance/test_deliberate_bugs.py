@@ -18,7 +18,7 @@ from discreet import FrankWolfe, ProjectedGradient, Ratings
 from discreet.errors import BudgetExceeded, ModelInvalid
 from discreet.methods import conversation
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Asking, Facts
+from discreet.methods.public_half import Facts, Questions
 from discreet.methods.question import Question, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Noise
@@ -35,7 +35,7 @@ HONEST = ShyPopularity.public_half
 
 
 def method(
-    train: Callable[..., Asking] = train,
+    train: Callable[..., Questions] = train,
     answers: type[Any] = ShyAnswers,
     questions: tuple[type[Question[Any]], ...] = (HowMany,),
     **half: Any,
@@ -115,7 +115,7 @@ def asking(mechanism: type[ItemCounts]) -> PrivateMethod:
         def mechanism(self) -> ItemCounts:
             return mechanism(self.n_items, self.sample.max_ratings)
 
-    def train_other(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    def train_other(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
         asking = train(settings, facts, rng)
         question = next(asking)
         noisy = yield Other(**{**vars(question), "planned": 1})
@@ -124,7 +124,7 @@ def asking(mechanism: type[ItemCounts]) -> PrivateMethod:
     return method(train_other, questions=(Other,))
 
 
-def _end(asking: Asking, noisy: NoisyCounts) -> Asking:
+def _end(asking: Questions, noisy: NoisyCounts) -> Questions:
     try:
         asking.send(noisy)
     except StopIteration as end:
@@ -157,7 +157,7 @@ def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
     class AtLevel(HowMany):
         level: float = 0.0
 
-    def twice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    def twice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
         asking = train(settings, facts, rng)
         sample = next(asking).sample
         mu, level = facts.mu / np.sqrt(2.0), 0.0
@@ -196,7 +196,7 @@ class Tells(ShyAnswers):
         seen[0] = float(ratings.n_users)
 
 
-def listens(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def listens(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
     side, rounds = yield from train(settings, facts, rng)
     return Trained(replace(side, offsets=side.offsets + seen[0]), rounds)
 
@@ -244,7 +244,7 @@ def test_training_data_that_is_kept_is_found() -> None:
             suite.check_nothing_kept(fitted, data)
 
 
-def throws_dice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def throws_dice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Randomness that nobody can replay."""
     return (yield from train(settings, facts, np.random.default_rng()))
 
@@ -252,18 +252,18 @@ def throws_dice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -
 numbers = itertools.count()
 
 
-def counts_runs(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def counts_runs(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """State between runs."""
     side, rounds = yield from train(settings, facts, rng)
     return Trained(replace(side, centre=float(next(numbers))), rounds)
 
 
 @pytest.mark.parametrize("culprit", [throws_dice, counts_runs])
-def test_a_public_half_that_cannot_be_replayed_is_found(culprit: Callable[..., Asking]) -> None:
+def test_a_public_half_that_cannot_be_replayed_is_found(culprit: Callable[..., Questions]) -> None:
     broken(suite.check_replay, method(culprit))
 
 
-def writes(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def writes(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Nothing of what was released is used."""
     side, rounds = yield from train(settings, facts, rng)
     return Trained(ItemSide(side.scale, 0.0, np.ones(facts.n_items), side.factors, side.rule), rounds)
@@ -276,7 +276,7 @@ def test_a_release_that_nothing_reads_is_found() -> None:
 def spending(*costs: float, planned: int | None = None, names: str = "ab") -> PrivateMethod:
     """The same question several times, at these parts of the budget."""
 
-    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
         asking = train(settings, facts, rng)
         first, said = next(asking), len(costs) if planned is None else planned
         for name, cost in zip(names, costs, strict=False):
@@ -302,7 +302,7 @@ def test_a_method_that_spends_too_much_does_not_come_to_its_end() -> None:
 
 
 def test_a_method_that_spends_what_others_have_spent_is_found() -> None:
-    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
         return (yield from train(settings, replace(facts, mu=facts.budget.mu), rng))
 
     broken(suite.check_what_is_left, method(train_so))
@@ -317,7 +317,7 @@ class Strange(HowMany):
 
 @pytest.mark.parametrize("kind", [Strange, HowMany])
 def test_a_question_that_cannot_travel_or_was_not_announced_is_found(kind: type[HowMany]) -> None:
-    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
         asking = train(settings, facts, rng)
         noisy = yield kind(**vars(next(asking)))
         return (yield from _end(asking, noisy))

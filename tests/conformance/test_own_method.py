@@ -13,12 +13,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet import Model, Ratings
+from discreet import Model, Ratings, silos
 from discreet.methods.public_halves import find_public_half
 from discreet.methods.registry import find_method
+from discreet.model.wire import item_side_to_bytes
+from discreet.silos.shared.model_message import decode_model, encode_model
 from tests.conformance import own_method, suite
 from tests.conformance.cases import KINDS, hostile, town
 from tests.conformance.own_method import ShyPopularity
+from tests.silos.worlds import Run, agree, central, world
 
 ROOT = Path(__file__).parents[2]
 NAME = "tests.conformance.own_method:ShyPopularity"
@@ -107,3 +110,49 @@ def discreet(folder: Path, *arguments: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_silos_train_it_as_one_place_would(tmp_path: Path, kind: str) -> None:
+    ratings = world("ratings" if kind == "explicit" else "clicks", users=300)
+    settings = ShyPopularity.public_half.settings_type(max_ratings=3)
+    agreement = agree(ratings, 3, method=NAME, settings=settings)
+    run = Run(tmp_path, ratings, agreement)
+    model, wanted = run.finish(), central(ratings, agreement)
+    assert item_side_to_bytes(model.item_side) == item_side_to_bytes(wanted.item_side)
+    assert run.catalogue is not None
+    sent = decode_model(encode_model(model, agreement), agreement, run.catalogue)
+    assert (sent.method, sent.settings) == (wanted.method, wanted.settings)
+    run.close()
+    parts = [ratings.take_users(slice(start, start + 100)) for start in (0, 100, 200)]
+    fitted = silos.fit(parts, agreement.budget, method=ShyPopularity(max_ratings=3))
+    assert fitted.model_.statement.private
+
+
+def test_silos_on_the_command_line_train_it_and_its_model_is_read(tmp_path: Path) -> None:
+    write(town("implicit"), tmp_path)
+    columns = ["--user", "user", "--item", "item"]
+    terms = ["--epsilon", "20", "--delta", "1e-6", "--implicit", "--method", NAME, "--set", "max_ratings=3"]
+    split = ["--silos", "2", "--catalogue", "items.csv", "--out", "model"]
+    trained = discreet(tmp_path, "federate", "simulate", "clicks.csv", *columns, *terms, *split)
+    assert trained["method"] == "shy-popularity"
+    found = discreet(tmp_path, "recommend", "model", "--history", "history.csv", "-n", "4")
+    assert len(found["users"][0]["recommendations"]) == 4
+
+
+def test_another_package_offers_it_by_an_entry_point(tmp_path: Path) -> None:
+    """As an installed package would: a folder of metadata on the path is all that an installer leaves."""
+    folder = tmp_path / "shy-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: shy\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(f"[discreet.methods]\nshy-popularity = {NAME}\n")
+    code = (
+        "from discreet.methods.registry import METHODS, find_method\n"
+        "from discreet.methods.public_halves import find_public_half\n"
+        "assert 'shy-popularity' in list(METHODS)\n"
+        "assert find_method('shy-popularity').__name__ == 'ShyPopularity'\n"
+        "assert find_public_half('shy-popularity').name == 'shy-popularity'\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "src")])
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path}, check=False)
+    assert done.returncode == 0

@@ -1,6 +1,9 @@
 """The public item list: what it accepts, how it finds ids, what it refuses."""
 
+import pathlib
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -167,3 +170,19 @@ def test_whole_floats_are_integers_and_other_kinds_of_column_work() -> None:
 )
 def test_untyped_ids_are_integers_only_if_written_plainly(text: list[str], kept: list[object]) -> None:
     assert infer_ids(pl.Series(text, dtype=pl.String)).to_list() == kept
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        ("items.csv", "Catalogue.from_file"),
+        (pathlib.Path("items.csv"), "Catalogue.from_file"),
+        (pl.DataFrame({"item": [1, 2]}), 'frame\\["item"\\]'),
+        (pd.DataFrame({"item": [1, 2]}), 'frame\\["item"\\]'),
+        ({"a": "Title of a"}, "give titles apart"),
+        (5, "not int 5"),
+    ],
+)
+def test_what_is_no_list_of_ids_is_refused_with_what_to_give_instead(ids: object, words: str) -> None:
+    with pytest.raises(CatalogueInvalid, match=words):
+        Catalogue(ids)  # type: ignore[arg-type]

@@ -100,6 +100,7 @@ class Catalogue:
     """
 
     def __init__(self, ids: Ids, titles: Mapping[Any, str] | None = None) -> None:
+        _refuse_other_things(ids)
         try:
             self._series = as_ids(ids).rename("id").rechunk()
         except TypeError as error:
@@ -289,6 +290,25 @@ def _plain_integer(text: str) -> int | None:
     except ValueError:
         return None
     return number if str(number) == text else None
+
+
+def _refuse_other_things(ids: object) -> None:
+    """Refuse what is no list of ids but could be taken for one, and say what to give instead."""
+    if isinstance(ids, str | bytes | os.PathLike):
+        raise CatalogueInvalid(
+            f"a catalogue is a list of item ids, not {ids!r}; a file is read with discreet.Catalogue.from_file(path)"
+        )
+    if isinstance(ids, Mapping):
+        raise CatalogueInvalid(
+            "a catalogue is a list of item ids; give titles apart, as in discreet.Catalogue(list(titles), titles)"
+        )
+    if hasattr(ids, "columns"):
+        raise CatalogueInvalid(
+            "a catalogue is a list of item ids, not a frame; give one of its columns, as in "
+            'discreet.Catalogue(frame["item"])'
+        )
+    if not isinstance(ids, Iterable):
+        raise CatalogueInvalid(f"a catalogue is a list of item ids, not {type(ids).__name__} {ids!r}")
 
 
 def _refuse_unusable(ids: pl.Series) -> None:

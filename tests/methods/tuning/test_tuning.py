@@ -15,7 +15,7 @@ import pytest
 from discreet import ALS, Budget, BudgetedALS, Ratings, Statement
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Asking, Facts
+from discreet.methods.public_half import Facts, Questions
 from discreet.methods.settings import PrivateSettings
 from discreet.methods.trivial.estimators import UserMean
 from discreet.methods.trivial.private.answers import TrivialAnswers
@@ -185,7 +185,7 @@ class MoodySettings(PrivateSettings):
     growth: float = 1.8
 
 
-def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Asking:
+def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Refuses some settings after something was released, as methods do that see how few users there are."""
     trained = yield from ITEM_MEAN.train(settings, facts, rng)
     if settings.growth < 1.5:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.methods.prototypes import FactorSettings
-from reproduction.silos.references import central_factors, k_means_message, random_message
+from reproduction.silos.references import k_means_message, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 FACTORS = FactorSettings(rank=2, rounds=50)
@@ -17,7 +17,6 @@ def test_references_are_not_private() -> None:
     for message in (k_means_message(silos, 3, 0), random_message(silos, 3, 0)):
         assert not message.statement.private
         assert message.values.shape[1] == ITEMS
-    assert not central_factors(silos, FACTORS).private
 
 
 def test_k_means_finds_the_two_tastes() -> None:
