@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import hashlib
 import subprocess
 import sys
 from dataclasses import replace
@@ -131,19 +130,16 @@ def test_a_catalogue_and_a_range_are_needed() -> None:
 
 
 def test_the_numbers_of_a_fixed_run_stay_as_they_are() -> None:
-    """Every number of the mechanism, the estimate and the shrinkage is in these bytes."""
-    digests = []
+    """Every number of the mechanism, the estimate and the shrinkage is in these sums."""
+    sums = []
     for settings in ({}, {"factor_rounds": 3}):
         side = fit(
             market(6000, 24, 40_000, rng=1), 6.0, rng=4, fixed_key_not_private=5, **settings
         ).model_.item_side
         assert side.popularity is not None
         arrays = (side.offsets, side.factors, side.popularity)
-        digests.append(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())
-    assert digests == [
-        "5ebe2058f47629a859e4cafb16e2cd3a2e24817f299d7329c4242a7cba86b9df",
-        "c4bb4c39582db8ed73a83a6a6838ac97c8429fbe9cf94f88e7ac2a827977333e",
-    ]
+        sums.append(sum(float(array.ravel() @ np.cos(np.arange(array.size))) for array in arrays))
+    assert sums == pytest.approx([-1.28450332833114, -2.755125116857166], rel=1e-5)
 
 
 def test_wrong_settings_are_named() -> None:
