@@ -21,7 +21,7 @@ __all__ = ["EXPERIMENT"]
 SWAP, MISSING = "prototypes, local swap (the paper's)", "prototypes, local swap, missing and shrunk"
 LLOYD = "prototypes, Lloyd, missing and shrunk"
 _MEASURES = ("rank", "test", "train")
-_SHARED = {"items_per_user": 100, "support": 200}
+_SHARED = {"max_ratings": 100, "support": 200}
 
 
 def run(context: Context) -> Result:

@@ -17,7 +17,7 @@ __all__ = ["EXPERIMENT"]
 
 SWAP, SHRUNK = "prototypes, local swap (the paper's)", "prototypes, local swap, shrunk"
 LLOYD = "prototypes, Lloyd, shrunk"
-_SHARED = {"support": "all", "value_cap": 8.0, "row_norm": 80.0, "row_sum": 1_000.0}
+_SHARED = {"support": "all", "entry_clip": 8.0, "row_clip": 80.0, "row_sum": 1_000.0}
 _NO_WORSE = 1.01
 """A ratio that still counts as no worse."""
 
@@ -25,7 +25,7 @@ _NO_WORSE = 1.01
 def run(context: Context) -> Result:
     """Everything against epsilon, k and l, in a full run with the paper's number of users."""
     items = context.pick(quick=60, full=500)
-    shared = {**_SHARED, "items_per_user": items}
+    shared = {**_SHARED, "max_ratings": items}
     design = Design(
         epsilons=context.pick(quick=(0.01, 0.5, 10.0), full=(0.01, 0.05, 0.1, 0.5, 1.0, 10.0)),
         ks=context.pick(quick=(5, 20), full=(10, 50, 300)),

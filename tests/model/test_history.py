@@ -41,7 +41,7 @@ def test_numbers_and_their_texts_are_the_same_item(implicit: Model) -> None:
     [
         (
             {"item-2": 5, "ghost": 1, "item-99": 2},
-            r"names 2 of 3 items.*'ghost', 'item-99'.*unknown=\"ignore\"",
+            r"names 2 of 3 items.*'ghost', 'item-99'.*unknown_items=\"drop\"",
         ),
         ({f"x{i}": 3 for i in range(9)}, r"'x0', 'x1', 'x2', 'x3', 'x4' and 4 more"),
         ({"item-2": 6}, r"'item-2' is 6, outside the model's range 1 to 5"),
@@ -84,11 +84,11 @@ def test_an_implicit_history_may_come_as_a_user_s_row(implicit: Model) -> None:
 
 
 def test_unknown_items_can_be_ignored_and_are_counted(explicit: Model) -> None:
-    found = explicit.recommend({"item-2": 5, "ghost": 1}, 4, blocked=["phantom"], unknown="ignore")
+    found = explicit.recommend({"item-2": 5, "ghost": 1}, 4, blocked=["phantom"], unknown_items="drop")
     assert found.ignored == 2
     assert found.entries == explicit.recommend({"item-2": 5}, 4).entries
 
 
 def test_an_unknown_rule_for_unknown_items_is_refused(explicit: Model) -> None:
-    with pytest.raises(HistoryInvalid, match="unknown must be"):
-        explicit.recommend({}, unknown="drop")  # type: ignore[arg-type]
+    with pytest.raises(HistoryInvalid, match="unknown_items must be"):
+        explicit.recommend({}, unknown_items="ignore")  # type: ignore[arg-type]

@@ -112,7 +112,7 @@ def test_predictions_stay_in_the_range_and_scores_do_not_clip(explicit: Model, i
 
 def test_predicting_unknown_items_is_refused(explicit: Model) -> None:
     with pytest.raises(HistoryInvalid, match="list of items to predict"):
-        explicit.predict({}, ["ghost"], unknown="ignore")
+        explicit.predict({}, ["ghost"], unknown_items="drop")
 
 
 def test_similar_items_by_cosine_with_short_vectors_held_back(explicit: Model) -> None:

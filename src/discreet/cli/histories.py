@@ -17,7 +17,7 @@ from discreet.catalogue import scan_table
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid
 from discreet.model import History, Model
-from discreet.model.history import Unknown
+from discreet.model.history import UnknownItems
 
 __all__ = ["Columns", "read_histories"]
 
@@ -28,7 +28,9 @@ RATING_NAMES = ("rating",)
 Columns = Mapping[str, str | None]
 
 
-def read_histories(path: str, model: Model, columns: Columns, unknown: Unknown) -> Ratings | History:
+def read_histories(
+    path: str, model: Model, columns: Columns, unknown_items: UnknownItems
+) -> Ratings | History:
     """What a file holds: many users' rows over the model's catalogue, or one history.
 
     Parameters
@@ -38,7 +40,7 @@ def read_histories(path: str, model: Model, columns: Columns, unknown: Unknown) 
         looked for.
     """
     if path.lower().endswith(".json"):
-        return _from_json(Path(path), model, unknown)
+        return _from_json(Path(path), model, unknown_items)
     try:
         names, _, table = scan_table(path)
         user = _column(names, columns["user"], USER_NAMES)
@@ -52,10 +54,10 @@ def read_histories(path: str, model: Model, columns: Columns, unknown: Unknown) 
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         reason = str(error).strip().split("\n")[0]
         raise HistoryInvalid(f"the history {path} cannot be read: {reason}") from error
-    return Ratings.from_file(path, **_reading(model, unknown), user=user, item=item, rating=rating)
+    return Ratings.from_file(path, **_reading(model, unknown_items), user=user, item=item, rating=rating)
 
 
-def _from_json(path: Path, model: Model, unknown: Unknown) -> Ratings | History:
+def _from_json(path: Path, model: Model, unknown_items: UnknownItems) -> Ratings | History:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -65,11 +67,11 @@ def _from_json(path: Path, model: Model, unknown: Unknown) -> Ratings | History:
     if not isinstance(content, dict | list):
         raise HistoryInvalid(f"the history {path} must be an object or a list, not {content!r}")
     if isinstance(content, dict) and any(isinstance(part, dict | list) for part in content.values()):
-        return _many(content, model, unknown)
+        return _many(content, model, unknown_items)
     return content
 
 
-def _many(content: dict[str, Any], model: Model, unknown: Unknown) -> Ratings:
+def _many(content: dict[str, Any], model: Model, unknown_items: UnknownItems) -> Ratings:
     explicit = model.item_side.scale.explicit
     rows: list[tuple[str, Any, Any]] = []
     for user, history in content.items():
@@ -88,14 +90,16 @@ def _many(content: dict[str, Any], model: Model, unknown: Unknown) -> Ratings:
         rows.extend((user, str(item), rating) for item, rating in pairs)
     frame = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row", strict=False)
     rating = "rating" if explicit else None
-    return Ratings.from_frame(frame, **_reading(model, unknown), user="user", item="item", rating=rating)
+    return Ratings.from_frame(
+        frame, **_reading(model, unknown_items), user="user", item="item", rating=rating
+    )
 
 
-def _reading(model: Model, unknown: Unknown) -> dict[str, Any]:
+def _reading(model: Model, unknown_items: UnknownItems) -> dict[str, Any]:
     return {
         "rating_range": model.item_side.scale.range,
         "catalogue": model.catalogue,
-        "unknown_items": "error" if unknown == "error" else "drop",
+        "unknown_items": unknown_items,
         "duplicates": "error",
     }
 

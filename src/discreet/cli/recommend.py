@@ -18,7 +18,6 @@ from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
 from discreet.model.directory import replace_file
-from discreet.model.history import Unknown
 
 __all__ = ["command"]
 
@@ -74,7 +73,7 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
 
 def _history(model: Model, options: dict[str, Any]) -> Ratings | History:
     columns = {name: options[f"{name}_column"] for name in ("user", "item", "rating")}
-    histories = read_histories(options["history"], model, columns, _unknown(options))
+    histories = read_histories(options["history"], model, columns, options["unknown_items"])
     user = options["user"]
     if user is None:
         return histories
@@ -89,14 +88,10 @@ def _recommend(
     model: Model, history: Ratings | History, options: dict[str, Any]
 ) -> Recommendations | pl.DataFrame:
     choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
-    choice |= {"exclude_seen": not options["include_seen"], "unknown": _unknown(options)}
+    choice |= {"exclude_seen": not options["include_seen"], "unknown_items": options["unknown_items"]}
     if isinstance(history, Ratings):
         return model.recommend_batch(history, options["count"], **choice)
     return model.recommend(history, options["count"], **choice)
-
-
-def _unknown(options: dict[str, Any]) -> Unknown:
-    return "error" if options["unknown_items"] == "error" else "ignore"
 
 
 def _read_ids(path: str | None) -> list[Any] | None:

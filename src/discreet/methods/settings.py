@@ -39,6 +39,9 @@ _RENAMED = {
     "row_bound": "row_clip",
     "residual_bound": "entry_clip",
     "own_stabiliser": "user_stabiliser",
+    "items_per_user": "max_ratings",
+    "value_cap": "entry_clip",
+    "row_norm": "row_clip",
     "preset": "the class method from_preset (--preset on the command line)",
 }
 

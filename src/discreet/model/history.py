@@ -12,10 +12,10 @@ import numpy.typing as npt
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import HistoryInvalid
 
-__all__ = ["Histories", "History", "ReadHistory", "Unknown", "locate", "name_some", "read_history"]
+__all__ = ["Histories", "History", "ReadHistory", "UnknownItems", "locate", "name_some", "read_history"]
 
 History = Mapping[Any, float] | Iterable[Any]
-Unknown = Literal["error", "ignore"]
+UnknownItems = Literal["error", "drop"]
 
 _NAMED = 5
 
@@ -61,7 +61,9 @@ class ReadHistory:
         return np.array([0, len(self.items)], dtype=np.int64)
 
 
-def read_history(history: History, catalogue: Catalogue, scale: RatingScale, unknown: Unknown) -> ReadHistory:
+def read_history(
+    history: History, catalogue: Catalogue, scale: RatingScale, unknown_items: UnknownItems
+) -> ReadHistory:
     """Check one user's history and turn it into positions and values.
 
     Parameters
@@ -70,17 +72,17 @@ def read_history(history: History, catalogue: Catalogue, scale: RatingScale, unk
         Explicit feedback: a mapping of item id to rating, or pairs of both. Implicit feedback: item ids.
     scale
         What the ratings must lie in.
-    unknown
-        ``"error"`` refuses ids that are not in the catalogue, ``"ignore"`` leaves them out and counts them.
+    unknown_items
+        ``"error"`` refuses ids that are not in the catalogue, ``"drop"`` leaves them out and counts them.
 
     Raises
     ------
     HistoryInvalid
-        Unknown or repeated ids, ratings that are missing, not numbers, or outside the range.
+        UnknownItems or repeated ids, ratings that are missing, not numbers, or outside the range.
     """
     ids, values = _split(history, scale)
     numbers = _read_values(ids, values, scale)
-    index, ignored = locate(ids, catalogue, "the history", unknown)
+    index, ignored = locate(ids, catalogue, "the history", unknown_items)
     _refuse_duplicates(ids, index)
     known = index >= 0
     order = np.argsort(index[known], kind="stable")
@@ -88,23 +90,28 @@ def read_history(history: History, catalogue: Catalogue, scale: RatingScale, unk
 
 
 def locate(
-    ids: Sequence[Any], catalogue: Catalogue, where: str, unknown: Unknown, *, droppable: bool = True
+    ids: Sequence[Any],
+    catalogue: Catalogue,
+    where: str,
+    unknown_items: UnknownItems,
+    *,
+    droppable: bool = True,
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Catalogue positions (-1 for unknown ids) and how many ids are unknown, which ``"error"`` refuses.
 
     What a request consists of cannot be dropped: the refusal then does not offer it.
     """
-    if unknown not in ("error", "ignore"):
-        raise HistoryInvalid(f'unknown must be "error" or "ignore", not {unknown!r}')
+    if unknown_items not in ("error", "drop"):
+        raise HistoryInvalid(f'unknown_items must be "error" or "drop", not {unknown_items!r}')
     index = catalogue.index(ids)
     strangers = [ids[i] for i in np.flatnonzero(index < 0).tolist()]
-    if strangers and unknown == "error":
+    if strangers and unknown_items == "error":
         raise HistoryInvalid(
             f"{where} names {len(strangers)} of {len(ids)} items that the model's catalogue does not have: "
             f"{name_some(strangers)}. The catalogue has {len(catalogue)} ids such as "
             f"{name_some(list(catalogue.ids[:2]))}. Correct the ids"
             + (
-                ', or leave unknown ones out (unknown="ignore", on the command line --unknown-items drop).'
+                ', or leave unknown ones out (unknown_items="drop", on the command line --unknown-items drop).'
                 if droppable
                 else "."
             )

@@ -17,7 +17,7 @@ from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import storage
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
-from discreet.model.history import Histories, History, Unknown, locate, name_some, read_history
+from discreet.model.history import Histories, History, UnknownItems, locate, name_some, read_history
 from discreet.model.item_side import ItemSide
 from discreet.model.recommendations import Recommendation, Recommendations
 from discreet.privacy.statement import Statement
@@ -66,13 +66,15 @@ class Model:
                 f"the catalogue has {len(self.catalogue)} items and the arrays have {self.item_side.n_items}"
             )
 
-    def predict(self, history: History, items: Iterable[Any], *, unknown: Unknown = "error") -> Floats:
+    def predict(
+        self, history: History, items: Iterable[Any], *, unknown_items: UnknownItems = "error"
+    ) -> Floats:
         """Predicted ratings (explicit) or scores (implicit) of ``items`` for the owner of ``history``.
 
-        ``unknown`` concerns the history; the items asked for must be in the catalogue.
+        ``unknown_items`` concerns the history; the items asked for must be in the catalogue.
         """
         wanted, _ = locate(list(items), self.catalogue, "the list of items to predict", "error")
-        coefficients, _ = self._coefficients(history, unknown)
+        coefficients, _ = self._coefficients(history, unknown_items)
         return self.item_side.predict(coefficients, np.zeros(len(wanted), dtype=np.int64), wanted)
 
     def recommend(
@@ -83,7 +85,7 @@ class Model:
         exclude_seen: bool = True,
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
-        unknown: Unknown = "error",
+        unknown_items: UnknownItems = "error",
     ) -> Recommendations:
         """The ``n`` best items for the owner of ``history``.
 
@@ -95,8 +97,8 @@ class Model:
             Leave out the items of the history.
         allowed, blocked
             Ids to choose from, and ids never to choose.
-        unknown
-            ``"error"`` refuses ids outside the catalogue; ``"ignore"`` leaves them out and counts them in
+        unknown_items
+            ``"error"`` refuses ids outside the catalogue; ``"drop"`` leaves them out and counts them in
             ``ignored``.
 
         Returns
@@ -105,8 +107,8 @@ class Model:
             Exactly ``n`` items, or fewer with the rest in ``shortfall``.
         """
         _check_n(n)
-        coefficients, read = self._coefficients(history, unknown)
-        mask, strangers = self._mask(allowed, blocked, unknown)
+        coefficients, read = self._coefficients(history, unknown_items)
+        mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
         index, scores = score_top(self.item_side, coefficients, n, seen, mask)
         return self._name(index[0], scores[0], n, read.ignored + strangers)
@@ -119,18 +121,18 @@ class Model:
         exclude_seen: bool = True,
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
-        unknown: Unknown = "error",
+        unknown_items: UnknownItems = "error",
         block: int = BLOCK,
     ) -> pl.DataFrame:
         """The ``n`` best items for each of many users, as a frame (``user``, ``rank``, ``item``, ``score``).
 
         Every user has exactly ``n`` rows, ranks 1 to ``n``; where too few items were left, ``item`` and
         ``score`` are null. ``histories`` is anything shaped like ``discreet.Ratings`` over this
-        catalogue; ``unknown`` concerns the filters.
+        catalogue; ``unknown_items`` concerns the filters.
         """
         _check_n(n)
         check_histories(histories, self.catalogue, self.item_side)
-        mask, _ = self._mask(allowed, blocked, unknown)
+        mask, _ = self._mask(allowed, blocked, unknown_items)
         index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
         scores = np.full(index.shape, np.nan)
         for part in fold_in_blocks(self.item_side, histories, block):
@@ -189,18 +191,20 @@ class Model:
     def _parts(self) -> storage.Parts:
         return storage.Parts(self.item_side, self.catalogue, self.statement, self.method, self.settings)
 
-    def _coefficients(self, history: History, unknown: Unknown) -> tuple[Floats, Any]:
-        read = read_history(history, self.catalogue, self.item_side.scale, unknown)
+    def _coefficients(self, history: History, unknown_items: UnknownItems) -> tuple[Floats, Any]:
+        read = read_history(history, self.catalogue, self.item_side.scale, unknown_items)
         return self.item_side.fold_in(read.indptr, read.items, read.values), read
 
     def _mask(
-        self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown: Unknown
+        self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems
     ) -> tuple[Bools | None, int]:
         if allowed is None and blocked is None:
             return None, 0
         mask, strangers = np.full(self.item_side.n_items, allowed is None), 0
         for name, ids, value in (("allowed", allowed, True), ("blocked", blocked, False)):
-            index, missing = locate(_as_list(ids, name), self.catalogue, f"the list of {name} items", unknown)
+            index, missing = locate(
+                _as_list(ids, name), self.catalogue, f"the list of {name} items", unknown_items
+            )
             mask[index[index >= 0]] = value
             strangers += missing
         return mask, strangers

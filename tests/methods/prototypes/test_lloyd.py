@@ -44,7 +44,7 @@ class WatchedGate(Gate):
 
 def settings(**changes: Any) -> PrototypeSettings:
     return PrototypeSettings.checked(
-        clustering="lloyd", prototypes=3, users=60, dimension=2, rounds=3, items_per_user=6, **changes
+        clustering="lloyd", prototypes=3, users=60, dimension=2, rounds=3, max_ratings=6, **changes
     )
 
 
@@ -54,7 +54,7 @@ def settings(**changes: Any) -> PrototypeSettings:
 def test_a_hostile_user_moves_a_release_by_at_most_one_unit(
     who: str, unrated: str, norm: float | None
 ) -> None:
-    chosen = settings(unrated=unrated, row_norm=norm)
+    chosen = settings(unrated=unrated, row_clip=norm)
     rows = silo(40, 2)
     base = WatchedGate()
     lloyd_prototypes(base, ratings(rows), chosen, BUDGET, lambda mu: 1)

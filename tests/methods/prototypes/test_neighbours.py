@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("DISCREET_PROTOTYPE_EXAMPLES", "60"))
 ONE_SIDED = ("support", "centre swap", "choice among trials")
 
 BUSY: dict[str, Any] = {
-    "prototypes": 3, "users": 60, "dimension": 2, "depth": 3, "support": 4, "items_per_user": 6, "trials": 2,
+    "prototypes": 3, "users": 60, "dimension": 2, "depth": 3, "support": 4, "max_ratings": 6, "trials": 2,
     "swaps": 4, "threshold": 3, "minimum_users": 1,
 }  # fmt: skip
 
@@ -63,9 +63,9 @@ def check(
         {},
         {"unrated": "missing"},
         {"support": "all", "trials": 1},
-        {"support": 2, "items_per_user": 12},
-        {"row_norm": 6.0, "row_sum": 9.0, "radius": 0.5},
-        {"loss_cap": 4.0, "value_cap": 2.0, "prototypes": 1},
+        {"support": 2, "max_ratings": 12},
+        {"row_clip": 6.0, "row_sum": 9.0, "radius": 0.5},
+        {"loss_cap": 4.0, "entry_clip": 2.0, "prototypes": 1},
     ],
     ids=lambda changes: "-".join(changes) or "plain",
 )
@@ -83,7 +83,7 @@ def test_every_mechanism_is_exercised() -> None:
 
 def test_the_bounds_are_reached() -> None:
     """A bound that nobody could reach would not show that the test sees anything."""
-    chosen = PrototypeSettings.checked(**{**BUSY, "support": "all", "items_per_user": 12, "threshold": 2})
+    chosen = PrototypeSettings.checked(**{**BUSY, "support": "all", "max_ratings": 12, "threshold": 2})
     rows, extra = silo(40, 1), hostile()["everything at the top"]
     base = run(rows, chosen)
     more = run([*rows, extra], chosen, replay=base)
@@ -106,9 +106,9 @@ def test_same_ratings_again(printed: bool) -> None:
 ANY: dict[str, Any] = {
     "prototypes": st.integers(1, 6),
     "users": st.sampled_from([2, 10, 1000]),
-    "items_per_user": st.integers(1, 20),
-    "value_cap": st.none() | st.floats(0.1, 9.0),
-    "row_norm": st.none() | st.floats(0.1, 30.0),
+    "max_ratings": st.integers(1, 20),
+    "entry_clip": st.none() | st.floats(0.1, 9.0),
+    "row_clip": st.none() | st.floats(0.1, 30.0),
     "row_sum": st.none() | st.floats(0.1, 90.0),
     "unrated": st.sampled_from(["zero", "missing"]),
     "dimension": st.integers(1, 9) | st.just("auto"),

@@ -115,7 +115,7 @@ def test_messages_of_fixed_keys_are_what_they_always_were(
     """Recorded before rows and mechanisms moved to the room that bounds users."""
     method = PrivatePrototypes(
         clustering=clustering, unrated=unrated, prototypes=3, users=200, dimension=2, depth=2, threshold=3, support=4,
-        items_per_user=6, trials=2, swaps=3, row_norm=8.0, row_sum=14.0, minimum_users=1,
+        max_ratings=6, trials=2, swaps=3, row_clip=8.0, row_sum=14.0, minimum_users=1,
     )  # fmt: skip
     users = ratings([*silo(200, 1), *hostile().values()])
     message = method.message(users, 20.0, noise=PureNoise.fixed_key_not_private("always"))

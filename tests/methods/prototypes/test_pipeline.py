@@ -24,7 +24,7 @@ from reproduction.silos.references import central_factors, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 WORKING = {
-    "prototypes": 4, "users": 2000, "dimension": 2, "support": "all", "items_per_user": ITEMS, "unrated": "missing",
+    "prototypes": 4, "users": 2000, "dimension": 2, "support": "all", "max_ratings": ITEMS, "unrated": "missing",
 }  # fmt: skip
 FACTORS = FactorSettings(rank=2, rounds=50)
 

@@ -26,11 +26,11 @@ CROWD = [*silo(50, 3), *hostile().values()]
     "changes",
     [
         {},
-        {"row_norm": 4.0},
+        {"row_clip": 4.0},
         {"row_sum": 7.0},
-        {"value_cap": 1.5},
+        {"entry_clip": 1.5},
         {"unrated": "missing"},
-        {"items_per_user": 3},
+        {"max_ratings": 3},
     ],
     ids=str,
 )
@@ -71,7 +71,7 @@ def test_projection_keeps_distances_roughly() -> None:
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
-    chosen = PrototypeSettings.checked(items_per_user=4, row_norm=6.0, radius=1.0)
+    chosen = PrototypeSettings.checked(max_ratings=4, row_clip=6.0, radius=1.0)
     whole, alone = ratings(CROWD), ratings([CROWD[9]])
     rows, row = (rows_of(one, settle_bounds(chosen, one), 0) for one in (whole, alone))
     part = slice(rows.pattern.indptr[9], rows.pattern.indptr[10])

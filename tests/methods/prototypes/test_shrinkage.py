@@ -62,7 +62,7 @@ def test_small_rows_are_drawn_harder_than_crowded_ones() -> None:
 def test_values_stay_within_what_a_users_row_can_hold() -> None:
     """A mean of clipped values is no larger than the clip, whatever the noise says."""
     world = ratings(silo(10, 0))
-    bounds = settle_bounds(PrototypeSettings.checked(value_cap=3.0), world)
+    bounds = settle_bounds(PrototypeSettings.checked(entry_clip=3.0), world)
     sums = np.array([[10 * GRID, -10 * GRID, 5 * GRID]])
     found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, spread=None, noise=None)
     assert found.values.tolist() == [[3.0, bounds.low, 3.0, 0.0]]
@@ -85,7 +85,7 @@ def test_at_a_tiny_epsilon_predictions_fall_back_to_the_users_mean(clustering: s
     off = {}
     for shrink in (True, False):
         method = PrivatePrototypes(
-            clustering=clustering, prototypes=8, users=1000, minimum_users=1, support="all", items_per_user=ITEMS,
+            clustering=clustering, prototypes=8, users=1000, minimum_users=1, support="all", max_ratings=ITEMS,
             dimension=2, shrink=shrink,
         )  # fmt: skip
         noise = PureNoise.fixed_key_not_private("shrinkage")

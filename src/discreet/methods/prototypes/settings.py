@@ -78,10 +78,10 @@ class PrototypeSettings(Settings):
         ``"swap"``: the paper's, without delta. ``"lloyd"``: noisy Lloyd steps with Gaussian noise.
     users
         Public order of magnitude of a silo's number of users.
-    items_per_user
+    max_ratings
         At most so many ratings of a user count, drawn by a hash of the user's own ratings.
-    value_cap, row_norm, row_sum
-        Ratings are clipped to `value_cap` (the rating range where left out), a user's row to L2 norm `row_norm` and
+    entry_clip, row_clip, row_sum
+        Ratings are clipped to `entry_clip` (the rating range where left out), a user's row to L2 norm `row_clip` and
         to L1 norm `row_sum` (what the other bounds imply where left out).
     unrated
         ``"zero"``: an unrated item counts as zero, as in the paper, and a prototype is the mean over all users of its
@@ -89,7 +89,7 @@ class PrototypeSettings(Settings):
     dimension
         Of the random projection; ``"auto"`` is min(8 ln users, items).
     radius
-        What projected rows are clipped to again; `row_norm` where left out.
+        What projected rows are clipped to again; `row_clip` where left out.
     depth
         Levels of the partition; ``"auto"`` is ln(users).
     threshold
@@ -120,9 +120,9 @@ class PrototypeSettings(Settings):
     prototypes: Annotated[int, Field(ge=1, le=10_000)] = 10
     clustering: Literal["swap", "lloyd"] = "swap"
     users: Annotated[int, Field(ge=2, le=10**12)] = 10_000
-    items_per_user: Count = 100
-    value_cap: Positive | None = None
-    row_norm: Positive | None = None
+    max_ratings: Count = 100
+    entry_clip: Positive | None = None
+    row_clip: Positive | None = None
     row_sum: Positive | None = None
     unrated: Literal["zero", "missing"] = "zero"
     dimension: Annotated[int, Field(ge=1, le=512)] | Auto = 6
