@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "Bools", "Floats", "Indices", "Ints", "Shorts", "Singles", "Words"]
+__all__ = ["AnyArray", "Array", "Bools", "Floats", "Indices", "Ints", "Shorts", "Singles", "Words"]
 
 AnyArray: TypeAlias = npt.NDArray[Any]
+Array: TypeAlias = npt.NDArray[np.floating[Any]]
+"""float32 or float64; where both are legal the function says which argument decides."""
 Floats: TypeAlias = npt.NDArray[np.float64]
 Singles: TypeAlias = npt.NDArray[np.float32]
 Shorts: TypeAlias = npt.NDArray[np.int16]

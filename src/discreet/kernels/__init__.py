@@ -10,7 +10,6 @@ from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.lowest import lowest_entries
-from discreet.kernels.order import transpose
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import top_n
@@ -20,6 +19,7 @@ from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
 from discreet.kernels.threads import get_threads, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
+from discreet.kernels.transpose import transpose
 from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Index
+from discreet.types import Indices
 
 __all__ = ["check_index", "check_rows", "check_shapes"]
 
 
-def check_rows(indptr: Index, index: Index, bound: int) -> None:
+def check_rows(indptr: Indices, index: Indices, bound: int) -> None:
     """Refuse anything but compressed sparse rows over ``range(bound)``."""
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(index) or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError(f"indptr must rise from 0 to the number of entries, {len(index)}")
     check_index(index, bound)
 
 
-def check_index(index: Index, bound: int) -> None:
+def check_index(index: Indices, bound: int) -> None:
     """Refuse an index outside ``range(bound)``."""
     if len(index) and (index.min() < 0 or index.max() >= bound):
         raise IndexError(f"an index is outside 0..{bound - 1}")

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Floats, Index, Shorts
 from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.compile import kernel
-from discreet.kernels.order import transpose
 from discreet.kernels.threads import claim, share
+from discreet.kernels.transpose import transpose
+from discreet.types import Floats, Indices, Shorts
 
 __all__ = ["co_moment"]
 
 
-def co_moment(indptr: Index, items: Index, values: Shorts, n_items: int) -> Floats:
+def co_moment(indptr: Indices, items: Indices, values: Shorts, n_items: int) -> Floats:
     """Sum over rows of ``y y^T``, where row i has ``values`` at its items (ascending) and zeros elsewhere.
 
     Products of two int16 are added in int64 and are exact whatever the order. Work: the sum of squared row lengths,

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Index, Shorts, Whole
 from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
+from discreet.types import Indices, Ints, Shorts
 
 __all__ = ["capped_distances", "nearest_centres", "row_distances", "swap_losses"]
 
 
-def capped_distances(points: Index, centres: Index, cap: int, steps: int) -> Shorts:
+def capped_distances(points: Indices, centres: Indices, cap: int, steps: int) -> Shorts:
     """Squared distance of each point to each centre, in steps of ``cap / steps``; ``steps`` from `cap` on.
 
     Squares must fit in int64; so must `cap` times `steps`, and `steps` in int16.
@@ -24,7 +24,7 @@ def capped_distances(points: Index, centres: Index, cap: int, steps: int) -> Sho
     return out
 
 
-def nearest_centres(points: Index, centres: Index) -> Whole:
+def nearest_centres(points: Indices, centres: Indices) -> Ints:
     """The nearest centre of each point, the first of several."""
     check_shapes(centres=(centres, (len(centres), points.shape[1])))
     _check_some(centres)
@@ -33,7 +33,7 @@ def nearest_centres(points: Index, centres: Index) -> Whole:
     return out
 
 
-def swap_losses(distances: Shorts, chosen: Index) -> Whole:
+def swap_losses(distances: Shorts, chosen: Indices) -> Ints:
     """Sum over rows of the least of the chosen columns after each swap: one leaves (row), one comes (column).
 
     With one column chosen, nothing is left but the one that comes.
@@ -47,8 +47,8 @@ def swap_losses(distances: Shorts, chosen: Index) -> Whole:
 
 
 def row_distances(
-    indptr: Index, items: Index, values: Index, centres: Index, cap: int, steps: int, *, whole: bool
-) -> Whole:
+    indptr: Indices, items: Indices, values: Indices, centres: Indices, cap: int, steps: int, *, whole: bool
+) -> Ints:
     """Squared distance of each sparse row to its nearest centre, in steps of ``cap / steps``, `steps` from `cap` on.
 
     Over all columns, where an entry that a row has not counts as zero (`whole`), or over the row's own entries.
@@ -63,12 +63,12 @@ def row_distances(
     return out
 
 
-def _check_some(centres: Index) -> None:
+def _check_some(centres: Indices) -> None:
     if not len(centres):
         raise ValueError("there is no nearest of no centres")
 
 
-def _whole(array: Index) -> Whole:
+def _whole(array: Indices) -> Ints:
     return np.ascontiguousarray(array, np.int64)
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Floats, Whole
 from discreet.kernels.compile import kernel
+from discreet.types import Floats, Ints
 
 __all__ = ["draw_rejecting", "draw_uniform"]
 
 
-def draw_uniform(rng: np.random.Generator, indptr: Whole, n_items: int) -> NDArray[np.int32]:
+def draw_uniform(rng: np.random.Generator, indptr: Ints, n_items: int) -> NDArray[np.int32]:
     """For every user, distinct items in random order, each set equally likely."""
     items = np.empty(indptr[-1], dtype=np.int32)
     _shuffle(rng, indptr, np.arange(n_items, dtype=np.int32), items)
@@ -26,13 +26,13 @@ def draw_uniform(rng: np.random.Generator, indptr: Whole, n_items: int) -> NDArr
 
 def draw_rejecting(
     rng: np.random.Generator,
-    indptr: Whole,
+    indptr: Ints,
     share: Floats,
-    other: Whole,
+    other: Ints,
     tastes: Floats,
     traits: Floats,
     lift: float,
-) -> tuple[NDArray[np.int32], Whole]:
+) -> tuple[NDArray[np.int32], Ints]:
     """For every user, distinct items from an alias table, kept with a chance that rises with taste.
 
     Returns

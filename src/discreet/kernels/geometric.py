@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Whole
 from discreet.kernels.compile import kernel
+from discreet.types import Ints
 
 __all__ = ["fill_geometric"]
 
 
 def fill_geometric(
-    words: NDArray[np.uint64], out: Whole, done: int, numerator: int, denominator: int, two_sided: bool
+    words: NDArray[np.uint64], out: Ints, done: int, numerator: int, denominator: int, two_sided: bool
 ) -> tuple[int, int]:
     """Fill ``out[done:]`` as far as the words suffice.
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Floats, Index, Shorts, Whole
 from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
-from discreet.kernels.order import longest_first
 from discreet.kernels.products import add_pair_square, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, get_threads, share
+from discreet.kernels.transpose import longest_first
+from discreet.types import Floats, Indices, Ints, Shorts
 
 __all__ = ["item_moments", "item_sums", "item_weights", "user_moment"]
 
@@ -29,7 +29,7 @@ CHUNK = 4096
 """Rows of `user_moment` a thread takes at a time."""
 
 
-def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
+def item_moments(t_indptr: Indices, t_users: Indices, features: Shorts) -> Floats:
     """Sum of f f^T over the users of each item, exactly.
 
     Parameters
@@ -42,7 +42,7 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
     Returns
     -------
     float64, items x d x d
-        Whole numbers; every sum must stay below 2^53 for this to be exact, which the caller sees to.
+        Ints numbers; every sum must stay below 2^53 for this to be exact, which the caller sees to.
     """
     m, (n, d) = len(t_indptr) - 1, features.shape
     check_rows(t_indptr, t_users, n)
@@ -63,7 +63,7 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
 
 
 def item_sums(
-    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+    t_indptr: Indices, t_users: Indices, t_position: Indices, features: Shorts, targets: Shorts
 ) -> Floats:
     """Sum of target times feature over the entries of each item, exactly.
 
@@ -79,7 +79,7 @@ def item_sums(
     Returns
     -------
     float64, items x d
-        Whole numbers; every sum must stay below 2^53.
+        Ints numbers; every sum must stay below 2^53.
     """
     m, (n, d) = len(t_indptr) - 1, features.shape
     check_rows(t_indptr, t_users, n)
@@ -102,7 +102,7 @@ def item_sums(
     return out
 
 
-def item_weights(t_indptr: Index, t_users: Index, weights: NDArray[np.int32]) -> Floats:
+def item_weights(t_indptr: Indices, t_users: Indices, weights: NDArray[np.int32]) -> Floats:
     """Sum of the weights of each item's users, exactly (float64, whole numbers below 2^53)."""
     check_rows(t_indptr, t_users, len(weights))
     out = np.zeros(len(t_indptr) - 1)
@@ -136,10 +136,10 @@ def user_moment(features: Shorts) -> Floats:
     return total
 
 
-def _largest(features: Shorts) -> Whole:
+def _largest(features: Shorts) -> Ints:
     """The largest size in each row."""
     high = features.max(axis=1, initial=0).astype(np.int64)
-    largest: Whole = np.maximum(high, -features.min(axis=1, initial=0).astype(np.int64))
+    largest: Ints = np.maximum(high, -features.min(axis=1, initial=0).astype(np.int64))
     return largest
 
 

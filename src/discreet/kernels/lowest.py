@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Array, Index
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
+from discreet.types import Array, Indices
 
 __all__ = ["lowest_entries"]
 
 
-def lowest_entries(indptr: Index, numbers: Array, most: int) -> NDArray[np.bool_]:
+def lowest_entries(indptr: Indices, numbers: Array, most: int) -> NDArray[np.bool_]:
     """Which entries are among the ``most`` lowest of their row; of equal ones the first. NaN counts as highest."""
     check_shapes(numbers=(numbers, (int(indptr[-1]),)))
     kept = np.ones(len(numbers), dtype=np.bool_)

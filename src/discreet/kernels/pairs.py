@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Array, Floats, Index
 from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
+from discreet.types import Array, Floats, Indices
 
 __all__ = ["dot_pairs", "residuals"]
 
@@ -17,7 +17,7 @@ CHUNK = 2048
 """Pairs a thread takes at a time."""
 
 
-def dot_pairs(rows: Index, cols: Index, left: Array, right: Array) -> Floats:
+def dot_pairs(rows: Indices, cols: Indices, left: Array, right: Array) -> Floats:
     """``left[rows[k]] . right[cols[k]]`` for every k, in float64."""
     check_index(rows, len(left))
     check_index(cols, len(right))
@@ -36,7 +36,9 @@ def dot_pairs(rows: Index, cols: Index, left: Array, right: Array) -> Floats:
     return out
 
 
-def residuals(indptr: Index, items: Index, targets: Array, coefficients: Array, features: Array) -> Floats:
+def residuals(
+    indptr: Indices, items: Indices, targets: Array, coefficients: Array, features: Array
+) -> Floats:
     """``targets - coefficients[i] . features[j]`` for every entry (i, j) of a sparse matrix, in float64."""
     n, (m, d) = len(indptr) - 1, features.shape
     check_rows(indptr, items, m)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Array
 from discreet.kernels.compile import kernel
 from discreet.kernels.registers import BYTES, HEIGHT, WIDE
 from discreet.kernels.tiles import (
@@ -21,6 +20,7 @@ from discreet.kernels.tiles import (
     subtract_narrow,
     subtract_wide,
 )
+from discreet.types import Array
 
 __all__ = ["add_pair_square", "add_product", "add_square", "aligned", "clear", "subtract_earlier"]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Index, Whole
 from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.compile import kernel
+from discreet.types import Indices, Ints
 
 __all__ = ["project_rows"]
 
 
-def project_rows(indptr: Index, items: Index, values: Index, matrix: Index) -> Whole:
+def project_rows(indptr: Indices, items: Indices, values: Indices, matrix: Indices) -> Ints:
     """``rows @ matrix``, rows sparse; sums must fit in int64."""
     check_rows(indptr, items, len(matrix))
     check_shapes(values=(values, items.shape))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Array, Bools, Floats, Index
 from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.products import add_product, aligned
 from discreet.kernels.registers import HEIGHT, WIDE, lanes
 from discreet.kernels.threads import claim, share
+from discreet.types import Array, Bools, Floats, Indices
 
 __all__ = ["top_n"]
 
@@ -27,8 +27,8 @@ def top_n(
     factors: Array,
     offsets: Array,
     n: int,
-    exclude_indptr: Index | None = None,
-    exclude_items: Index | None = None,
+    exclude_indptr: Indices | None = None,
+    exclude_items: Indices | None = None,
     allowed: Bools | None = None,
 ) -> tuple[NDArray[np.int32], Floats]:
     """The `n` items with the highest ``coefficients[i] . factors[j] + offsets[j]`` for every row i.

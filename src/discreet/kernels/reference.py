@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Array, Bools, Floats, Index, Shorts, Whole
+from discreet.types import Array, Bools, Floats, Indices, Ints, Shorts
 
 __all__ = [
     "capped_distances",
@@ -39,8 +39,8 @@ __all__ = [
 
 
 def solve_rows(
-    indptr: Index,
-    items: Index,
+    indptr: Indices,
+    items: Indices,
     targets: Array,
     features: Array,
     ridge: Array,
@@ -76,8 +76,8 @@ def _definite_solve(matrix: Array, vector: Array) -> Array:
     return solution
 
 
-def transpose(indptr: Index, items: Index, n_items: int) -> tuple[Whole, NDArray[np.int32], Whole]:
-    """The same entries item by item; see `discreet.kernels.order.transpose`."""
+def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
+    """The same entries item by item; see `discreet.kernels.transpose.transpose`."""
     position = np.argsort(items, kind="stable").astype(np.int64)
     users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
     t_indptr = np.zeros(n_items + 1, np.int64)
@@ -86,7 +86,7 @@ def transpose(indptr: Index, items: Index, n_items: int) -> tuple[Whole, NDArray
 
 
 def item_sums(
-    t_indptr: Index, t_users: Index, t_position: Index, features: Shorts, targets: Shorts
+    t_indptr: Indices, t_users: Indices, t_position: Indices, features: Shorts, targets: Shorts
 ) -> Floats:
     """Exact sums of target times feature; see `discreet.kernels.items.item_sums`."""
     out = np.zeros((len(t_indptr) - 1, features.shape[1]), np.int64)
@@ -97,7 +97,7 @@ def item_sums(
     return out.astype(np.float64)
 
 
-def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
+def item_moments(t_indptr: Indices, t_users: Indices, features: Shorts) -> Floats:
     """Exact sums of f f^T per item; see `discreet.kernels.items.item_moments`."""
     d = features.shape[1]
     out = np.zeros((len(t_indptr) - 1, d, d), np.int64)
@@ -107,7 +107,7 @@ def item_moments(t_indptr: Index, t_users: Index, features: Shorts) -> Floats:
     return out.astype(np.float64)
 
 
-def item_weights(t_indptr: Index, t_users: Index, weights: NDArray[np.int32]) -> Floats:
+def item_weights(t_indptr: Indices, t_users: Indices, weights: NDArray[np.int32]) -> Floats:
     """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
     running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])
     sums: Floats = (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
@@ -132,13 +132,15 @@ def solve_items(H: Floats, q: Floats, ridge: Floats) -> Floats:
     return out
 
 
-def dot_pairs(rows: Index, cols: Index, left: Array, right: Array) -> Floats:
+def dot_pairs(rows: Indices, cols: Indices, left: Array, right: Array) -> Floats:
     """Inner products of chosen pairs; see `discreet.kernels.pairs.dot_pairs`."""
     products: Floats = np.einsum("ij,ij->i", left[rows].astype(np.float64), right[cols].astype(np.float64))
     return products
 
 
-def residuals(indptr: Index, items: Index, targets: Array, coefficients: Array, features: Array) -> Floats:
+def residuals(
+    indptr: Indices, items: Indices, targets: Array, coefficients: Array, features: Array
+) -> Floats:
     """Target minus fitted value of every entry; see `discreet.kernels.pairs.residuals`."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return targets.astype(np.float64) - dot_pairs(rows, items, coefficients, features)
@@ -149,8 +151,8 @@ def top_n(
     factors: Array,
     offsets: Array,
     n: int,
-    exclude_indptr: Index | None = None,
-    exclude_items: Index | None = None,
+    exclude_indptr: Indices | None = None,
+    exclude_items: Indices | None = None,
     allowed: Bools | None = None,
 ) -> tuple[NDArray[np.int32], Floats]:
     """The n best items of every row; see `discreet.kernels.ranking.top_n`."""
@@ -176,7 +178,7 @@ def transform_rows(rows: Array, matrix: Array) -> Floats:
     return product
 
 
-def co_moment(indptr: Index, items: Index, values: Shorts, n_items: int) -> Floats:
+def co_moment(indptr: Indices, items: Indices, values: Shorts, n_items: int) -> Floats:
     """Exact sum of y y^T over sparse rows; see `discreet.kernels.comoment.co_moment`."""
     out = np.zeros((n_items, n_items), np.int64)
     for i in range(len(indptr) - 1):
@@ -187,8 +189,8 @@ def co_moment(indptr: Index, items: Index, values: Shorts, n_items: int) -> Floa
 
 
 def frank_wolfe_step(
-    indptr: Index,
-    items: Index,
+    indptr: Indices,
+    items: Indices,
     targets: Array,
     fit: Array,
     direction: Array,
@@ -210,7 +212,7 @@ def frank_wolfe_step(
     return moved, weights, shrinks
 
 
-def lowest_entries(indptr: Index, numbers: Array, most: int) -> NDArray[np.bool_]:
+def lowest_entries(indptr: Indices, numbers: Array, most: int) -> NDArray[np.bool_]:
     """The lowest numbers of each row; see `discreet.kernels.lowest.lowest_entries`."""
     kept = np.zeros(len(numbers), np.bool_)
     for start, stop in itertools.pairwise(indptr.tolist()):
@@ -235,7 +237,7 @@ def symmetric_integers(values: Floats, sigma: Floats, order: int) -> Floats:
 
 
 def fill_geometric(
-    words: NDArray[np.uint64], out: Whole, done: int, numerator: int, denominator: int, two_sided: bool
+    words: NDArray[np.uint64], out: Ints, done: int, numerator: int, denominator: int, two_sided: bool
 ) -> tuple[int, int]:
     """In Python's integers, which never overflow."""
     stream, used = iter(words.tolist()), 0
@@ -278,20 +280,20 @@ def fill_geometric(
     return done, used
 
 
-def capped_distances(points: Index, centres: Index, cap: int, steps: int) -> Shorts:
+def capped_distances(points: Indices, centres: Indices, cap: int, steps: int) -> Shorts:
     """Squared distances in steps; see `discreet.kernels.distances.capped_distances`."""
     return np.where(_squares(points, centres) >= cap, steps, _squares(points, centres) * steps // cap).astype(
         np.int16
     )
 
 
-def nearest_centres(points: Index, centres: Index) -> Whole:
+def nearest_centres(points: Indices, centres: Indices) -> Ints:
     """The first of the nearest; see `discreet.kernels.distances.nearest_centres`."""
-    first: Whole = _squares(points, centres).argmin(axis=1)
+    first: Ints = _squares(points, centres).argmin(axis=1)
     return first
 
 
-def swap_losses(distances: Shorts, chosen: Index) -> Whole:
+def swap_losses(distances: Shorts, chosen: Indices) -> Ints:
     """Losses after each swap; see `discreet.kernels.distances.swap_losses`."""
     out = np.zeros((len(chosen), distances.shape[1]), np.int64)
     for leaves, comes in np.ndindex(*out.shape):
@@ -302,8 +304,8 @@ def swap_losses(distances: Shorts, chosen: Index) -> Whole:
 
 
 def row_distances(
-    indptr: Index, items: Index, values: Index, centres: Index, cap: int, steps: int, *, whole: bool
-) -> Whole:
+    indptr: Indices, items: Indices, values: Indices, centres: Indices, cap: int, steps: int, *, whole: bool
+) -> Ints:
     """Distance to the nearest centre; see `discreet.kernels.distances.row_distances`."""
     out = np.zeros(len(indptr) - 1, np.int64)
     for i in range(len(out)):
@@ -318,7 +320,7 @@ def row_distances(
     return out
 
 
-def project_rows(indptr: Index, items: Index, values: Index, matrix: Index) -> Whole:
+def project_rows(indptr: Indices, items: Indices, values: Indices, matrix: Indices) -> Ints:
     """Rows times matrix; see `discreet.kernels.projection.project_rows`."""
     parts = [
         values[start:stop].astype(np.int64) @ matrix[items[start:stop]].astype(np.int64)
@@ -327,7 +329,7 @@ def project_rows(indptr: Index, items: Index, values: Index, matrix: Index) -> W
     return np.array(parts, dtype=np.int64).reshape(len(indptr) - 1, matrix.shape[1])
 
 
-def _squares(points: Index, centres: Index) -> Whole:
+def _squares(points: Indices, centres: Indices) -> Ints:
     gaps = points.astype(np.int64)[:, None] - centres.astype(np.int64)[None]
-    squares: Whole = (gaps**2).sum(axis=2)
+    squares: Ints = (gaps**2).sum(axis=2)
     return squares

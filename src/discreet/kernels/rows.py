@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Array, Index
 from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.cholesky import factor, substitute
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import load, splat, store
-from discreet.kernels.order import longest_first
 from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
+from discreet.kernels.transpose import longest_first
+from discreet.types import Array, Indices
 
 __all__ = ["solve_rows"]
 
@@ -23,8 +23,8 @@ BLOCK_BYTES = 32 * 1024
 
 
 def solve_rows(
-    indptr: Index,
-    items: Index,
+    indptr: Indices,
+    items: Indices,
     targets: Array,
     features: Array,
     ridge: Array,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Floats
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.cholesky import factor, substitute
 from discreet.kernels.compile import kernel
@@ -16,6 +15,7 @@ from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, share
 from discreet.kernels.tridiagonal import into_basis, out_of_basis, reduce
+from discreet.types import Floats
 
 __all__ = ["solve_items"]
 

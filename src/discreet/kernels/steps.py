@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Array, Floats, Index
 from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
+from discreet.types import Array, Floats, Indices
 
 __all__ = ["frank_wolfe_step"]
 
 
 def frank_wolfe_step(
-    indptr: Index,
-    items: Index,
+    indptr: Indices,
+    items: Indices,
     targets: Array,
     fit: Array,
     direction: Array,

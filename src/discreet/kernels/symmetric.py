@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Floats
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
+from discreet.types import Floats
 
 __all__ = ["symmetric_integers"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels.arrays import Array, Floats
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
+from discreet.types import Array, Floats
 
 __all__ = ["square_norms", "transform_rows"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet import kernels
 from discreet.kernels import reference
-from discreet.kernels.order import longest_first
+from discreet.kernels.transpose import longest_first
 from tests.kernels.worlds import sparse_rows
 
 

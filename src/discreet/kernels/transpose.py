@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.arrays import Index, Whole
 from discreet.kernels.checks import check_rows
 from discreet.kernels.compile import kernel
+from discreet.types import Indices, Ints
 
 __all__ = ["longest_first", "transpose"]
 
 
-def longest_first(indptr: Index) -> Whole:
+def longest_first(indptr: Indices) -> Ints:
     """Rows by falling length: handed out in this order, no thread is left alone with a long row at the end."""
-    order: Whole = np.argsort(-np.diff(indptr), kind="stable")
+    order: Ints = np.argsort(-np.diff(indptr), kind="stable")
     return order
 
 
-def transpose(indptr: Index, items: Index, n_items: int) -> tuple[Whole, NDArray[np.int32], Whole]:
+def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
     """The same entries item by item.
 
     Parameters
