@@ -49,7 +49,8 @@ class Estimator:
             return {name: field.get_default(call_default_factory=True) for name, field in fields}
         return {
             name: parameter.default
-            for name, parameter in inspect.signature(cls).parameters.items()
+            # Of the constructor itself: which one a class has is looked up differently from one Python to the next.
+            for name, parameter in inspect.signature(cls.__init__).parameters.items()
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         }
 
