@@ -121,3 +121,23 @@ def test_the_rule_for_the_rank_stays_within_the_largest_message() -> None:
     vast = Activity(1e12, 1e6, 1.0, 1.0)
     assert max(choose_rank(vast, 10**7, 100.0, explicit=kind) for kind in (True, False)) <= MOST_RANK
     assert max_bytes(agree(RATINGS, 2, budget=Budget(1.0, 1e-6))) < 1_000_000
+
+
+def test_a_file_does_not_choose_what_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads an agreement that names a class nobody asked for runs none of its code."""
+    mark = tmp_path / "ran"
+    (tmp_path / "planted_method.py").write_text(
+        f"open({str(mark)!r}, 'w').close()\nraise SystemExit('hello')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "agreement.json"
+    agree(RATINGS, 2).save(file)
+    text = file.read_text().replace('"method": "budgeted"', '"method": "planted_method:Anything"')
+    file.write_text(text)
+    with pytest.raises(SettingsInvalid, match="DISCREET_METHODS=planted_method:Anything"):
+        Agreement.load(file)
+    assert not mark.exists()
+    (tmp_path / "planted_method.py").write_text("raise RuntimeError('hello')\n")
+    monkeypatch.setenv("DISCREET_METHODS", "planted_method:Anything")
+    with pytest.raises(SettingsInvalid, match="hello"):
+        Agreement.load(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -343,4 +344,24 @@ def test_a_budget_too_small_for_the_crowd_is_refused_by_everybody(tmp_path: Path
     with pytest.raises(BudgetInvalid, match="too small"):
         run.coordinator.question()
     assert run.coordinator.status()["state"] == "failed"
+    run.close()
+
+
+def test_a_cost_that_no_number_holds_is_refused_like_any_nonsense(run: Run) -> None:
+    body = run.coordinator.question()
+    assert body is not None
+    end = 8 + int.from_bytes(body[4:8], "little")
+    header = json.loads(body[8:end])
+    header["question"]["mu"] = 10**400
+    text = json.dumps(header).encode()
+    refused(run.silos["silo-00"], body[:4] + len(text).to_bytes(4, "little") + text + body[end:], "finite")
+
+
+def test_where_the_server_adds_the_noise_it_cannot_lower_the_cost_either(tmp_path: Path) -> None:
+    """The totals that leave are exact, so a lower cost would only make the silo's own account too small."""
+    ratings = world(users=200)
+    run = Run(tmp_path, ratings, agree(ratings, 3, noise="server"))
+    message = asked(run)
+    cheaper = replace(message, question=replace(message.question, mu=message.question.mu / 2))
+    refused(run.silos["silo-00"], cheaper, "was planned")
     run.close()

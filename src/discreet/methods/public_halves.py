@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from importlib.metadata import entry_points
-
 from discreet.errors import SettingsInvalid
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.dpals.public.train import DPALS_HALF
 from discreet.methods.frank_wolfe.public.train import FRANK_WOLFE
+from discreet.methods.lookup import find_class
 from discreet.methods.projected_gradient.public.train import PROJECTED_GRADIENT
 from discreet.methods.public_half import PublicHalf
 from discreet.methods.svd.public.train import SVD
@@ -44,16 +42,7 @@ def find_public_half(name: str) -> PublicHalf:
     """
     if name in PUBLIC_HALVES:
         return PUBLIC_HALVES[name]
-    path = name
-    for entry in entry_points(group="discreet.methods", name=name):
-        path = entry.value
-    module, colon, attribute = path.partition(":")
-    half = None
-    if colon:
-        try:
-            half = getattr(getattr(importlib.import_module(module), attribute), "public_half", None)
-        except (ImportError, AttributeError) as error:
-            raise SettingsInvalid(f"there is no method {name}: {error}") from None
+    half = getattr(find_class(name), "public_half", None)
     if not isinstance(half, PublicHalf):
         raise SettingsInvalid(f"there is no private method {name!r}; known are {', '.join(PUBLIC_HALVES)}")
     return half

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
 
 from discreet.errors import SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.frank_wolfe.estimator import FrankWolfe
+from discreet.methods.lookup import find_class, other_names
 from discreet.methods.method import PrivateMethod
 from discreet.methods.projected_gradient.estimator import ProjectedGradient
 from discreet.methods.svd.estimator import PrivateSVD
@@ -45,13 +44,14 @@ class _Methods(Mapping[str, Method]):
     def __getitem__(self, name: str) -> Method:
         if name in self._ours:
             return self._ours[name]
-        for entry in entry_points(group=GROUP, name=name):
-            return _checked(entry.load(), name)
-        raise KeyError(name)
+        found = find_class(name)
+        if found is None:
+            raise KeyError(name)
+        return _checked(found, name)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._ours
-        yield from sorted({entry.name for entry in entry_points(group=GROUP)} - set(self._ours))
+        yield from (name for name in other_names() if name not in self._ours)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -68,12 +68,6 @@ def find_method(name: str) -> Method:
     SettingsInvalid
         When there is none, with the names that there are.
     """
-    module, colon, attribute = name.partition(":")
-    if colon:
-        try:
-            return _checked(getattr(importlib.import_module(module), attribute), name)
-        except (ImportError, AttributeError) as error:
-            raise SettingsInvalid(f"there is no method {name}: {error}") from None
     try:
         return METHODS[name]
     except KeyError:
@@ -85,7 +79,5 @@ def find_method(name: str) -> Method:
 
 def _checked(method: object, name: str) -> Method:
     if not (isinstance(method, type) and issubclass(method, PrivateMethod | ALS)):
-        raise SettingsInvalid(
-            f"{name} is not a method: it must be a subclass of discreet.methods.method.PrivateMethod"
-        )
+        raise SettingsInvalid(f"{name} is not a method: it must be a subclass of discreet.PrivateMethod")
     return method

@@ -247,9 +247,13 @@ def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
 
 def _scalar(wanted: Any, content: Any, path: str) -> Any:
     if wanted is float and isinstance(content, int | float) and not isinstance(content, bool):
-        if not math.isfinite(content):
-            raise ModelInvalid(f"{path} is {content!r} and not a finite number")
-        return float(content)
+        try:
+            number = float(content)
+        except OverflowError:  # a whole number that no double holds
+            number = math.inf
+        if not math.isfinite(number):
+            raise ModelInvalid(f"{path} is {repr(content)[:100]} and not a finite number")
+        return number
     if wanted in (int, bool, str) and type(content) is wanted:
         return content
     shown = "missing" if content is _ABSENT else repr(content)[:100]

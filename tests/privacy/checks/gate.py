@@ -128,7 +128,13 @@ def check_totals_are_checked() -> None:
     blocks = one_of_each()
     totals = exact_totals(blocks)
     gate = Gate(Ledger(BUDGET), noise := Scales())
-    for wrong in ([totals[0]._replace(name="other"), *totals[1:]], totals[:-1], totals[::-1]):
+    wide = totals[0]._replace(unit=2.0 * totals[0].unit)
+    for wrong in (
+        [totals[0]._replace(name="other"), *totals[1:]],
+        totals[:-1],
+        totals[::-1],
+        [wide, *totals[1:]],
+    ):
         with pytest.raises(SettingsInvalid):
             gate.release_totals("other", blocks, wrong, mu=MU)
     assert gate.ledger.charges == ()

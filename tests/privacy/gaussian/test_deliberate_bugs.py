@@ -303,6 +303,11 @@ BUGS = [
     Bug("noise that the grid shows through", check_grid_is_checked, ((gate, "check_noise", nothing),)),
     Bug("totals of any blocks taken", check_totals_are_checked, ((gate, "check_totals", nothing),)),
     Bug(
+        "users bounded in one unit, noise drawn in another",
+        check_totals_are_checked,
+        ((gate, "check_totals", ("not np.array_equal(total.unit, form.sigmas(1.0))", "False")),),
+    ),
+    Bug(
         "one total broadcast over many entries",
         check_totals_are_checked,
         ((gate, "with_noise", ("noise.shape != total.value.shape", "False")),),

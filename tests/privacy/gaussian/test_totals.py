@@ -17,7 +17,7 @@ from tests.privacy.checks.samples import louder, mute, one_of_each
 from tests.privacy.mechanisms import CASES, hostile_users
 from tests.privacy.worlds import BUDGET, LARGE, MU, Floats, Scales
 
-TINY = Total("a", np.array([1.0, -2.0]), 3.0)
+TINY = Total("a", np.array([1.0, -2.0]), 3.0, np.array(5.0))
 
 
 def without_users(blocks: list[Block]) -> list[Block]:
@@ -35,7 +35,7 @@ def test_who_exceeds_the_bound_is_not_in_the_totals() -> None:
 
 
 def test_totals_add_up_and_so_do_their_bounds() -> None:
-    other = Total("a", np.array([2.0**50, 2.0]), 2.0**51)
+    other = Total("a", np.array([2.0**50, 2.0]), 2.0**51, np.array(5.0))
     (added,) = add_totals([TINY], [other])
     assert added.name == "a"
     assert added.value.tolist() == [2.0**50 + 1.0, 0.0]
@@ -49,6 +49,21 @@ def test_totals_that_might_not_stay_exact_are_refused() -> None:
         add_totals([half], [half])
     with pytest.raises(SettingsInvalid, match="too many users"):
         add_totals([TINY], [replace_largest(TINY, float("nan"))])
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_users_bounded_in_another_unit_than_the_noise_is_drawn_in_never_leave(kind: int) -> None:
+    """A block that counts a user of norm 500 as 1: its totals are refused beside the mechanism's own noise."""
+    blocks = one_of_each()
+    totals = exact_totals(blocks)
+    for number, total in enumerate(totals):
+        louder_unit = [*totals[:number], total._replace(unit=total.unit * 500.0), *totals[number + 1 :]]
+        gate = gates()[kind]
+        with pytest.raises(SettingsInvalid, match="another unit"):
+            let_out(gate, blocks, louder_unit)
+        assert gate.ledger.charges == ()
+        with pytest.raises(SettingsInvalid, match="different units"):
+            add_totals([total], [louder_unit[number]])
 
 
 def test_totals_of_different_lists_of_blocks_do_not_add_up() -> None:

@@ -18,6 +18,7 @@ from discreet.cli.settings import (
     set_option,
 )
 from discreet.errors import SettingsInvalid
+from discreet.methods.lookup import allow
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
 from discreet.privacy.budget import Budget
@@ -53,6 +54,8 @@ def make_agreement(
     if options["prototypes"] is not None:
         raise SettingsInvalid("--prototypes goes with --method prototypes")
     noise: Literal["shares", "server"] = options["noise"]
+    # Whoever types the name of a class asks for it to be loaded.
+    allow(options["method"])
     half = find_public_half(options["method"])
     for key in ("rank", "rounds"):
         if options[key] != "auto":

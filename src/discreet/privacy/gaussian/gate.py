@@ -47,8 +47,8 @@ class Gate:
 
     @property
     def fixed_noise(self) -> bool:
-        """Whether the noise repeats (tests), which makes every release not private."""
-        return self._noise.fixed
+        """Whether the noise repeats (tests) or is not this package's own; either makes every release not private."""
+        return self._noise.fixed or type(self._noise) is not Noise
 
     @property
     def noise_excess(self) -> float:
@@ -129,12 +129,16 @@ def check_noise(name: str, blocks: Sequence[Block], mu: float) -> None:
 
 
 def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total]) -> None:
-    """Refuse totals of other blocks than these, and totals that need not be exact."""
+    """Refuse totals of other blocks, of users bounded in other units, and totals that need not be exact."""
     names = [form.name for form in forms]
     if [total.name for total in totals] != names:
         raise SettingsInvalid(f"{name!r} has totals of other blocks than {', '.join(names)}")
-    for total in totals:
+    for form, total in zip(forms, totals, strict=True):
         check_exact(total.name, total.largest)
+        if not np.array_equal(total.unit, form.sigmas(1.0)):
+            raise SettingsInvalid(
+                f"{name!r}: the users of {total.name} were bounded in another unit than its noise is drawn in"
+            )
 
 
 def with_noise(form: Block, total: Total, source: Noise, mu: float) -> Floats:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.grid import SLACK
@@ -17,11 +19,25 @@ EXACT = 2.0**53
 
 
 class Total(NamedTuple):
-    """The exact sum of some users' contributions to one block, and a bound on every entry of every partial sum."""
+    """The exact sum of some users' contributions to one block.
+
+    Parameters
+    ----------
+    name
+        Of the block.
+    value
+        The sum, in grid steps.
+    largest
+        Bound on every entry of every partial sum.
+    unit
+        Noise scale of each entry at a cost of 1, from the very block whose users were bounded. A gate draws no other
+        noise for it: bounded in one unit and noised in another, a release would cost more than is charged.
+    """
 
     name: str
     value: Floats
     largest: float
+    unit: Floats
 
 
 def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
@@ -42,7 +58,10 @@ def exact_totals(blocks: Sequence[Block]) -> list[Total]:
     """
     for block in blocks:
         check_exact(block.name, block.largest_entry())
-    return [Total(block.name, block.total(), block.largest_entry()) for block in bounded(blocks)]
+    return [
+        Total(block.name, block.total(), block.largest_entry(), block.sigmas(1.0))
+        for block in bounded(blocks)
+    ]
 
 
 def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
@@ -51,9 +70,13 @@ def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
     for left, right in zip(one, other, strict=True):
         if left.name != right.name or left.value.shape != right.value.shape:
             raise SettingsInvalid(f"{left.name}: cannot add a total of another block or shape ({right.name})")
+        if not np.array_equal(left.unit, right.unit):
+            raise SettingsInvalid(
+                f"{left.name}: cannot add totals whose users were bounded in different units"
+            )
         largest = left.largest + right.largest
         check_exact(left.name, largest)
-        added.append(Total(left.name, left.value + right.value, largest))
+        added.append(Total(left.name, left.value + right.value, largest, left.unit))
     return added
 
 

@@ -42,7 +42,7 @@ def release_sum(
     values = to_totals(total, list(position.shapes().values()))
     forms = position.forms()
     totals = [
-        Total(form.name, value, float(np.abs(value).max(initial=0.0)))
+        Total(form.name, value, float(np.abs(value).max(initial=0.0)), form.sigmas(1.0))
         for form, value in zip(forms, values, strict=True)
     ]
     # A ledger of its own: the run's is charged once the release is on the disk.

@@ -11,6 +11,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, mod
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import SettingsInvalid
 from discreet.methods.conversation import Conversation
+from discreet.methods.lookup import check_allowed
 from discreet.methods.public_half import Facts, PublicHalf
 from discreet.methods.public_halves import find_public_half
 from discreet.methods.settings import PrivateSettings
@@ -82,6 +83,7 @@ class Agreement(BaseAgreement):
     @classmethod
     def _is_summed(cls, value: str) -> str:
         try:
+            check_allowed(value)
             find_public_half(value)
         except SettingsInvalid as error:
             raise ValueError(str(error)) from None

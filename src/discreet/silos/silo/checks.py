@@ -24,8 +24,12 @@ _ROOM = 1e-6
 _COST_ROOM = 1e-9
 
 
-def check_question(asked: Question[Any], expected: Question[Any]) -> None:
-    """Refuse a question that asks for less noise, wider scales or anything else than expected."""
+def check_question(asked: Question[Any], expected: Question[Any], *, exact_cost: bool = False) -> None:
+    """Refuse a question that asks for less noise, wider scales or anything else than expected.
+
+    With ``exact_cost`` more noise is refused as well: where the server adds it, a lower cost would only make the
+    silo's own account too small.
+    """
     if type(asked) is not type(expected) or asked.name != expected.name:
         raise Refused(f"the server asks for {asked.name!r} where {expected.name!r} is due")
     if not asked.mu <= expected.mu * (1.0 + _COST_ROOM):
@@ -33,6 +37,8 @@ def check_question(asked: Question[Any], expected: Question[Any]) -> None:
             f"{asked.name!r} costs mu {asked.mu:.6g}, but {expected.mu:.6g} was planned: "
             "the server asks for less noise than agreed"
         )
+    if exact_cost and not asked.mu >= expected.mu * (1.0 - _COST_ROOM):
+        raise Refused(f"{asked.name!r} costs mu {asked.mu:.6g}, but {expected.mu:.6g} was planned")
     (content, arrays), (own_content, own_arrays) = to_parts(asked), to_parts(expected)
     _compare_content("", content, own_content)
     if list(arrays) != list(own_arrays):

@@ -127,7 +127,7 @@ class Silo(StoreOwner[SiloStore]):
         expected = position.question
         if expected is None:
             raise Refused("the server asks for a round more than was agreed; the run is over")
-        check_question(message.question, expected)
+        check_question(message.question, expected, exact_cost=self.agreement.noise == "server")
         try:
             given = self._compute(message, digest(body))
             self._store.give(given)
@@ -217,6 +217,6 @@ class Silo(StoreOwner[SiloStore]):
 
 def _private_half(agreement: Agreement) -> type[PrivateHalf]:
     method = find_method(agreement.method)
-    if not issubclass(method, PrivateMethod):
-        raise Refused(f"{agreement.method} is not a private method")
+    if not issubclass(method, PrivateMethod) or method.public_half is not agreement.half:
+        raise Refused(f"{agreement.method} is not the private method that the agreement's questions are of")
     return method.private_half
