@@ -10,7 +10,7 @@ from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.types import Floats
 
-RATINGS = market(300, 20, 2_000, rng=0)
+RATINGS = market(300, 20, 1_500, rng=0)
 
 
 class Silent(Noise):
