@@ -105,3 +105,17 @@ def test_links_in_the_documents_lead_somewhere() -> None:
         for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if not link.startswith("http"):
                 assert (document.parent / link).exists(), (document.name, link)
+
+
+def test_files_that_the_documents_name_are_there() -> None:
+    """Paths in backticks, from the root or from the package; NAME and * stand for anything."""
+    pattern = r"`(?:pytest |python |bash )?([a-z_]+/[A-Za-z0-9_./*-]+\.(?:py|md|json|toml))[^`]*`"
+    missing = []
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        if document.name in ("CHANGELOG.md", "results.md"):
+            continue
+        for path in re.findall(pattern, document.read_text()):
+            known = (ROOT, ROOT / "src/discreet", ROOT / "src", ROOT / "src/discreet/methods/dpals")
+            if "NAME" not in path and not any(list(base.glob(path)) for base in known):
+                missing.append((document.name, path))
+    assert missing == []
