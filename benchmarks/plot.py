@@ -1,4 +1,4 @@
-"""Draw ``docs/images/accuracy.{png,svg}`` from what ``benchmarks/accuracy.py`` measured.
+"""Draw ``docs/images/accuracy.png`` from what ``benchmarks/accuracy.py`` measured.
 
 python benchmarks/plot.py
 """
@@ -73,10 +73,7 @@ def main() -> None:
     figure.tight_layout()
     folder = ROOT / "docs" / "images"
     folder.mkdir(parents=True, exist_ok=True)
-    for kind in ("png", "svg"):
-        figure.savefig(
-            folder / f"accuracy.{kind}", dpi=140, metadata={"Date": None} if kind == "svg" else None
-        )
+    figure.savefig(folder / "accuracy.png", dpi=140)
 
 
 if __name__ == "__main__":

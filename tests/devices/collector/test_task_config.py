@@ -53,3 +53,13 @@ def test_ids_titles_and_digest_survive_the_way_to_the_collector(catalogue: Catal
 def test_mistakes_are_named(change: dict[str, Any], why: str) -> None:
     with pytest.raises(DiscreetError, match=why):
         make(**change)
+
+
+def test_what_a_rule_chose_is_written_down_so_that_a_later_rule_changes_no_cost() -> None:
+    config = make_config("a-task", Catalogue(["a", "b", "c"]), (1.0, 5.0), 9.0, {})
+    decided = config.decided()
+    assert config.settings.passes == "auto"
+    assert decided.settings.passes == config.learner().schedule.passes == 4
+    assert decided.learner().schedule.cost == config.learner().schedule.cost
+    assert decided.terms == config.terms
+    assert decided.decided() == decided

@@ -85,6 +85,11 @@ class TaskConfig(BaseModel):
             )
         return Learner(self.task, len(self.items), self.range, self.epsilon, self.seed, self.settings)
 
+    def decided(self) -> TaskConfig:
+        """The same with the number of passes that the rule chose: what an answer costs stays what it is."""
+        passes = self.learner().schedule.passes
+        return self.model_copy(update={"settings": self.settings.model_copy(update={"passes": passes})})
+
     @model_validator(mode="after")
     def _has_a_catalogue(self) -> Self:
         titles = self.catalogue.titles

@@ -133,6 +133,7 @@ class Tasks:
             raise Refused(409, f"a collector has at most {MOST_TASKS} tasks")
         try:
             _ = config.terms
+            config = config.decided()
             learner = config.learner()
             question = learner.question()
         except (DiscreetError, ValueError) as error:
