@@ -296,7 +296,7 @@ def test_a_simulation_with_real_devices_writes_its_model(tmp_path: Path) -> None
     model = str(tmp_path / "model")
     found = _run(
         "simulate", "--devices", "24", "--items", "40", "--ratings", "6", "--minimum", "1", "--epsilon", "2",
-        "--set", "groups=2", "--out", model, "--json",
+        "--set", "groups=3", "--set", "factor_rounds=1", "--set", "rank=2", "--out", model, "--json",
     )  # fmt: skip
     assert found["out"] == model
     loaded = Model.load(model)
@@ -305,6 +305,17 @@ def test_a_simulation_with_real_devices_writes_its_model(tmp_path: Path) -> None
     history.write_text(json.dumps({str(loaded.catalogue.ids[0]): 5, str(loaded.catalogue.ids[1]): 2}))
     best = _everyday("recommend", model, "--history", str(history), "--json")
     assert best.exit_code == 0, best.output
+    near = _everyday("similar", model, "--item", str(loaded.catalogue.ids[0]), "--json")
+    # Two dozen devices say nothing about taste: what is refused is to compare directions of no length.
+    assert near.exit_code == 0 or "learned no direction" in near.output + near.stderr
+    for name, items in (("train", (0, 1)), ("test", (2, 3))):
+        rows = "".join(f"ann,{loaded.catalogue.ids[item]},{4 - item}\n" for item in items)
+        (tmp_path / f"{name}.csv").write_text("user,item,rating\n" + rows.replace(",0\n", ",1\n"))
+    files = (str(tmp_path / "test.csv"), "--history", str(tmp_path / "train.csv"))
+    judged = _everyday(
+        "evaluate", model, *files, "--user", "user", "--item", "item", "--rating", "rating", "--json"
+    )
+    assert judged.exit_code == 0, judged.output
     assert "already has a model" in _refusal("simulate", "--out", model)
 
 

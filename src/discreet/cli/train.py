@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from discreet.cli.output import print_json, printer, progress_bar
-from discreet.cli.train_plan import plan_training, read_ratings
+from discreet.cli.train_request import read_ratings, read_request
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.errors import SettingsInvalid
@@ -62,14 +62,14 @@ def command(
     """
     started = time.perf_counter()
     check_target(out, overwrite=force)
-    plan = plan_training(ctx, options)
-    if accounting == "paper" and not isinstance(plan.method, DPALS):
+    request = read_request(ctx, options)
+    if accounting == "paper" and not isinstance(request.method, DPALS):
         raise SettingsInvalid(
             "--accounting paper belongs to --method dpals; other methods have no other count"
         )
     ratings = read_ratings(options)
     with progress_bar() as report:
-        fitted = plan.fit(ratings, options["seed"], report)
+        fitted = request.fit(ratings, options["seed"], report)
     fitted.model_.save(out, overwrite=force)
     result = summarise(fitted, ratings, time.perf_counter() - started)
     counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None

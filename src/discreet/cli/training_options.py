@@ -9,7 +9,7 @@ import click
 
 from discreet.cli.columns import column_options
 from discreet.cli.output import json_option
-from discreet.cli.settings import (
+from discreet.cli.setting_options import (
     auto_option,
     config_option,
     rating_range_option,

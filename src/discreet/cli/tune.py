@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from discreet.cli.output import print_json, spinner
-from discreet.cli.settings import read_table
-from discreet.cli.train_plan import read_budget, read_ratings, read_settings
+from discreet.cli.setting_options import read_table
+from discreet.cli.train_request import read_budget, read_ratings, read_settings
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.errors import CatalogueMissing, SettingsInvalid

@@ -8,7 +8,7 @@ import click
 
 from discreet.cli.collect.group import check_extra
 from discreet.cli.output import json_option, print_json, printer, progress_bar
-from discreet.cli.settings import merge_settings
+from discreet.cli.setting_options import merge_settings
 from discreet.model.storage import check_target
 
 __all__ = ["simulate_command"]

@@ -7,7 +7,7 @@ import json
 import click
 
 from discreet.cli.collect.options import admin_options, connect, say
-from discreet.cli.settings import merge_settings
+from discreet.cli.setting_options import merge_settings
 
 __all__ = ["close_command", "create_command", "show_command", "task_command"]
 

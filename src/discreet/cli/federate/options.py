@@ -10,7 +10,7 @@ import click
 
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import column_options
-from discreet.cli.settings import unknown_items_option
+from discreet.cli.setting_options import unknown_items_option
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
 from discreet.silos.shared.agreements import AnyAgreement

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from discreet.catalogue import Catalogue
 from discreet.cli.federate.options import catalogue_option
-from discreet.cli.settings import (
+from discreet.cli.setting_options import (
     auto_option,
     config_option,
     merge_settings,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli.output import ReportProgress
-from discreet.cli.settings import merge_settings
+from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
@@ -19,7 +19,7 @@ from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
 from discreet.privacy.budget import Budget
 
-__all__ = ["Plan", "plan_training", "read_budget", "read_ratings", "read_settings"]
+__all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_request", "read_settings"]
 
 # Settings that have an option of their own in a command that has it: its name there, and as it is typed.
 OWN_OPTIONS = {
@@ -30,7 +30,7 @@ OWN_OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingRequest:
     """A method with its settings, and the budget if it needs one; all checked before any data is read."""
 
     method: PrivateMethod | ALS
@@ -46,23 +46,23 @@ class Plan:
         return self.method.fit(ratings, self.budget, rng=seed, progress=report)
 
 
-def plan_training(ctx: click.Context, options: dict[str, Any]) -> Plan:
+def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest:
     """Everything about a request that can be judged without the ratings."""
     method = find_method(options["method"])
     settings = read_settings(ctx, options, method)
     if method is ALS:
         _refuse_private_options(options)
-        return Plan(ALS(**settings), None)
+        return TrainingRequest(ALS(**settings), None)
     free = method is UserMean and options["discover"] is None
     given = [key for key in ("epsilon", "delta") if options[key] is not None]
     budget = None if free and not given else read_budget(options)
     settings["discover_share"] = _discover_share(options)
     preset = options.get("preset")
     if preset is None:
-        return Plan(method(**settings), budget)
+        return TrainingRequest(method(**settings), budget)
     if not issubclass(method, DPALS):
         raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
-    return Plan(method.from_preset(preset, **settings), budget)
+    return TrainingRequest(method.from_preset(preset, **settings), budget)
 
 
 def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -> dict[str, Any]:
