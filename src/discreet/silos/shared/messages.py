@@ -21,7 +21,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
 from discreet.types import Floats, Words
 
-__all__ = ["MAX_BYTES", "AnswerMessage", "QuestionMessage", "digest", "max_bytes"]
+__all__ = ["AnswerMessage", "QuestionMessage", "digest", "max_bytes"]
 
 
 _QUESTION, _ANSWER = b"dsQ1", b"dsA1"
@@ -167,9 +167,6 @@ def max_bytes(agreement: Agreement) -> int:
     """Length that no message of the run exceeds."""
     numbers = agreement.half.numbers(agreement.settings, agreement.n_items)
     return 8 + MOST_HEADER + 8 * numbers
-
-
-MAX_BYTES = max_bytes
 
 
 def _read_question(
