@@ -1,4 +1,4 @@
-"""What is public about the data: the items, and the scale of the ratings."""
+"""What is public about the data: the items with their features, and the scale of the ratings."""
 
 from discreet.catalogue.catalogue import (
     Catalogue,
@@ -10,14 +10,19 @@ from discreet.catalogue.catalogue import (
     positions,
     scan_table,
 )
+from discreet.catalogue.feature_columns import FeatureNames
+from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.catalogue.scale import CLICKS, RatingScale
 
 __all__ = [
     "CLICKS",
     "Catalogue",
+    "FeatureEncoder",
+    "FeatureNames",
     "Id",
     "IdArray",
     "Ids",
+    "ItemFeatures",
     "RatingScale",
     "as_ids",
     "infer_ids",

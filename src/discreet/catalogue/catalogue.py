@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.catalogue.feature_columns import FeatureNames, read_kinds
+from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.errors import CatalogueInvalid
 
 __all__ = ["Catalogue", "Id", "IdArray", "Ids", "as_ids", "infer_ids", "positions", "scan_table"]
@@ -91,15 +93,18 @@ class Catalogue:
         The person's own ids, all whole numbers or all text.
     titles
         Optional title of each id; ids without one may be left out.
+    features
+        Optional features of the items, in the order of the ids: columns by name (a mapping or a frame, see
+        `FeatureEncoder.learn`), a matrix of numbers, or `ItemFeatures`. Values may be missing.
 
     Notes
     -----
-    Two catalogues are equal when they list the same ids in the same order; titles are decoration.
+    Two catalogues are equal when they list the same ids in the same order, whatever else is known about the items.
 
     **Privacy.** A catalogue is public: it appears in the released model as it stands.
     """
 
-    def __init__(self, ids: Ids, titles: Mapping[Any, str] | None = None) -> None:
+    def __init__(self, ids: Ids, titles: Mapping[Any, str] | None = None, features: Any = None) -> None:
         _refuse_other_things(ids)
         try:
             self._series = as_ids(ids).rename("id").rechunk()
@@ -109,9 +114,16 @@ class Catalogue:
         self._ids: IdArray = self._series.to_numpy(writable=True)
         self._ids.flags.writeable = False
         self._titles = self._known_titles(titles or {})
+        self._features = None if features is None else self._of_all_items(features)
+        self._encoder = None if self._features is None else self._features.encoder
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], column: str | None = None) -> Catalogue:
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        column: str | None = None,
+        features: FeatureNames | None = None,
+    ) -> Catalogue:
         """Read a catalogue from CSV, TSV, Parquet, NDJSON, or text with one id a line.
 
         Parameters
@@ -121,11 +133,15 @@ class Catalogue:
         column
             Column of the ids; by default the only column, or the one named item, item_id or id. A column
             named ``title`` gives the titles.
+        features
+            Columns that are features of the items: ``"genres,title"``, a list of names, or a mapping of names to
+            kinds (None: guess). A kind may also follow a name after a colon, as in ``"authors:people"``.
         """
         try:
             names, typed, table = scan_table(path)
             column = _id_column(names, column, path)
-            frame = table.select({column} | ({"title"} & set(names))).collect()
+            kinds = {} if features is None else read_kinds(features, names)
+            frame = table.select({column, *kinds} | ({"title"} & set(names))).collect()
         except (OSError, pl.exceptions.PolarsError, ValueError) as error:
             raise CatalogueInvalid(f"the catalogue {path} cannot be read: {error}") from error
         ids = frame[column]
@@ -134,23 +150,36 @@ class Catalogue:
                 ids = ids[:-1]
             ids = infer_ids(ids)
         titles = frame["title"].cast(pl.String).to_list()[: len(ids)] if "title" in names else []
-        return cls(ids, dict(zip(ids.to_list(), titles, strict=False)))
+        described = ItemFeatures.learn(frame.select(*kinds).head(len(ids)), kinds) if kinds else None
+        return cls(ids, dict(zip(ids.to_list(), titles, strict=False)), described)
 
     @classmethod
     def from_json(cls, text: str) -> Catalogue:
-        """Read back what `to_json` wrote."""
+        """Read back what `to_json` wrote: ids, titles, and the encoder of the features if there were any."""
         try:
             stored = json.loads(text)
             ids, titles = stored["ids"], stored["titles"]
-            return cls(ids, None if titles is None else dict(zip(ids, titles, strict=True)))
+            catalogue = cls(ids, None if titles is None else dict(zip(ids, titles, strict=True)))
+            if "features" in stored:
+                catalogue._encoder = FeatureEncoder.from_json(json.dumps(stored["features"]))
+            return catalogue
         except (ValueError, KeyError, TypeError) as error:
             raise CatalogueInvalid(f"this is not a stored catalogue: {error}") from error
 
     def to_json(self) -> str:
-        """One JSON object: ``ids``, and ``titles`` in the same order (``null`` where unknown)."""
+        """One JSON object: ``ids``, and ``titles`` in the same order (``null`` where unknown).
+
+        With features it has ``features`` as well: their encoder, which new items need, and not the matrix, which is
+        of use in training alone.
+        """
         ids = self._series.to_list()
-        titles = [self._titles.get(identity) for identity in ids] if self._titles else None
-        return json.dumps({"ids": ids, "titles": titles}, ensure_ascii=False)
+        stored: dict[str, Any] = {
+            "ids": ids,
+            "titles": [self._titles.get(identity) for identity in ids] if self._titles else None,
+        }
+        if self._encoder is not None:
+            stored["features"] = json.loads(self._encoder.to_json())
+        return json.dumps(stored, ensure_ascii=False)
 
     @property
     def ids(self) -> IdArray:
@@ -161,6 +190,16 @@ class Catalogue:
     def titles(self) -> dict[Id, str]:
         """Title of each id that has one."""
         return dict(self._titles)
+
+    @property
+    def features(self) -> ItemFeatures | None:
+        """Features of the items, in their order; None without any, and in a model that was saved and loaded."""
+        return self._features
+
+    @property
+    def feature_encoder(self) -> FeatureEncoder | None:
+        """What makes features of new items; it is saved with a model. None where no features were given."""
+        return self._encoder
 
     @cached_property
     def digest(self) -> str:
@@ -211,6 +250,15 @@ class Catalogue:
         if isinstance(identity, str):
             return identity if self._series.dtype == pl.String else _plain_integer(identity)
         return None
+
+    def _of_all_items(self, features: Any) -> ItemFeatures:
+        described = features if isinstance(features, ItemFeatures) else ItemFeatures.learn(features)
+        if described.n_items != len(self):
+            raise CatalogueInvalid(
+                f"there are features of {described.n_items} items in a catalogue of {len(self)}; give a row for each "
+                "id, in the order of the ids"
+            )
+        return described
 
     def _known_titles(self, titles: Mapping[Any, str | None]) -> dict[Id, str]:
         keyed = {self._key(identity): title for identity, title in titles.items() if title is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
@@ -16,12 +16,14 @@ from discreet.catalogue.feature_groups import BinGroup, DenseGroup, Group, Numbe
 from discreet.errors import CatalogueInvalid
 from discreet.types import Floats
 
-__all__ = ["KINDS", "FeatureColumn", "Kind", "Values", "guess_kind"]
+__all__ = ["KINDS", "FeatureColumn", "FeatureNames", "Kind", "Values", "guess_kind", "read_kinds"]
 
 Kind: TypeAlias = Literal["number", "category", "tags", "text", "people", "embedding"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Values: TypeAlias = pl.Series | Floats
 """A column: a series, or rows of numbers (an embedding)."""
+FeatureNames: TypeAlias = str | Iterable[str] | Mapping[str, Kind | None]
+"""Which columns are features: names with commas between them, a list of names, or the kind of each name."""
 
 _PEOPLE = frozenset(
     ("actors", "artist", "artists", "author", "authors", "cast", "director", "directors", "people", "writers")
@@ -82,6 +84,39 @@ class FeatureColumn:
                 )
             parts.append(group.encode(facet))
         return parts
+
+
+def read_kinds(features: FeatureNames, names: Sequence[str]) -> dict[str, Kind | None]:
+    """The columns that are features, each with its kind or None where it is to be guessed.
+
+    Parameters
+    ----------
+    features
+        ``"genres,title"``, a list of names, or a mapping of names to kinds; a name may have its kind after a colon
+        (``"authors:people"``).
+    names
+        All columns there are.
+    """
+    if isinstance(features, Mapping):
+        wanted = dict(features)
+    else:
+        parts = features.split(",") if isinstance(features, str) else list(features)
+        wanted = dict(_with_kind(part.strip(), names) for part in parts if part.strip())
+    for name, kind in wanted.items():
+        if name not in names:
+            raise CatalogueInvalid(
+                f"there is no column {name!r} for the features; there are {', '.join(names)}"
+            )
+        if kind is not None and kind not in KINDS:
+            raise CatalogueInvalid(f"a feature is one of {', '.join(KINDS)}, not {kind!r}")
+    if not wanted:
+        raise CatalogueInvalid(f"no feature is named; there are the columns {', '.join(names)}")
+    return wanted
+
+
+def _with_kind(text: str, names: Sequence[str]) -> tuple[str, Any]:
+    name, colon, kind = text.rpartition(":")
+    return (name, kind) if colon and text not in names else (text, None)
 
 
 def guess_kind(name: str, values: Values) -> Kind:

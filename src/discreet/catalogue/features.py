@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 from scipy.sparse import csr_array, hstack
 
-from discreet.catalogue.feature_columns import KINDS, FeatureColumn, Kind, Values
+from discreet.catalogue.feature_columns import FeatureColumn, Kind, Values, read_kinds
 from discreet.errors import CatalogueInvalid
 from discreet.types import Ints
 
@@ -70,17 +70,13 @@ class FeatureEncoder:
         CatalogueInvalid
             When a column cannot be used. A value that is missing is none of the reasons.
         """
-        return cls._learnt(_columns(table), kinds or {})
+        return cls._learnt(_columns(table), kinds)
 
     @classmethod
-    def _learnt(cls, columns: Mapping[str, Values], kinds: Mapping[str, Kind | None]) -> Self:
-        for name, kind in kinds.items():
-            if name not in columns:
-                raise CatalogueInvalid(f"there is no column {name!r} among the features {', '.join(columns)}")
-            if kind is not None and kind not in KINDS:
-                raise CatalogueInvalid(f"a feature is one of {', '.join(KINDS)}, not {kind!r}")
+    def _learnt(cls, columns: Mapping[str, Values], kinds: Mapping[str, Kind | None] | None) -> Self:
+        known = read_kinds(kinds, list(columns)) if kinds else {}
         return cls(
-            tuple(FeatureColumn.learn(name, columns[name], kinds.get(name)) for name in sorted(columns))
+            tuple(FeatureColumn.learn(name, columns[name], known.get(name)) for name in sorted(columns))
         )
 
     @property
@@ -178,7 +174,7 @@ class ItemFeatures:
     def learn(cls, table: Any, kinds: Mapping[str, Kind | None] | None = None) -> Self:
         """Learn an encoder from columns and apply it to them; the parameters of :meth:`FeatureEncoder.learn`."""
         columns = _columns(table)
-        encoder = FeatureEncoder._learnt(columns, kinds or {})
+        encoder = FeatureEncoder._learnt(columns, kinds)
         return cls(encoder, encoder._encoded(columns))
 
     @property

@@ -12,6 +12,7 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.methods.checks import check_items, check_ratings, check_users
 from discreet.methods.parameters import Estimator
+from discreet.methods.public_half import check_features
 from discreet.methods.settings import Auto, Exponent, Positive, Rank, Rounds, Settings
 from discreet.model import Model
 from discreet.model.fold_in import Clicks, Ridge
@@ -101,6 +102,7 @@ class ALS(Estimator):
             assert ratings.provisional_ids is not None
             ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
         assert ratings.catalogue is not None
+        check_features("als", used=False, given=ratings.catalogue.features is not None)
         check_items(ratings.n_items)
         check_users(ratings)
         generator = np.random.default_rng(rng)

@@ -103,7 +103,10 @@ class PrivateMethod(Estimator):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         settings, generator = self.settings, np.random.default_rng(rng)
         gate = Gate(Ledger(budget), noise)
-        public: tuple[str, ...] = ("the item catalogue", "the rating range", *self.public_half.public)
+        features = None if ratings.catalogue is None else ratings.catalogue.features
+        self.public_half.check_features(features is not None)
+        told = self.public_half.public_things(() if features is None else features.names)
+        public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
         if ratings.catalogue is None:
             ratings, public = _discover(gate, ratings, settings), public[1:]
         assert ratings.catalogue is not None
@@ -117,6 +120,7 @@ class PrivateMethod(Estimator):
             gate.noise_excess,
             ledger.spent_mu,
             ledger.spent_delta,
+            features,
         )
         self._begin(settings, facts)
         engine = MemoryEngine(self.private_half, ratings)

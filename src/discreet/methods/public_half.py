@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.catalogue.scale import RatingScale
+from discreet.catalogue import ItemFeatures, RatingScale
+from discreet.errors import SettingsInvalid
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 
-__all__ = ["Facts", "PublicHalf", "Questions", "Train", "described"]
+__all__ = ["Facts", "PublicHalf", "Questions", "Train", "check_features", "described"]
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Facts:
     noise_excess
         How many times larger the noise is than a question's ``mu`` asks for, as of the last release: above 1 where
         more silos add a share than need to, or where a round was paid for twice. Estimates are then shrunk more.
+    features
+        Of the items of the catalogue, where there are any and the method uses them.
     """
 
     n_items: int
@@ -42,6 +45,7 @@ class Facts:
     noise_excess: float = 1.0
     spent_mu: float = 0.0
     spent_delta: float = 0.0
+    features: ItemFeatures | None = None
 
 
 Questions: TypeAlias = Generator[Question[Any], Any, Trained]
@@ -51,6 +55,14 @@ Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Questions]
 def _many(settings: Any, n_items: int) -> int:
     """More than a method with a few hundred numbers an item needs."""
     return 1_000_000 + 2_000 * n_items
+
+
+def check_features(method: str, *, used: bool, given: bool) -> None:
+    """Refuse features of items that a method would leave unused: whoever gives them expects them to matter."""
+    if given and not used:
+        raise SettingsInvalid(
+            f"{method} does not use item features; leave out --features (in Python, give a catalogue without them)"
+        )
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,8 @@ class PublicHalf:
         Whether the model is one of what was chosen, also where there are ratings.
     numbers
         Called with settings and the number of items: no question together with a release has more numbers.
+    uses_features
+        Whether it makes use of :attr:`Facts.features`.
     """
 
     name: str
@@ -87,6 +101,15 @@ class PublicHalf:
     public: tuple[str, ...] = ("all settings",)
     ignores_ratings: bool = False
     numbers: Callable[[Any, int], int] = _many
+    uses_features: bool = False
+
+    def check_features(self, given: bool) -> None:
+        """Refuse features of items that the method would leave unused."""
+        check_features(self.name, used=self.uses_features, given=given)
+
+    def public_things(self, features: Sequence[str] = ()) -> tuple[str, ...]:
+        """What a statement lists as public beside the item catalogue and the rating range."""
+        return (f"the items' features: {', '.join(features)}", *self.public) if features else self.public
 
 
 def described(half: PublicHalf, settings: PrivateSettings, trained: Trained) -> dict[str, Any]:

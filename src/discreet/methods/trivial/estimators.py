@@ -81,6 +81,7 @@ class UserMean(PrivateMethod):
         if ratings.catalogue is None:
             # Without a budget this is refused there, in the words that all methods have.
             return super().fit(ratings, budget, rng=rng, progress=progress, noise=noise)  # type: ignore[arg-type]
+        self.public_half.check_features(ratings.catalogue.features is not None)
         check_items(ratings.n_items)
         statement = Statement.nothing_released(public=("the item catalogue", "the rating range"))
         # Any budget would do: nothing is asked, so nothing is spent.

@@ -218,4 +218,5 @@ BUDGETED = PublicHalf(
         "the random start of the factors",
     ),
     numbers=_numbers,
+    uses_features=True,
 )
