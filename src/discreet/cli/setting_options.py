@@ -57,13 +57,20 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
         return
     content = read_table(Path(path), "configuration file")
     names = _option_names(ctx.command)
+    repeatable = {
+        param.name for param in ctx.command.params if isinstance(param, click.Option) and param.multiple
+    }
     given = {key.replace("_", "-"): value for key, value in content.items()}
     _refuse_unknown(given, {*names, _TABLE}, path)
     settings = given.pop(_TABLE, {})
     if not isinstance(settings, dict):
         raise SettingsInvalid(f"{path}: {_TABLE} must be a table of settings, not {settings!r}")
     ctx.meta[_CONFIGURED] = settings
-    ctx.default_map = {names[key]: value for key, value in given.items()}
+    # A single text for an option that may be repeated is one value, not a list of letters.
+    ctx.default_map = {
+        names[key]: [value] if names[key] in repeatable and isinstance(value, str) else value
+        for key, value in given.items()
+    }
 
 
 rating_range_option = click.option(

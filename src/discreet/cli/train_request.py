@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from discreet.catalogue import Catalogue
+from discreet.cli.columns import read_features
 from discreet.cli.output import ReportProgress
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
@@ -15,6 +17,7 @@ from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, Set
 from discreet.methods.als import ALS
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.method import PrivateMethod
+from discreet.methods.public_half import check_features
 from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
 from discreet.privacy.budget import Budget
@@ -50,6 +53,8 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     """Everything about a request that can be judged without the ratings."""
     method = find_method(options["method"])
     settings = read_settings(ctx, options, method)
+    used = issubclass(method, PrivateMethod) and method.public_half.uses_features
+    check_features(method.method_name(), used=used, given=bool(options["features"]))
     if method is ALS:
         _refuse_private_options(options)
         return TrainingRequest(ALS(**settings), None)
@@ -138,12 +143,15 @@ def read_ratings(options: dict[str, Any]) -> Ratings:
             "--rating-range is missing: give the lowest and the highest possible rating, as in "
             "--rating-range 1 5; it is public and never read off the data"
         )
+    catalogue, features = options["catalogue"], read_features(options["features"], options["catalogue"])
+    if features is not None:
+        catalogue = Catalogue.from_file(catalogue, features=features)
     return Ratings.from_file(
         options["source"],
         user=options["user"],
         item=options["item"],
         rating=rating,
         rating_range=rating_range or None,
-        catalogue=options["catalogue"],
+        catalogue=catalogue,
         unknown_items=options["unknown_items"],
     )

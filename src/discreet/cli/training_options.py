@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.cli.columns import column_options
+from discreet.cli.columns import column_options, features_option
 from discreet.cli.output import json_option
 from discreet.cli.setting_options import (
     auto_option,
@@ -40,6 +40,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Say that there are no ratings: a row means that the user chose the item.",
     ),
     click.option("--catalogue", metavar="FILE", help="Public list of items (CSV, Parquet, NDJSON or text)."),
+    features_option,
     click.option("--epsilon", help="Privacy parameter epsilon."),
     click.option("--delta", help="Privacy parameter delta; well below 1 / users."),
     click.option(

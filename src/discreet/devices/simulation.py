@@ -15,6 +15,7 @@ from discreet.devices.learner import Estimate, Learner, Round, converse
 from discreet.devices.settings import METHOD, DeviceSettings
 from discreet.devices.statement import state_task
 from discreet.errors import CatalogueMissing, RatingsInvalid
+from discreet.methods.public_half import check_features
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.local.coin import Coin
@@ -100,6 +101,7 @@ def fit(
         raise CatalogueMissing(
             "devices need a public item list: they must agree on the items' numbers; give a catalogue"
         )
+    check_features("a task on devices", used=False, given=ratings.catalogue.features is not None)
     if ratings.rating_range is None:
         raise RatingsInvalid("devices answer about ratings; name their column and range")
     coin = Coin() if fixed_key_not_private is None else Coin.fixed_key_not_private(fixed_key_not_private)

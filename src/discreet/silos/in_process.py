@@ -73,7 +73,7 @@ def fit(
     Parameters
     ----------
     silos
-        Each organisation's ratings, over one public catalogue and scale; by name, or in a list.
+        Each organisation's ratings, over one public catalogue (features included) and scale; by name, or in a list.
     budget
         What each silo's users may spend. A user in two silos pays twice, and the statement says how much that is.
     method
@@ -124,7 +124,9 @@ def fit(
         seed=rng,
     )
     with tempfile.TemporaryDirectory(prefix="discreet-silos-") as folder, ExitStack() as stack:
-        coordinator = stack.enter_context(Coordinator(Path(folder) / "server.sqlite", agreement))
+        coordinator = stack.enter_context(
+            Coordinator(Path(folder) / "server.sqlite", agreement, features=first.catalogue.features)
+        )
         members = {
             name: stack.enter_context(
                 Silo(Path(folder) / f"{name}.sqlite", agreement, name, keys[name], ratings)

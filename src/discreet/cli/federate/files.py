@@ -12,6 +12,8 @@ from discreet.cli.federate.options import (
     catalogue_option,
     existing_store,
     open_silo,
+    optional_catalogue_option,
+    read_agreed_features,
     read_catalogue,
     silo_options,
     store_option,
@@ -30,10 +32,11 @@ __all__ = ["answer_command", "export_command", "import_command", "model_command"
 
 @click.command("export")
 @agreement_option
+@optional_catalogue_option
 @store_option
 @click.option("--out", required=True, metavar="FILE", help="Where to put the question.")
 @json_option
-def export_command(agreement: str, store: str, out: str, as_json: bool) -> None:
+def export_command(agreement: str, catalogue: str | None, store: str, out: str, as_json: bool) -> None:
     """Write the server's current question to a file, for every silo the same.
 
     \b
@@ -44,7 +47,7 @@ def export_command(agreement: str, store: str, out: str, as_json: bool) -> None:
     if isinstance(agreed, PrototypeAgreement):
         raise Refused("for prototypes nothing is asked: each silo begins with 'discreet federate answer'")
     check_message_place(Path(out), store=Path(store))
-    with Coordinator(Path(store), agreed) as coordinator:
+    with Coordinator(Path(store), agreed, features=read_agreed_features(catalogue, agreed)) as coordinator:
         question = coordinator.question()
         status = coordinator.status()
     if question is None:
@@ -103,9 +106,12 @@ def answer_command(question: str | None, out: str, as_json: bool, **options: Any
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="ANSWER...")
 @agreement_option
+@optional_catalogue_option
 @store_option
 @json_option
-def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: bool) -> None:
+def import_command(
+    files: tuple[str, ...], agreement: str, catalogue: str | None, store: str, as_json: bool
+) -> None:
     """Take silos' answer files into the server's store.
 
     \b
@@ -116,7 +122,7 @@ def import_command(files: tuple[str, ...], agreement: str, store: str, as_json: 
     messages = [read_message(Path(file), agreed) for file in files]
     # For prototypes nothing was exported: the first answer begins the run.
     begun = Path(store) if isinstance(agreed, PrototypeAgreement) else existing_store(store)
-    with open_coordinator(agreed, begun) as coordinator:
+    with open_coordinator(agreed, begun, read_agreed_features(catalogue, agreed)) as coordinator:
         for file, message in zip(files, messages, strict=True):
             take_answer(coordinator, agreed, message, file)
         status = coordinator.status()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.cli.columns import column_options
 from discreet.cli.setting_options import unknown_items_option
 from discreet.data.ratings import Ratings
@@ -26,6 +26,8 @@ __all__ = [
     "catalogue_option",
     "existing_store",
     "open_silo",
+    "optional_catalogue_option",
+    "read_agreed_features",
     "read_catalogue",
     "read_silo_ratings",
     "silo_options",
@@ -42,6 +44,10 @@ catalogue_option = click.option(
     "--catalogue", required=True, metavar="FILE", help="Public list of items (CSV, Parquet, NDJSON or text)."
 )
 
+optional_catalogue_option = click.option(
+    "--catalogue", metavar="FILE", help="Public list of items; needed where item features were agreed on."
+)
+
 
 def silo_options(function: F) -> F:
     """Add what a silo needs to answer: its ratings, its name, its store and its keys."""
@@ -51,14 +57,32 @@ def silo_options(function: F) -> F:
 
 
 def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
-    """The catalogue, which must be the agreed one."""
-    catalogue = Catalogue.from_file(path)
+    """The catalogue with the agreed features; it must be the agreed one."""
+    catalogue = Catalogue.from_file(path, features=agreement.features)
     if catalogue_digest(catalogue) != agreement.catalogue:
         raise CatalogueInvalid(
             f"{path} is not the catalogue that was agreed on: the items or their order differ; "
             "get the file the agreement was made with"
         )
+    agreement.check_features(catalogue.features)
     return catalogue
+
+
+def read_agreed_features(path: str | None, agreement: BaseAgreement) -> ItemFeatures | None:
+    """The agreed features of the items, for who needs nothing else of the catalogue; ``None`` where there are none.
+
+    Parameters
+    ----------
+    path
+        Of the catalogue; needed only where features were agreed on.
+    """
+    if agreement.features is None:
+        return None
+    if path is None:
+        raise SettingsInvalid(
+            "item features were agreed on: name the file that has them with --catalogue FILE"
+        )
+    return read_catalogue(path, agreement).features
 
 
 def existing_store(store: str) -> Path:

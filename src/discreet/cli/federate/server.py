@@ -11,6 +11,8 @@ from discreet.cli.federate.options import (
     agreement_option,
     catalogue_option,
     existing_store,
+    optional_catalogue_option,
+    read_agreed_features,
     read_catalogue,
     store_option,
 )
@@ -104,6 +106,7 @@ def server_command(
 
 @click.command("drop")
 @agreement_option
+@optional_catalogue_option
 @store_option
 @click.option(
     "--silo",
@@ -114,7 +117,9 @@ def server_command(
     help="A silo to go on without; repeatable, and cheaper together.",
 )
 @json_option
-def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bool) -> None:
+def drop_command(
+    agreement: str, catalogue: str | None, store: str, silos: tuple[str, ...], as_json: bool
+) -> None:
     """Go on without silos that have left: the current round is asked again of the others.
 
     Stop the server first. The others are charged for the round a second time, once however many silos are dropped
@@ -126,7 +131,8 @@ def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bo
       discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
     """
     agreed = load_agreement(agreement)
-    with open_coordinator(agreed, existing_store(store)) as coordinator:
+    features = read_agreed_features(catalogue, agreed)
+    with open_coordinator(agreed, existing_store(store), features) as coordinator:
         coordinator.drop(*silos)
         status = coordinator.status()
     if as_json:
@@ -137,9 +143,10 @@ def drop_command(agreement: str, store: str, silos: tuple[str, ...], as_json: bo
 
 @click.command("finish")
 @agreement_option
+@optional_catalogue_option
 @store_option
 @json_option
-def finish_command(agreement: str, store: str, as_json: bool) -> None:
+def finish_command(agreement: str, catalogue: str | None, store: str, as_json: bool) -> None:
     """End a run early with what the rounds so far have taught, where too few silos are left to go on.
 
     Stop the server first; start it again afterwards to save the model and tell the silos.
@@ -149,7 +156,8 @@ def finish_command(agreement: str, store: str, as_json: bool) -> None:
       discreet federate finish --agreement agreement.json --store run.sqlite
     """
     agreed = Agreement.load(agreement)
-    with Coordinator(existing_store(store), agreed) as coordinator:
+    features = read_agreed_features(catalogue, agreed)
+    with Coordinator(existing_store(store), agreed, features=features) as coordinator:
         coordinator.finish_early()
         status = coordinator.status()
     if as_json:

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from discreet.catalogue import Catalogue
+from discreet.cli.columns import features_option, read_features
 from discreet.cli.federate.options import catalogue_option
 from discreet.cli.setting_options import (
     auto_option,
@@ -20,6 +21,7 @@ from discreet.cli.setting_options import (
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import allow
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.methods.public_half import check_features
 from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
@@ -57,6 +59,7 @@ def make_agreement(
     # Whoever types the name of a class asks for it to be loaded.
     allow(options["method"])
     half = find_public_half(options["method"])
+    half.check_features(bool(options["features"]))
     for key in ("rank", "rounds"):
         if options[key] != "auto":
             _set(settings, key, options[key], f"--{key}")
@@ -64,7 +67,7 @@ def make_agreement(
         name,
         silos=silos,
         budget=Budget.parse(options["epsilon"], options["delta"]),
-        catalogue=Catalogue.from_file(options["catalogue"]),
+        catalogue=_catalogue(options),
         rating_range=options["rating_range"] or None,
         method=options["method"],
         settings=half.settings_type.checked(**settings),
@@ -81,6 +84,7 @@ def _prototypes(
     options: dict[str, Any],
     settings: dict[str, Any],
 ) -> PrototypeAgreement:
+    check_features("prototypes", used=False, given=bool(options["features"]))
     for key in ("honest", "noise", "rounds"):
         if ctx.get_parameter_source(key) not in (ParameterSource.DEFAULT, None):
             raise SettingsInvalid(f"--{key} is for methods that sum; prototypes have no use for it")
@@ -99,12 +103,17 @@ def _prototypes(
         name,
         silos=silos,
         epsilon=_number("epsilon", options["epsilon"]),
-        catalogue=Catalogue.from_file(options["catalogue"]),
+        catalogue=_catalogue(options),
         rating_range=options["rating_range"] or None,
         settings=PrototypeSettings.checked(**settings),
         factors=FactorSettings.checked(**factors),
         seed=options["seed"],
     )
+
+
+def _catalogue(options: dict[str, Any]) -> Catalogue:
+    path = options["catalogue"]
+    return Catalogue.from_file(path, features=read_features(options["features"], path))
 
 
 def _set(settings: dict[str, Any], key: str, value: object, option: str) -> None:
@@ -135,6 +144,7 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         help="Privacy parameter delta; well below 1 / users. Prototypes take one with clustering=lloyd only.",
     ),
     catalogue_option,
+    features_option,
     rating_range_option,
     click.option(
         "--implicit", is_flag=True, help="There are no ratings: a row means that the user chose the item."

@@ -103,7 +103,7 @@ def tune(
     selection = _selection(mean_trials, score_share)
     fixed = dict(settings or {})
     drawn = _checked_space(method, space, fixed, sampler)
-    _check_data(ratings, budget, validation_share)
+    _check_data(method, ratings, budget, validation_share)
     generator = np.random.default_rng(rng)
     start, split = (int(number) for number in generator.integers(2**63, size=2))
     mu = selection.trial_mu(budget)
@@ -200,7 +200,7 @@ def _checked_space(method: Method, entries: Mapping[str, Any], fixed: dict[str, 
     return space
 
 
-def _check_data(ratings: Ratings, budget: Budget, validation_share: float) -> None:
+def _check_data(method: Method, ratings: Ratings, budget: Budget, validation_share: float) -> None:
     if not isinstance(budget, Budget):
         raise BudgetInvalid("tuning needs budget=discreet.Budget(epsilon=..., delta=...)")
     if not 0.0 < validation_share < 1.0:
@@ -210,3 +210,4 @@ def _check_data(ratings: Ratings, budget: Budget, validation_share: float) -> No
             "tuning needs a public catalogue: discovering one takes part of delta in every trial, which the proof for "
             "many trials does not cover. Discover one in a run of its own, and give it here"
         )
+    method.public_half.check_features(ratings.catalogue.features is not None)

@@ -64,7 +64,8 @@ class RunFiles:
 
     def read(self) -> tuple[Agreement, Catalogue]:
         """The agreement and the catalogue, which must be the agreed one."""
-        agreement, catalogue = Agreement.load(self.agreement), Catalogue.from_file(self.catalogue)
+        agreement = Agreement.load(self.agreement)
+        catalogue = Catalogue.from_file(self.catalogue, features=agreement.features)
         if catalogue_digest(catalogue) != agreement.catalogue:
             raise CatalogueInvalid(
                 f"{self.catalogue} is not the catalogue that was agreed on: the items or their order differ"

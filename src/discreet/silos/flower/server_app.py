@@ -56,7 +56,7 @@ def train(grid: Any, run_config: Mapping[str, Any]) -> Model:
     places, patience = RunFiles.of(run_config), _patience(run_config)
     agreement, catalogue = places.read()
     check_out(places.out, begun=places.store.exists(), overwrite=False)
-    with Coordinator(places.store, agreement) as coordinator:
+    with Coordinator(places.store, agreement, features=catalogue.features) as coordinator:
         nodes: dict[str, int] | None = None
         while (question := coordinator.question()) is not None:
             status = coordinator.status()

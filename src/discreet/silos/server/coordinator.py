@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.errors import Refused
 from discreet.model import Model
 from discreet.privacy.gaussian.noise import Noise
@@ -34,17 +34,25 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         File of the coordinator's own.
     agreement
         The same file that every silo has.
+    features
+        Of the catalogue's items, where features were agreed on.
     fixed_noise_key_not_private
         Leave it out. For tests that must see the same noise twice (noise of the server).
     """
 
     def __init__(
-        self, store: Path, agreement: Agreement, *, fixed_noise_key_not_private: bytes | None = None
+        self,
+        store: Path,
+        agreement: Agreement,
+        *,
+        features: ItemFeatures | None = None,
+        fixed_noise_key_not_private: bytes | None = None,
     ) -> None:
+        agreement.check_features(features)
         self.agreement = agreement
         self._noise_key = fixed_noise_key_not_private
         self._store = CoordinatorStore(Path(store), agreement)
-        self._progress = RunProgress(agreement)
+        self._progress = RunProgress(agreement, features)
         self._bytes_down = 0
         self._asked: tuple[int, int] | None = None
         self._reload()

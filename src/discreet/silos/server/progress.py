@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.privacy.accounting import compose
 from discreet.privacy.ledger import Ledger
@@ -22,6 +23,11 @@ Release = Mapping[str, npt.NDArray[np.float64]]
 class RunProgress:
     """Position, costs and outcome. The same steps on the same agreement give the same progress.
 
+    Parameters
+    ----------
+    agreement, features
+        What was agreed, and the items' features if there are any.
+
     Attributes
     ----------
     position
@@ -34,9 +40,9 @@ class RunProgress:
         Whether it was ended before its last round.
     """
 
-    def __init__(self, agreement: Agreement) -> None:
+    def __init__(self, agreement: Agreement, features: ItemFeatures | None = None) -> None:
         self._run = agreement.run_id
-        self.position, self.ledger = Position(agreement), Ledger(agreement.budget)
+        self.position, self.ledger = Position(agreement, features), Ledger(agreement.budget)
         self.failure: BudgetInvalid | Refused | None = None
         self.ended = False
         self.last_release: Release = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.model import Model
 from discreet.privacy.statement import Release
 from discreet.silos.server.coordinator import Coordinator
@@ -20,11 +20,13 @@ __all__ = ["AnyCoordinator", "ServerRun", "open_coordinator"]
 AnyCoordinator: TypeAlias = Coordinator | PrototypeCoordinator
 
 
-def open_coordinator(agreement: AnyAgreement, store: Path) -> AnyCoordinator:
+def open_coordinator(
+    agreement: AnyAgreement, store: Path, features: ItemFeatures | None = None
+) -> AnyCoordinator:
     """The coordinator of the agreed method, with all that its store remembers."""
     if isinstance(agreement, PrototypeAgreement):
         return PrototypeCoordinator(store, agreement)
-    return Coordinator(store, agreement)
+    return Coordinator(store, agreement, features=features)
 
 
 class ServerRun:
@@ -56,7 +58,7 @@ class ServerRun:
 
     def begin(self) -> AnyCoordinator:
         """The coordinator."""
-        return open_coordinator(self._agreement, self._store)
+        return open_coordinator(self._agreement, self._store, self._catalogue.features)
 
     def finish(self, coordinator: AnyCoordinator) -> bytes:
         """Save the model; the message that takes it to the silos."""

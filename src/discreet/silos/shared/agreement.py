@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
-from discreet.catalogue import Catalogue, RatingScale
+from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
 from discreet.methods.conversation import Conversation
 from discreet.methods.lookup import check_allowed
@@ -112,6 +112,10 @@ class Agreement(BaseAgreement):
             raise ValueError("two silos have the same public key")
         if self.settings.discover_share is not None:
             raise ValueError("silos need a catalogue that all have agreed on; discover_share cannot be used")
+        try:
+            self.half.check_features(self.features is not None)
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from None
         return self
 
     @property
@@ -119,11 +123,12 @@ class Agreement(BaseAgreement):
         """The method's public half."""
         return find_public_half(self.method)
 
-    def facts(self) -> Facts:
-        """What is public before the first question."""
+    def facts(self, features: ItemFeatures | None) -> Facts:
+        """What is public before the first question, with the items' features, which the agreement has a digest of."""
         mu = Ledger(self.budget).remaining_mu
         scale = RatingScale(self.rating_range)
-        return Facts(self.n_items, scale, self.budget, mu, self.noise_excess(len(self.silos)))
+        excess = self.noise_excess(len(self.silos))
+        return Facts(self.n_items, scale, self.budget, mu, excess, features=features)
 
     @property
     def budget(self) -> Budget:
@@ -132,7 +137,8 @@ class Agreement(BaseAgreement):
 
     def check_budget(self) -> None:
         """Refuse a budget that is none, and a method that cannot ask its first question."""
-        if Conversation(self.half, self.settings, self.facts(), self.seed).question is None:
+        # Features, which are not at hand here, teach a method about items and cost nothing.
+        if Conversation(self.half, self.settings, self.facts(None), self.seed).question is None:
             raise SettingsInvalid(f"{self.method} asks nothing, so there is nothing to do together")
 
     @property

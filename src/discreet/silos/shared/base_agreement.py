@@ -11,15 +11,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
-from discreet.catalogue import Catalogue
-from discreet.errors import SettingsInvalid
+from discreet.catalogue import Catalogue, ItemFeatures
+from discreet.catalogue.feature_columns import Kind
+from discreet.errors import Refused, SettingsInvalid
 
 __all__ = ["BaseAgreement", "Hex32", "Name", "catalogue_digest", "read_agreement"]
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 _LARGEST_FILE = 1 << 20
+# Names of columns go into every statement, which must fit into a message.
+_MOST_FEATURES, _LONGEST_FEATURE = 64, 200
 
 Name = Annotated[str, Field(pattern=_NAME)]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -57,6 +68,9 @@ class BaseAgreement(BaseModel):
         The public items (:func:`catalogue_digest`), and the scale; no range means clicks.
     seed
         Of the random start of the factors.
+    features, features_digest
+        Columns of the catalogue that are features of the items, with their kinds, and the digest of the matrix that
+        they make (:attr:`discreet.catalogue.ItemFeatures.digest`); both or neither.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -69,6 +83,14 @@ class BaseAgreement(BaseModel):
     n_items: Annotated[int, Field(ge=2, lt=2**31)]
     rating_range: tuple[float, float] | None
     seed: Annotated[int, Field(ge=0, lt=2**63)]
+    features: (
+        Annotated[
+            dict[Annotated[str, Field(min_length=1, max_length=_LONGEST_FEATURE)], Kind],
+            Field(min_length=1, max_length=_MOST_FEATURES),
+        ]
+        | None
+    ) = None
+    features_digest: Hex32 | None = None
 
     @classmethod
     def parse(cls, text: bytes) -> Self:
@@ -109,6 +131,22 @@ class BaseAgreement(BaseModel):
         """Refuse a budget that is none."""
         raise NotImplementedError
 
+    def check_features(self, features: ItemFeatures | None) -> None:
+        """Refuse features of the items other than those agreed on; all parties must work out the same questions."""
+        if (None if features is None else features.digest) == self.features_digest:
+            return
+        if self.features is None:
+            raise Refused(
+                "the catalogue has item features, and none were agreed on; read it without features"
+            )
+        named = ", ".join(f"{name}:{kind}" for name, kind in self.features.items())
+        raise Refused(
+            f"the catalogue's item features are not those agreed on ({named}); read them from the file that the "
+            "agreement was made with"
+            if features is not None
+            else f"item features were agreed on ({named}), and the catalogue has none; read it with these"
+        )
+
     @classmethod
     def _make(
         cls,
@@ -119,6 +157,7 @@ class BaseAgreement(BaseModel):
         seed: int | None,
         **fields: Any,
     ) -> Self:
+        described = catalogue.features
         common = {
             "name": name,
             "nonce": secrets.token_hex(32),
@@ -126,6 +165,8 @@ class BaseAgreement(BaseModel):
             "n_items": len(catalogue),
             "rating_range": None if rating_range is None else tuple(map(float, rating_range)),
             "seed": secrets.randbits(63) if seed is None else seed,
+            "features": None if described is None else described.encoder.kinds,
+            "features_digest": None if described is None else described.digest,
         }
         return cls._checked(cls.model_validate, common | fields)
 
@@ -148,4 +189,14 @@ class BaseAgreement(BaseModel):
             raise ValueError("two silos have the same name but for capitals")
         if self.rating_range is not None and not self.rating_range[0] < self.rating_range[1]:
             raise ValueError("the rating range must rise")
+        if (self.features is None) != (self.features_digest is None):
+            raise ValueError("features of the items come with their digest")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_absent_features(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agreement without features is written, and signed, as it was before there were any."""
+        written: dict[str, Any] = write(self)
+        if self.features is None:
+            written = {key: value for key, value in written.items() if not key.startswith("features")}
+        return written

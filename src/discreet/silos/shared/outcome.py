@@ -24,9 +24,10 @@ def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Sta
     else:
         open_ = [f"users, if fewer than {agreement.honest} of all silos add their noise and keep it secret"]
     open_.append("whether a silo has at least two users with ratings: with fewer it cannot take part")
+    told = agreement.half.public_things(tuple(agreement.features or ()))
     return Statement.from_ledger(
         ledger,
-        public=("the item catalogue", "the rating range", *agreement.half.public, _ABOUT_SILOS),
+        public=("the item catalogue", "the rating range", *told, _ABOUT_SILOS),
         not_protected=open_,
         fixed_noise_key=fixed_noise_key,
         # The agreed budget is what users may have paid, whatever this run came to: a round may have been repeated.
@@ -46,6 +47,7 @@ def build_model(
     """The model at the end of a run, with the statement of what the ledger was charged."""
     if catalogue_digest(catalogue) != agreement.catalogue:
         raise Refused("this is not the catalogue that was agreed on")
+    agreement.check_features(catalogue.features)
     # The statement ends a ledger; the run's own goes on.
     copy = Ledger(ledger.budget)
     for charge in ledger.charges:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.conversation import Conversation
 from discreet.methods.question import Question, Trained
@@ -24,6 +25,13 @@ __all__ = ["Position", "charge_name"]
 class Position:
     """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`.
 
+    Parameters
+    ----------
+    agreement
+        What was agreed.
+    features
+        Of the items, where the agreement has a digest of them; others are refused.
+
     Attributes
     ----------
     round, attempt
@@ -32,11 +40,12 @@ class Position:
         Silos that take part in it.
     """
 
-    def __init__(self, agreement: Agreement) -> None:
+    def __init__(self, agreement: Agreement, features: ItemFeatures | None = None) -> None:
+        agreement.check_features(features)
         self._agreement = agreement
         self.round, self.attempt, self.roster = 0, 0, agreement.roster
         self.conversation = Conversation(
-            agreement.half, agreement.settings, agreement.facts(), agreement.seed
+            agreement.half, agreement.settings, agreement.facts(features), agreement.seed
         )
 
     def copy(self) -> Position:

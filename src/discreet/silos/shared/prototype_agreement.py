@@ -8,7 +8,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from discreet.catalogue import Catalogue, RatingScale
+from discreet.errors import SettingsInvalid
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.methods.public_half import check_features
 from discreet.privacy.budget import Budget
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.silos.shared.base_agreement import BaseAgreement, Name
@@ -59,6 +61,10 @@ class PrototypeAgreement(BaseAgreement):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        try:
+            check_features(self.method, used=False, given=self.features is not None)
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from None
         if self.silos != tuple(sorted(self.silos)):
             raise ValueError("the silos must be in the order of their names")
         if self.rating_range is not None and self.rating_range[0] < 0.0:

@@ -60,9 +60,10 @@ def check_ratings(agreement: Agreement, ratings: Ratings) -> None:
 
 
 def check_public(agreement: BaseAgreement, ratings: Ratings) -> None:
-    """Refuse ratings over other items or another range than agreed."""
+    """Refuse ratings over other items, with other features of them, or another range than agreed."""
     if ratings.catalogue is None or catalogue_digest(ratings.catalogue) != agreement.catalogue:
         raise Refused("the ratings' catalogue is not the one agreed on; read them with the agreed item list")
+    agreement.check_features(ratings.catalogue.features)
     if ratings.rating_range != agreement.rating_range:
         raise Refused(
             f"the ratings' range is {ratings.rating_range} where {agreement.rating_range} was agreed on"

@@ -43,7 +43,7 @@ class Silo(StoreOwner[SiloStore]):
     agreement, name, private_key
         What was signed, as whom, and the key whose public half is in it.
     ratings
-        Private, over the agreed catalogue and range.
+        Private, over the agreed catalogue with the agreed features, and the agreed range.
     fixed_noise_key_not_private
         Leave it out. For tests that must see the same noise twice.
 
@@ -64,6 +64,7 @@ class Silo(StoreOwner[SiloStore]):
         fixed_noise_key_not_private: bytes | None = None,
     ) -> None:
         check_ratings(agreement, ratings)
+        features = None if ratings.catalogue is None else ratings.catalogue.features
         if agreement.silos.get(name) != public_key(private_key):
             raise Refused(f"the private key is not that of {name} in the agreement")
         self.agreement, self.name = agreement, name
@@ -71,7 +72,7 @@ class Silo(StoreOwner[SiloStore]):
         self._engine = MemoryEngine(_private_half(agreement), ratings)
         self._noise_key = fixed_noise_key_not_private
         self._store = SiloStore(Path(store), agreement, name)
-        self._position, self._begun = Position(agreement), False
+        self._position, self._begun = Position(agreement, features), False
         self._release: Mapping[str, Floats] = {}
         self._reload()
 
