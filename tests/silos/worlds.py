@@ -86,7 +86,12 @@ class Run:
 
     def open_coordinator(self) -> Coordinator:
         key = SERVER_KEY if self.fixed and self.agreement.noise == "server" else None
-        return Coordinator(self.folder / "server.db", self.agreement, fixed_noise_key_not_private=key)
+        return Coordinator(
+            self.folder / "server.db",
+            self.agreement,
+            features=None if self.catalogue is None else self.catalogue.features,
+            fixed_noise_key_not_private=key,
+        )
 
     def open_silo(self, name: str) -> Silo:
         return Silo(

@@ -32,6 +32,22 @@ _TAG_SEPARATORS, _LIST_SEPARATORS = "|;", ",;|"
 # From this share of the rows on, a separator in a text is not an accident.
 _SEPARATED = 0.1
 _COMMON_WORDS = 0.2
+# By kind: the end of each group's name, and the form of the group.
+_GROUPS: dict[Kind, dict[str, str]] = {
+    "number": {"": "number", " bins": "bins"},
+    "category": {"": "tokens"},
+    "tags": {"": "tokens", " pairs": "tokens"},
+    "text": {
+        " words": "tokens",
+        " word pairs": "tokens",
+        " series": "tokens",
+        " year": "number",
+        " years": "tokens",
+        " decades": "tokens",
+    },
+    "people": {"": "tokens", " first": "tokens"},
+    "embedding": {"": "dense"},
+}
 _Facet: TypeAlias = tuple[Callable[..., Group | None], Any]
 
 
@@ -55,6 +71,14 @@ class FeatureColumn:
     kind: Kind
     separators: str
     groups: tuple[Annotated[Group, Field(discriminator="form")], ...]
+
+    def __post_init__(self) -> None:
+        possible = {self.name + suffix: form for suffix, form in _GROUPS[self.kind].items()}
+        found = {group.name: group.form for group in self.groups}
+        if len(found) < len(self.groups) or not found.items() <= possible.items():
+            raise ValueError(f"the column {self.name!r} has groups that no {self.kind} has")
+        if self.separators not in (_TAG_SEPARATORS, _LIST_SEPARATORS):
+            raise ValueError(f"the column {self.name!r} has separators that no column has")
 
     @classmethod
     def learn(cls, name: str, values: Values, kind: Kind | None = None) -> Self:
@@ -153,10 +177,19 @@ def _separators(values: Values, kind: Kind) -> str:
 
 def _facets(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
     """By the end of the group's name: how the group is learnt, and from what."""
+    try:
+        return _read(name, values, kind, separators)
+    except (pl.exceptions.PolarsError, UnicodeError) as error:
+        raise CatalogueInvalid(f"the column {name!r} cannot be read as {kind}: {error}") from None
+
+
+def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
     if kind == "embedding":
         return {"": (DenseGroup.learn, _rows(name, values))}
     if isinstance(values, np.ndarray):
         raise CatalogueInvalid(f"{name!r} has many numbers an item, which is an embedding and not {kind}")
+    if values.dtype in (pl.Struct, pl.Binary):
+        raise CatalogueInvalid(f"the column {name!r} cannot be read as {kind}: it has {values.dtype}")
     if kind == "number":
         numbers = _numbers(values)
         return {"": (NumberGroup.learn, numbers), " bins": (BinGroup.learn, numbers)}

@@ -180,8 +180,10 @@ class BinGroup:
         knots = np.array(self.knots)
         clipped = np.clip(values[known], knots[0], knots[-1])
         left = np.clip(np.searchsorted(knots, clipped, side="right") - 1, 0, self.width - 2)
-        # Halved before they are subtracted, so that no difference overflows.
-        share = (0.5 * clipped - 0.5 * knots[left]) / (0.5 * knots[left + 1] - 0.5 * knots[left])
+        with np.errstate(over="ignore"):  # where a difference would overflow, take it of halves
+            unit = np.where(np.isfinite(np.diff(knots)), 1.0, 0.5)[left]
+        low, high = knots[left] * unit, knots[left + 1] * unit
+        share = (clipped * unit - low) / (high - low)
         weights = np.column_stack([1.0 - share, share])
         weights /= np.sqrt(np.square(weights[:, 0]) + np.square(weights[:, 1]))[:, np.newaxis]
         columns = np.column_stack([left, left + 1])
