@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.catalogue import FeatureEncoder, ItemFeatures, feature_groups
+from discreet.catalogue import FeatureEncoder, ItemFeatures, feature_groups, feature_text
 from discreet.errors import CatalogueInvalid
 
 MOVIES = {
@@ -97,6 +97,20 @@ def test_a_title_gives_words_pairs_of_words_and_its_year() -> None:
     assert year[3] == max(year)
     assert not year[6:].any()
     assert tokens(features, "title decades", 2) == tokens(features, "title decades", 5) == {"1990s"}
+
+
+@pytest.mark.parametrize(
+    ("text", "year", "rest"),
+    [
+        ("the (1968) cut of 2001", 1968, "the cut of 2001"),
+        ("1984", 1984, ""),
+        ("from 1914 to 1918", 1918, "from 1914 to"),
+        ("room 12345, 999 and 2101", None, "room 12345, 999 and 2101"),
+    ],
+)
+def test_a_year_in_brackets_comes_before_other_numbers(text: str, year: int | None, rest: str) -> None:
+    taken, left = feature_text.take_year(text)
+    assert (taken, " ".join(left.split())) == (year, rest)
 
 
 def test_words_that_many_items_share_are_dropped_and_accents_kept() -> None:

@@ -75,7 +75,8 @@ def test_features_that_cannot_be_used_are_refused(
     assert "names no column" in refused(*train, *SMALL, *listed, "--features", ",")
     said = refused(*train, *SMALL, *listed, "--method", "dpals", "--features", "genres")
     assert "dpals does not use item features; leave out --features" in said
-    said = refused(*train, *listed, "--method", "als", "--features", "genres")
+    unread = ("train", tmp_path / "none.csv", *RATED, "--out", tmp_path / "model")
+    said = refused(*unread, *listed, "--method", "als", "--features", "genres")
     assert "als does not use item features" in said
     said = refused(*train, *SMALL, "--discover-items", "--features", "genres")
     assert "--features names columns of --catalogue FILE, which is missing" in said
@@ -173,3 +174,4 @@ def test_methods_that_use_no_features_make_no_agreement_with_them(
         *("--rating-range", 1, 5, "--out", tmp_path / "agreement.json"),
     )
     assert f"{method} does not use item features" in said
+    assert "agreement cannot be used" not in said

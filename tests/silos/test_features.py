@@ -84,6 +84,7 @@ def test_a_silo_with_other_features_is_refused(tmp_path: Path, plain: Ratings, r
         folder.mkdir()
         with pytest.raises(Refused, match=message):
             Run(folder, ratings, agreement, split=parts(own, 2))
+        assert {file.name.partition(".")[0] for file in folder.iterdir()} == {"server"}
     with pytest.raises(Refused, match="none were agreed on; read it without features"):
         Run(tmp_path, plain, agree(plain, 2), split=parts(ratings, 2))
 

@@ -64,7 +64,6 @@ def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
             f"{path} is not the catalogue that was agreed on: the items or their order differ; "
             "get the file the agreement was made with"
         )
-    agreement.check_features(catalogue.features)
     return catalogue
 
 
