@@ -111,7 +111,11 @@ def _ranker(path: Path, best: int, settings: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("best", "settings", "said"),
     [
-        (8, {}, "This model ranks worse than popularity (recall@1 0.0000, popularity 1.0000): it was trained to "),
+        (
+            8,
+            {},
+            "This model ranks worse than popularity (recall@1 0.0000, popularity 1.0000): it was trained to ",
+        ),
         (8, {"goal": "ratings"}, "train with --goal rank."),
         (8, {"goal": "rank"}, "or recommend what is popular."),
         (2, {}, None),

@@ -105,7 +105,8 @@ def _as_dict(
 
 
 def _table(errors: RatingScores | None, ranking: RankingScores | None, test: Ratings) -> Comparison:
-    columns, model = {}, {}
+    columns: dict[str, int] = {}
+    model: dict[str, float] = {}
     if errors is not None:
         columns |= {"rmse": 4, "mae": 4}
         model |= {"rmse": errors.rmse, "mae": errors.mae}
