@@ -34,7 +34,7 @@ from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import NormalEquations
 from discreet.types import Bools, Floats
 
-__all__ = ["DPALS_HALF", "solve", "train"]
+__all__ = ["DPALS_HALF", "item_ridge", "solve", "train"]
 
 
 def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Questions:
