@@ -17,9 +17,9 @@ __all__ = ["train_clicks"]
 # Decision 42. The penalty is that of a user with the mean number of clicks, as a share of it.
 _RANK = 128
 _ROUNDS = 8
-_PENALTY_SHARE = 0.06
+_PENALTY_SHARE = 0.065
 _EXPONENT = 0.5
-_GRAVITY = 2.0
+_GRAVITY = 3.0
 
 
 def train_clicks(

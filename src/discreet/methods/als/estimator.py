@@ -48,10 +48,10 @@ class ALS(Estimator):
     offset_penalty, penalty, count_exponent
         Ridge on offsets and factors, times (number of ratings) ** count_exponent. For ratings ``"auto"`` judges the
         penalties by the held-out tenth, with exponent 0.5; for clicks the penalty of a user with
-        the mean number of clicks is 0.06 times that number.
+        the mean number of clicks is 0.065 times that number.
     gravity
-        Weight of unseen items as zeros (clicks). ``"auto"`` is twice a user's mean number of clicks over the number of
-        items in use (1 / sum of squared shares of the clicks): items that nobody uses change nothing.
+        Weight of unseen items as zeros (clicks). ``"auto"`` is 3 times a user's mean number of clicks over the number
+        of items in use (1 / sum of squared shares of the clicks): items that nobody uses change nothing.
 
     Attributes
     ----------
