@@ -24,7 +24,7 @@ from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.scoring import Draws, metric_name, repeat, score
 from reproduction.tuning import LogInteger, LogUniform, Search, Space, search
 
-__all__ = ["NO_NOISE", "Task", "crowd"]
+__all__ = ["NO_NOISE", "PLAIN_START", "Task", "crowd"]
 
 NO_NOISE = 1e6
 """An epsilon at which the noise does not matter: the same code without its noise."""
@@ -50,6 +50,11 @@ PLAIN: Mapping[str, Space] = {
     },
 }
 """What is searched for ALS without privacy."""
+PLAIN_START: Mapping[str, Mapping[str, Any]] = {
+    "ratings": {"rounds": 10, "penalty": 0.075, "offset_penalty": 0.1, "count_exponent": 1.0},
+    "clicks": {"rounds": 10, "penalty": 5.0, "count_exponent": 0.0},
+}
+"""Where that search starts: what it does not draw stays, and penalties are drawn for these exponents."""
 
 M = TypeVar("M", bound=PrivateMethod)
 Pair = tuple[Ratings, Ratings]
@@ -195,10 +200,11 @@ class Task:
         def fitted(method: ALS, on: Pair) -> float:
             return score(method.fit(self.train, rng=self.context.seed_for("als")).model_, *on)
 
-        make = partial(ALS, rounds=10)
+        kind = "ratings" if self.explicit else "clicks"
+        make = partial(ALS, **PLAIN_START[kind])
         found = search(
             make,
-            PLAIN["ratings" if self.explicit else "clicks"],
+            PLAIN[kind],
             trials,
             lambda method: fitted(method, self.valid),
             self.context.rng("trials", self.name, "plain"),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.model import Model
 from tests.cli.conftest import Run
+from tests.model.models import make_model
 
 TRAIN = "who,what,stars\n1,item-2,5\n1,item-3,4\n2,item-2,1\n2,item-7,2\n3,item-0,3\n"
 TEST = "who,what,stars\n2,item-3,2\n1,item-5,5\n1,item-8,3.5\n9,item-1,4\n"
@@ -60,6 +63,83 @@ def test_the_table_and_another_length(run: Run, explicit_model: Path, files: tup
         assert word in text
 
 
+def test_errors_alone_do_not_rank(
+    run: Run, explicit_model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranking is what costs."""
+    arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
+    both = json.loads(run(*arguments, "--json").stdout)
+    monkeypatch.setattr("discreet.cli.evaluate.evaluate_ranking", _not_called)
+    content = json.loads(run(*arguments, "--only", "errors", "--json").stdout)
+    nothing = {"recall@20": None, "ndcg@20": None}
+    baselines = both["baselines"] | {"popularity": nothing}
+    assert content == both | nothing | {"coverage": None, "baselines": baselines}
+    text = run(*arguments, "--only", "errors").stdout
+    assert "rmse" in text
+    assert "recall" not in text
+    assert "popularity" not in text
+
+
+def test_rankings_alone_predict_no_ratings(
+    run: Run, explicit_model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
+    both = json.loads(run(*arguments, "--json").stdout)
+    monkeypatch.setattr("discreet.cli.evaluate.evaluate_ratings", _not_called)
+    content = json.loads(run(*arguments, "--only", "rankings", "--json").stdout)
+    nothing = {"rmse": None}
+    baselines = both["baselines"] | {"global_mean": nothing, "user_mean": nothing}
+    assert content == both | nothing | {"mae": None, "baselines": baselines}
+    text = run(*arguments, "--only", "rankings").stdout
+    assert "rmse" not in text
+    assert "recall@20" in text
+
+
+def _not_called(*_: object) -> None:
+    raise AssertionError("this was not asked for")
+
+
+def _ranker(path: Path, best: int, settings: dict[str, str]) -> Path:
+    """A saved model that puts one of twelve items first for everybody."""
+    model = make_model("explicit")
+    offsets = np.zeros(12)
+    offsets[best] = 2.0
+    side = replace(model.item_side, offsets=offsets, factors=np.zeros((12, 3)))
+    return replace(model, item_side=side, settings=settings).save(path)
+
+
+@pytest.mark.parametrize(
+    ("best", "settings", "said"),
+    [
+        (
+            8,
+            {},
+            "This model ranks worse than popularity (recall@1 0.0000, popularity 1.0000): it was trained to ",
+        ),
+        (8, {"goal": "ratings"}, "train with --goal rank."),
+        (8, {"goal": "rank"}, "or recommend what is popular."),
+        (2, {}, None),
+    ],
+)
+def test_a_model_that_ranks_worse_than_popularity_says_so_in_one_sentence(
+    run: Run, tmp_path: Path, best: int, settings: dict[str, str], said: str | None
+) -> None:
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("who,what,stars\n1,item-2,4\n2,item-2,4\n3,item-0,4\n")
+    test.write_text("who,what,stars\n3,item-2,4\n")
+    model = _ranker(tmp_path / "model", best, settings)
+    arguments = ("evaluate", model, test, "--history", train, *COLUMNS, "--at", 1)
+    for given in (arguments, (*arguments, "--json")):
+        result = run(*given)
+        lines = [line for line in result.stderr.splitlines() if "worse than popularity" in line]
+        assert len(lines) == (said is not None)
+        assert "worse" not in result.stdout
+        if said is not None:
+            assert said in lines[0]
+    assert "worse" not in run(*arguments, "--only", "errors").stderr
+    assert json.loads(run(*arguments, "--json").stdout).get("goal") == settings.get("goal")
+
+
 def test_implicit(run: Run, implicit_model: Path, tmp_path: Path) -> None:
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("user,item\n1,10\n1,30\n2,30\n")
@@ -82,6 +162,10 @@ def test_mistakes(
     train, test = files
     base = ("evaluate", explicit_model, test, "--history", train)
     assert "name their column with --rating" in refused(*base, "--user", "who", "--item", "what")
+    clicks = ("--user", "who", "--item", "what", "--only", "errors")
+    assert "--only errors: the model was trained without ratings" in refused(
+        "evaluate", implicit_model, test, "--history", train, *clicks
+    )
     assert "leave out --rating" in refused("evaluate", implicit_model, test, "--history", train, *COLUMNS)
     assert "no column 'user'" in refused(*base, "--user", "user", "--item", "what", "--rating", "stars")
     test.write_text(TEST + "1,ghost,3\n")

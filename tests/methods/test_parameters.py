@@ -92,11 +92,33 @@ OLD: list[tuple[type[Estimator], str, Any, str]] = [
 def test_an_old_name_is_refused_with_the_new_one(
     cls: type[Estimator], old: str, value: Any, new: str
 ) -> None:
-    said = rf"{old}: is called {new}.* now"
+    said = rf"{old}: no such setting; it is called {new}"
     with pytest.raises(SettingsInvalid, match=said):
         cls(**{old: value})
     with pytest.raises(SettingsInvalid, match=said):
         cls().set_params(**{old: value})
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "said"),
+    [
+        (ALS, "penalti", "penalti: no such setting; did you mean penalty"),
+        (ALS, "offset_penality", "did you mean offset_penalty"),
+        (ALS, "lambda", "lambda: no such setting; it is called penalty"),
+        (DPALS, "iterations", "it is called rounds"),
+        (ALS, "colour", r"colour: no such setting\. Known settings: count_exponent, gravity"),
+        # It has no penalty, so it must not be sent there.
+        (FrankWolfe, "factor_penalty", r"factor_penalty: no such setting\. Known settings"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_that_the_method_has(
+    cls: type[Estimator], name: str, said: str
+) -> None:
+    with pytest.raises(SettingsInvalid, match=said) as caught:
+        cls(**{name: 1.0})
+    assert "Extra inputs" not in str(caught.value)
+    with pytest.raises(SettingsInvalid, match=said):
+        cls().set_params(**{name: 1.0})
 
 
 @pytest.mark.parametrize("name", METHODS)

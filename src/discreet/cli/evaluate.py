@@ -9,7 +9,7 @@ import click
 from discreet.cli.columns import column_options
 from discreet.cli.output import json_option, print_json, printer
 from discreet.data.ratings import Ratings
-from discreet.errors import RatingsInvalid
+from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.evaluation import Comparison, RankingScores, RatingScores, evaluate_ranking, evaluate_ratings
 from discreet.model import Model
 
@@ -31,8 +31,16 @@ __all__ = ["command"]
     show_default=True,
     help="Rows of items that the model's catalogue lacks.",
 )
+@click.option(
+    "--only",
+    type=click.Choice(["errors", "rankings"]),
+    help="Errors of predicted ratings alone, or rankings alone. Ranking every item for every user can take as long as "
+    "training.  [default: both, or rankings for a model without ratings]",
+)
 @json_option
-def command(model_directory: str, test: str, history: str, at: int, as_json: bool, **columns: Any) -> None:
+def command(
+    model_directory: str, test: str, history: str, at: int, only: str | None, as_json: bool, **columns: Any
+) -> None:
     """Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.
 
     The free baselines stand beside: the mean of all ratings in TRAIN, each user's own mean, and for
@@ -40,17 +48,25 @@ def command(model_directory: str, test: str, history: str, at: int, as_json: boo
     noise: keep it to yourself.
 
     \b
-    Example:
+    Examples:
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars
+      discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --only errors
     """
     model = Model.load(model_directory)
+    if only == "errors" and not model.item_side.scale.explicit:
+        raise SettingsInvalid(
+            "--only errors: the model was trained without ratings, so it predicts none; leave it out"
+        )
     past, held_out = (_read(model, path, columns) for path in (history, test))
-    ratings = evaluate_ratings(model, past, held_out) if past.explicit else None
-    ranking = evaluate_ranking(model, past, held_out, at)
+    errors = evaluate_ratings(model, past, held_out) if past.explicit and only != "rankings" else None
+    ranking = evaluate_ranking(model, past, held_out, at) if only != "errors" else None
     if as_json:
-        print_json(_as_dict(ratings, ranking, held_out))
+        print_json(_as_dict(model, errors, ranking, held_out, at))
     else:
-        printer().print(_table(ratings, ranking).to_rich())
+        printer().print(_table(errors, ranking, held_out).to_rich())
+    warning = _worse_than_popularity(model, ranking)
+    if warning is not None:
+        click.echo(warning, err=True)
 
 
 def _read(model: Model, path: str, columns: dict[str, Any]) -> Ratings:
@@ -64,34 +80,57 @@ def _read(model: Model, path: str, columns: dict[str, Any]) -> Ratings:
     return Ratings.from_file(path, **columns, rating_range=rating_range, catalogue=model.catalogue)
 
 
-def _as_dict(ratings: RatingScores | None, ranking: RankingScores, test: Ratings) -> dict[str, Any]:
-    k = ranking.k
-    return {
-        "rmse": None if ratings is None else ratings.rmse,
-        "mae": None if ratings is None else ratings.mae,
-        f"recall@{k}": ranking.recall,
-        f"ndcg@{k}": ranking.ndcg,
-        "coverage": ranking.coverage,
+def _as_dict(
+    model: Model, errors: RatingScores | None, ranking: RankingScores | None, test: Ratings, k: int
+) -> dict[str, Any]:
+    """What was measured; null where it was not."""
+    goal = {"goal": model.settings["goal"]} if "goal" in model.settings else {}
+    return goal | {
+        "rmse": None if errors is None else errors.rmse,
+        "mae": None if errors is None else errors.mae,
+        f"recall@{k}": None if ranking is None else ranking.recall,
+        f"ndcg@{k}": None if ranking is None else ranking.ndcg,
+        "coverage": None if ranking is None else ranking.coverage,
         "users": test.n_users,
         "ratings": test.n_ratings,
         "baselines": {
-            "global_mean": {"rmse": None if ratings is None else ratings.global_mean_rmse},
-            "user_mean": {"rmse": None if ratings is None else ratings.user_mean_rmse},
-            "popularity": {f"recall@{k}": ranking.popularity_recall, f"ndcg@{k}": ranking.popularity_ndcg},
+            "global_mean": {"rmse": None if errors is None else errors.global_mean_rmse},
+            "user_mean": {"rmse": None if errors is None else errors.user_mean_rmse},
+            "popularity": {
+                f"recall@{k}": None if ranking is None else ranking.popularity_recall,
+                f"ndcg@{k}": None if ranking is None else ranking.popularity_ndcg,
+            },
         },
     }
 
 
-def _table(ratings: RatingScores | None, ranking: RankingScores) -> Comparison:
-    recall, ndcg = f"recall@{ranking.k}", f"ndcg@{ranking.k}"
-    rating_columns = {} if ratings is None else {"rmse": 4, "mae": 4}
-    table = Comparison(
-        {**rating_columns, recall: 4, ndcg: 4, "coverage": 3}, title=f"{ranking.users:,} users"
-    )
-    if ratings is not None:
-        table.add("global mean", rmse=ratings.global_mean_rmse)
-        table.add("user mean", rmse=ratings.user_mean_rmse)
-    table.add("popularity", **{recall: ranking.popularity_recall, ndcg: ranking.popularity_ndcg})
-    errors = {} if ratings is None else {"rmse": ratings.rmse, "mae": ratings.mae}
-    table.add("model", **errors, **{recall: ranking.recall, ndcg: ranking.ndcg, "coverage": ranking.coverage})
+def _table(errors: RatingScores | None, ranking: RankingScores | None, test: Ratings) -> Comparison:
+    columns: dict[str, int] = {}
+    model: dict[str, float] = {}
+    if errors is not None:
+        columns |= {"rmse": 4, "mae": 4}
+        model |= {"rmse": errors.rmse, "mae": errors.mae}
+    if ranking is not None:
+        recall, ndcg = f"recall@{ranking.k}", f"ndcg@{ranking.k}"
+        columns |= {recall: 4, ndcg: 4, "coverage": 3}
+        model |= {recall: ranking.recall, ndcg: ranking.ndcg, "coverage": ranking.coverage}
+    table = Comparison(columns, title=f"{test.n_users if ranking is None else ranking.users:,} users")
+    if errors is not None:
+        table.add("global mean", rmse=errors.global_mean_rmse)
+        table.add("user mean", rmse=errors.user_mean_rmse)
+    if ranking is not None:
+        table.add("popularity", **{recall: ranking.popularity_recall, ndcg: ranking.popularity_ndcg})
+    table.add("model", **model)
     return table
+
+
+def _worse_than_popularity(model: Model, ranking: RankingScores | None) -> str | None:
+    """One sentence where the same list for everybody ranks better."""
+    if ranking is None or not ranking.recall < ranking.popularity_recall:
+        return None
+    found = f"recall@{ranking.k} {ranking.recall:.4f}, popularity {ranking.popularity_recall:.4f}"
+    if model.item_side.scale.explicit and model.settings.get("goal") != "rank":
+        way = "it was trained to predict ratings; to recommend, train with --goal rank"
+    else:
+        way = "train with more budget or more users, or recommend what is popular"
+    return f"This model ranks worse than popularity ({found}): {way}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,8 @@ _CONFIGURED = "discreet.settings"
 _TABLE = "settings"
 # Not for a file: what it would be circular or dangerous to leave lying there.
 _ONLY_TYPED = {"config", "set", "json", "force"}
+# What JSON does not take for a number although it is one: .05, 5., +2.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
@@ -143,8 +146,8 @@ def read_table(path: Path, what: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A number, true, false or a list as in JSON; anything else is a text."""
+    """A number, true, false or a list as in JSON, or a number as people write it (.05); anything else is a text."""
     try:
         return json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
-        return text
+        return float(text) if _NUMBER.fullmatch(text) else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -28,7 +29,8 @@ Rounds = Annotated[int, Field(ge=1, le=1000)]
 MaxRatings = Annotated[int, Field(ge=1, le=100_000)]
 Auto = Literal["auto"]
 
-# Names that settings had before they were brought together; whoever still uses one is told the new one.
+# Names that settings had before they were brought together, and names that other libraries have for them; whoever
+# uses one is told the name here.
 _RENAMED = {
     "most": "max_ratings",
     "usual": "typical_ratings",
@@ -43,6 +45,15 @@ _RENAMED = {
     "value_cap": "entry_clip",
     "row_norm": "row_clip",
     "preset": "the class method from_preset (--preset on the command line)",
+    "regularization": "penalty",
+    "regularisation": "penalty",
+    "reg": "penalty",
+    "lambda": "penalty",
+    "alpha": "gravity",
+    "factors": "rank",
+    "features": "rank",
+    "iterations": "rounds",
+    "epochs": "rounds",
 }
 
 
@@ -75,7 +86,12 @@ class PrivateSettings(Settings):
 
 
 def _words(name: str | int, message: str, settings: type[Settings]) -> str:
-    new = _RENAMED.get(str(name))
-    if new is not None and name not in settings.model_fields:
-        return f"{name}: is called {new} now"
-    return f"{name}: {message}"
+    """What is wrong with one setting; for a name that is none, which one was meant as far as that can be guessed."""
+    known = settings.model_fields
+    if name in known:
+        return f"{name}: {message}"
+    new = _RENAMED.get(str(name), "")
+    if new in known or " " in new:
+        return f"{name}: no such setting; it is called {new}"
+    near = get_close_matches(str(name), known, 1)
+    return f"{name}: no such setting" + (f"; did you mean {near[0]}" if near else "")

@@ -14,6 +14,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.dpals.public.plan import make_plan
+from discreet.methods.dpals.public.train import item_ridge
 from discreet.methods.dpals.settings import DPALSSettings
 from discreet.methods.public_half import Facts
 from discreet.model.fold_in import OwnMean
@@ -223,3 +224,21 @@ def test_splitting_users_splits_their_ratings_evenly(
     assert len(seen) == 3
     assert sum(seen) == market.n_ratings
     assert min(seen) > 0.3 * market.n_ratings
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
+def test_penalties_of_items_are_the_setting_on_average_over_ratings(exponent: float) -> None:
+    """Not over items: rare items are many, and would make the penalty of what is rated several times stronger."""
+    counts = np.array([1.0, 1.0, 4.0, 100.0])
+    ridge = item_ridge(DPALSSettings(penalty=80.0, item_exponent=exponent), counts)
+    assert (ridge * counts).sum() / counts.sum() == pytest.approx(80.0)
+    np.testing.assert_allclose(ridge / ridge[0], counts**exponent)
+
+
+def test_a_user_with_the_typical_ratings_has_the_penalty_that_was_set(
+    skewed: tuple[Ratings, Ratings],
+) -> None:
+    settings = PAPER | {"penalty": 20.0, "typical_ratings": 50.0, "rounds": 1}
+    rule = DPALS(**settings).fit(skewed[0], BUDGET, rng=0).model_.item_side.rule
+    assert isinstance(rule, OwnMean)
+    assert rule.factor_penalty * 50.0**rule.count_exponent == pytest.approx(20.0)

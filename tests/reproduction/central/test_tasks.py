@@ -13,7 +13,7 @@ from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
 from reproduction.central import tasks
-from reproduction.central.tasks import NO_NOISE, Task
+from reproduction.central.tasks import NO_NOISE, PLAIN_START, Task
 from reproduction.context import Context
 from reproduction.scoring import score
 from reproduction.tuning import LogUniform
@@ -115,7 +115,7 @@ def test_models_without_privacy_are_tuned_on_the_validation_part(context: Contex
     assert usual == {"rank": 8}
 
     def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
-        method = ALS(**{"rounds": 10, **settings})
+        method = ALS(**{**PLAIN_START["ratings"], **settings})
         return score(method.fit(ratings.train, rng=context.seed_for("als")).model_, *on)
 
     assert error(ratings.valid, **found) < error(ratings.valid, **usual)

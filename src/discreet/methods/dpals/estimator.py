@@ -33,7 +33,8 @@ class DPALS(PrivateMethod):
     item_exponent, user_exponent
         mu and nu: penalties grow with counts to this power.
     typical_ratings
-        Public guess of the ratings of a typical user, in place of the paper's mean over all users' exact counts.
+        Public guess of how many ratings the user of a typical rating has (sum of squared counts / sum of counts, a few
+        times the mean over users), in place of Z: the authors' mean over all users' exact counts.
     sampling
         Which k ratings: ``"tail"`` (of the rarest items), ``"uniform"``, or ``"weights"``: all of them, weighted by
         count ** -weight_exponent so that a user's squared weights sum to k.

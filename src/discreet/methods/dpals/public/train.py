@@ -34,7 +34,7 @@ from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import NormalEquations
 from discreet.types import Bools, Floats
 
-__all__ = ["DPALS_HALF", "solve", "train"]
+__all__ = ["DPALS_HALF", "item_ridge", "solve", "train"]
 
 
 def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Questions:
@@ -162,11 +162,20 @@ def _solved(
     vector = equations.vector[frequent] * (weights[frequent] * settings.row_clip * clip)[:, None]
     if equations.moment is not None:
         matrix += (settings.gravity * settings.row_clip**2) * equations.moment
-    ridge = counts[frequent] ** settings.item_exponent
-    ridge *= settings.penalty / ridge.mean()
+    ridge = item_ridge(settings, counts[frequent])
     factors = np.zeros_like(question.side.factors)
     factors[frequent] = solve(matrix, vector, ridge, project=settings.project)
     return _orthonormal(factors, frequent) if settings.orthonormal else factors
+
+
+def item_ridge(settings: DPALSSettings, counts: Floats) -> Floats:
+    """Penalty of each item: lambda c^mu / Z' of (24) in the paper's appendix, from released counts.
+
+    The paper does not say what Z' is. In the authors' code it is the mean of c^mu over ratings: an item counts as often
+    as it is rated.
+    """
+    powers = counts**settings.item_exponent
+    return np.asarray(settings.penalty * powers / np.average(powers, weights=counts))
 
 
 def solve(matrix: Floats, vector: Floats, ridge: Floats, *, project: bool) -> Floats:

@@ -1,0 +1,142 @@
+"""Alternating least squares without privacy: for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from discreet.catalogue import Catalogue
+from discreet.data.ratings import Ratings
+from discreet.methods.als.choice import choose, descent
+from discreet.methods.als.clicks import train_clicks
+from discreet.methods.als.least_squares import LeastSquares
+from discreet.methods.als.settings import ALSSettings
+from discreet.methods.checks import check_items, check_ratings, check_users
+from discreet.methods.parameters import Estimator
+from discreet.methods.public_half import check_features
+from discreet.model import Model
+from discreet.model.item_side import ItemSide
+from discreet.privacy.statement import Statement
+
+__all__ = ["ALS", "ALSSettings"]
+
+Progress = Callable[[str, int, int], None]
+
+# Rounds under a given penalty, and those that a descent of penalties ends with.
+_ROUNDS = 15
+_LAST_ROUNDS = 5
+
+
+class ALS(Estimator):
+    """Matrix factorisation by exact alternating least squares. NOT private.
+
+    Explicit feedback has user and item offsets inside the least squares; implicit feedback has the gravity term
+    (all unseen items as zeros with a small weight).
+
+    Every default is ``"auto"``: it is chosen from the data, so that the yardstick is a strong one without tuning
+    (``benchmarks/results/yardsticks.md``). For ratings, a tenth of them is held out to judge by, which about doubles
+    the time of training.
+
+    Parameters
+    ----------
+    rank
+        Factors. For ratings ``"auto"`` judges 8 and 32 by the held-out tenth; for clicks it is 128.
+    rounds
+        Passes over both sides. For ratings ``"auto"`` follows the penalties down from strong ones to the chosen one; it
+        is 15 where a penalty is given, and for clicks 8.
+    offset_penalty, penalty, count_exponent
+        Ridge on offsets and factors, times (number of ratings) ** count_exponent. For ratings ``"auto"`` judges the
+        penalties by the held-out tenth, with exponent 0.5; for clicks the penalty of a user with
+        the mean number of clicks is 0.065 times that number.
+    gravity
+        Weight of unseen items as zeros (clicks). ``"auto"`` is 3 times a user's mean number of clicks over the number
+        of items in use (1 / sum of squared shares of the clicks): items that nobody uses change nothing.
+
+    Attributes
+    ----------
+    model_, statement_, rank_, rounds_
+        As for :class:`discreet.BudgetedALS`; the statement says that there is no privacy guarantee.
+    """
+
+    settings_type = ALSSettings
+
+    model_: Model
+    statement_: Statement
+    rank_: int
+    rounds_: int
+
+    def __init__(
+        self,
+        *,
+        rank: int | Literal["auto"] = "auto",
+        rounds: int | Literal["auto"] = "auto",
+        offset_penalty: float | Literal["auto"] = "auto",
+        penalty: float | Literal["auto"] = "auto",
+        count_exponent: float | Literal["auto"] = "auto",
+        gravity: float | Literal["auto"] = "auto",
+    ) -> None:
+        super().__init__(
+            rank=rank,
+            rounds=rounds,
+            offset_penalty=offset_penalty,
+            penalty=penalty,
+            count_exponent=count_exponent,
+            gravity=gravity,
+        )
+
+    @classmethod
+    def method_name(cls) -> str:
+        """On the command line and in saved models."""
+        return "als"
+
+    def fit(
+        self,
+        ratings: Ratings,
+        *,
+        rng: np.random.Generator | int | None = None,
+        progress: Progress | None = None,
+    ) -> ALS:
+        """Train. Without a catalogue the items seen are the catalogue, which a private method would refuse."""
+        check_ratings(ratings)
+        if ratings.catalogue is None:
+            assert ratings.provisional_ids is not None
+            ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
+        assert ratings.catalogue is not None
+        check_features("als", used=False, given=ratings.catalogue.features is not None)
+        check_items(ratings.n_items)
+        check_users(ratings)
+        generator = np.random.default_rng(rng)
+        train = _train_ratings if ratings.explicit else train_clicks
+        settings: ALSSettings = self.settings
+        side, self.rounds_ = train(settings, ratings, generator, progress or _silent)
+        self.rank_ = side.rank
+        self.statement_ = Statement.not_private("trained by plain ALS, which adds no noise")
+        self.model_ = Model(
+            side, ratings.catalogue, self.statement_, self.method_name(), settings.model_dump(mode="json")
+        )
+        return self
+
+
+def _train_ratings(
+    settings: ALSSettings, ratings: Ratings, rng: np.random.Generator, progress: Progress
+) -> tuple[ItemSide, int]:
+    """The item side and how many rounds it took."""
+    choice = choose(settings, ratings, rng, lambda done, total: progress("choosing penalties", done, total))
+    if settings.rounds != "auto":
+        penalties = [choice.penalty] * settings.rounds
+    elif settings.penalty != "auto":
+        penalties = [choice.penalty] * _ROUNDS
+    else:
+        penalties = [*descent(choice.unit, choice.penalty), *[choice.penalty] * _LAST_ROUNDS]
+    fit = LeastSquares(ratings, choice.rank, choice.count_exponent, rng)
+    for done, penalty in enumerate(penalties):
+        progress("training", done, len(penalties))
+        fit.round(choice.offset_penalty, penalty)
+    progress("training", len(penalties), len(penalties))
+    return fit.item_side(choice.offset_penalty, choice.penalty), len(penalties)
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody asked for."""
