@@ -130,6 +130,5 @@ EXPERIMENT = Experiment(
     shows="How much of the data the most popular items have, originally and after keeping 50 ratings of each user.",
     paper_found="The top 20 % of the movies of MovieLens 10M have more than 85 % of the ratings. Keeping 50 random "
     "ratings of each user makes the skew worse; keeping the 50 rarest makes it smaller.",
-    minutes=(0.1, 0.2),
     run=run,
 )

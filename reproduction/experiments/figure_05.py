@@ -148,6 +148,5 @@ EXPERIMENT = Experiment(
     paper_found="On MovieLens 10M at epsilon 10 and rank 128: adaptive sampling takes the private error from 0.870 to "
     "0.854 and hardly matters without noise; sampling alone costs 0.785 to 0.812; without projection the private model "
     "is terrible.",
-    minutes=(0.5, 5.0),
     run=run,
 )

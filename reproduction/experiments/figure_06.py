@@ -193,6 +193,5 @@ EXPERIMENT = Experiment(
     paper_found="User counts and movie counts are negatively correlated (-0.243 on MovieLens 10M): light users rate "
     "popular movies. Uniform sampling gives light users, and so popular movies, more weight; adaptive sampling does "
     "the opposite.",
-    minutes=(0.1, 0.2),
     run=run,
 )

@@ -193,6 +193,5 @@ EXPERIMENT = Experiment(
     shows="Test error against the number of steps of ALS and Frank-Wolfe, with and without noise.",
     paper_found="Without noise ALS after 2 steps is better than Frank-Wolfe after 40. With noise both fall for a few "
     "steps and then stay; DPALS's plateau is an order of magnitude lower.",
-    minutes=(0.5, 6.0),
     run=run,
 )

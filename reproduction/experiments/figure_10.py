@@ -117,6 +117,5 @@ EXPERIMENT = Experiment(
     "the user's own mean.",
     paper_found="On MovieLens 10M the best fraction falls with epsilon; at epsilon 1 it is 5 % of the films, which "
     "still have more than half of the ratings.",
-    minutes=(0.4, 4.0),
     run=run,
 )

@@ -216,6 +216,5 @@ EXPERIMENT = Experiment(
     "and without random projection and correction factor.",
     paper_found="On MovieLens 20M errors fall with slopes -1.035, -0.975 (corrected) and -1.028 (projected); with both "
     "the error stays where it is from epsilon 0.2 on.",
-    minutes=(0.2, 4.0),
     run=run,
 )

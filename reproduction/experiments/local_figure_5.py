@@ -149,6 +149,5 @@ EXPERIMENT = Experiment(
     source="Privacy Enhanced Matrix Factorization with Local Differential Privacy (2018), figures 5 and 6",
     shows="The share of test ratings predicted within each distance, private and not, beside the user's own mean.",
     paper_found="Errors shrink as epsilon grows, faster on MovieLens than on LibimSeTi; the curves are drawings only.",
-    minutes=(0.2, 2.5),
     run=run,
 )

@@ -186,6 +186,5 @@ EXPERIMENT = Experiment(
     source="Ours",
     shows="How far 0.1, 1 and 5 % dishonest devices move one item's estimate, measured and by formula.",
     paper_found="The paper does not look at dishonest devices.",
-    minutes=(0.1, 0.6),
     run=run,
 )

@@ -203,6 +203,5 @@ EXPERIMENT = Experiment(
     source="Ours, against algorithm 1 of Privacy Enhanced Matrix Factorization with Local Differential Privacy (2018)",
     shows="Mean squared error of an estimated coordinate against the number of items, for one bit from each device.",
     paper_found="Coordinate sampling has a variance that grows with the number of coordinates (theorem 2).",
-    minutes=(0.1, 0.6),
     run=run,
 )

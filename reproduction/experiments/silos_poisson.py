@@ -110,6 +110,5 @@ EXPERIMENT = Experiment(
     "alone, prototypes with and without privacy, federated ALS and all data in one place, beside what is free.",
     paper_found="All ways within little of each other; epsilon 0.01 about as good as 0.5 for large k; private "
     "prototypes better than k-means for large k. What is free is not shown.",
-    minutes=(0.4, 50.0),
     run=run,
 )

@@ -33,5 +33,5 @@ def run(context: Context) -> Result:
 
 def experiment(name: str = "figure-2") -> Experiment:
     return Experiment(
-        name, "Figure 2: a test", "A paper, figure 2", "Something.", "Something else.", (0.1, 1), run
+        name, "Figure 2: a test", "A paper, figure 2", "Something.", "Something else.", run
     )
