@@ -35,6 +35,11 @@ class Point:
     value: Draws
     chosen: Mapping[str, Any]
 
+    @property
+    def settings(self) -> str:
+        """The chosen settings in words."""
+        return ", ".join(f"{name} {value:.3g}" for name, value in self.chosen.items())
+
 
 @dataclass
 class Sweep:

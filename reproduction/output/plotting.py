@@ -147,8 +147,18 @@ def published_elsewhere(
     axes.margins(0.12)
 
 
-def baseline(axes: Axes, value: float, label: str, *, number: int = 5, linestyle: str = "--") -> None:
-    """A level that does not depend on what is on the x axis."""
+def baseline(
+    axes: Axes,
+    value: float,
+    label: str,
+    *,
+    number: int = 5,
+    linestyle: str = "--",
+    spread: float = math.nan,
+) -> None:
+    """A level that does not depend on what is on the x axis; ``spread`` gives a band."""
+    if not math.isnan(spread):
+        axes.axhspan(value - spread, value + spread, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0)
     axes.axhline(value, color=COLOURS[number % len(COLOURS)], linestyle=linestyle, linewidth=1.3, label=label)
 
 
