@@ -18,7 +18,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.trivial.estimators import Popularity, UserMean
 from discreet.privacy.budget import Budget
-from reproduction.central.yardstick import CLICKS, RATINGS, Yardstick, tune_yardstick
+from reproduction.central.yardstick import CLICKS, FIRST, RATINGS, Yardstick, tune_yardstick
 from reproduction.context import Context, Size
 from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.scoring import Draws, metric_name, repeat, score
@@ -226,7 +226,7 @@ class Task:
             space=RATINGS if self.explicit else CLICKS,
             trials=trials,
             draws=draws,
-            first=[{"rank": self.context.pick(quick=8, full=16)}],
+            first=FIRST if self.explicit else FIRST[:1],
         )
 
 

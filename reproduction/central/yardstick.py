@@ -12,7 +12,7 @@ from reproduction.context import Context
 from reproduction.scoring import Draws, score
 from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
 
-__all__ = ["CLICKS", "NOISE_FREE", "NOT_PRIVATE", "RATINGS", "Yardstick", "tune_yardstick"]
+__all__ = ["CLICKS", "FIRST", "NOISE_FREE", "NOT_PRIVATE", "RATINGS", "Yardstick", "tune_yardstick"]
 
 NOT_PRIVATE = "ALS, not private"
 RATINGS: Space = {
@@ -22,6 +22,11 @@ RATINGS: Space = {
     "rounds": Choice((10, 15)),
 }
 """What is searched where ratings have noise of their own."""
+FIRST: Sequence[Mapping[str, Any]] = (
+    {"rank": 16},
+    {"rank": 4, "count_exponent": 0.0, "penalty": 10.0, "offset_penalty": 5.0},
+)
+"""Tried before: the defaults, and a penalty that does not grow with counts, better where most items have few ratings."""
 NOISE_FREE: Space = {
     "rank": Choice((1, 2, 5, 6)),
     "penalty": LogUniform(1e-8, 1e-2),
@@ -41,11 +46,12 @@ Pair = tuple[Ratings, Ratings]
 
 @dataclass(frozen=True)
 class Yardstick:
-    """Its test score over some starts, the settings that were chosen, and of how many."""
+    """Its test score over some starts, the settings that were chosen, of how many, and their validation score."""
 
     value: Draws
     settings: Mapping[str, Any]
     trials: int
+    valid: float
 
 
 def tune_yardstick(
@@ -76,7 +82,12 @@ def tune_yardstick(
             lower_is_better=train.explicit,
         )
         values = [scored(ALS(**found.settings), test, draw) for draw in range(draws)]
-        return {"settings": found.settings, "values": values, "trials": len(found.trials)}
+        return {
+            "settings": found.settings,
+            "values": values,
+            "trials": len(found.trials),
+            "valid": found.value,
+        }
 
     kept = context.once("yardstick", place, compute=compute)
-    return Yardstick(Draws(tuple(kept["values"])), kept["settings"], kept["trials"])
+    return Yardstick(Draws(tuple(kept["values"])), kept["settings"], kept["trials"], kept["valid"])

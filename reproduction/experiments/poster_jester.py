@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.data import splits
 from reproduction.central import posters
 from reproduction.central.contest import Contest, table
-from reproduction.central.yardstick import RATINGS
+from reproduction.central.yardstick import FIRST, RATINGS
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.result import Finding, Result
@@ -35,7 +35,7 @@ def run(context: Context) -> Result:
     epsilons = context.pick(quick=(0.5, 1.0), full=posters.EPSILONS)
     entries = posters.enter_all(contest, Choice((40, 100)), epsilons)
     levels = posters.free_levels(contest)
-    yardstick = contest.yardstick(RATINGS, first=[{"rank": 8}])
+    yardstick = contest.yardstick(RATINGS, first=FIRST)
     findings = posters.judge_order(entries, levels, yardstick)
     ours = {e.epsilon: e.value.mean for _, e in entries if e.method == posters.DPFW}
     findings.append(
