@@ -60,7 +60,9 @@ def gets_no_worse(
                 compared += 1
                 loss = (points[large].mean - points[small].mean) * (1.0 if down else -1.0)
                 if loss > _spread(points[small]) + _spread(points[large]):
-                    worse.append(f"{line}: {points[small]} at epsilon {small:g}, {points[large]} at {large:g}")
+                    worse.append(
+                        f"{line}: {points[small]} at epsilon {small:g}, {points[large]} at {large:g}"
+                    )
     return Finding(
         f"(check) No line of {name} gets worse with more budget, beyond its spread.",
         f"Worse: {'; '.join(worse)}." if worse else f"None of {compared} pairs of budgets.",

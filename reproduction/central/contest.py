@@ -97,7 +97,8 @@ class Contest:
         return (
             f"Settings of every published method are chosen at each epsilon on a validation split by {self.trials} "
             f"trials; the search is not charged. {OURS[0].upper() + OURS[1:]} runs with its defaults and is not tuned; "
-            f"ALS without privacy is tuned by {self.trials} trials as well. Mean and standard deviation over {self.draws} noise draws."
+            f"ALS without privacy is tuned by {self.trials} trials as well. Mean and standard deviation over "
+            f"{self.draws} noise draws."
         )
 
     def enter(self, name: str, rival: Rival, epsilon: float) -> Entry:

@@ -26,7 +26,7 @@ FIRST: Sequence[Mapping[str, Any]] = (
     {"rank": 16},
     {"rank": 4, "count_exponent": 0.0, "penalty": 10.0, "offset_penalty": 5.0},
 )
-"""Tried before: the defaults, and a penalty that does not grow with counts, better where most items have few ratings."""
+"""Tried before: the defaults, and a penalty that does not grow with counts, better where items have few ratings."""
 NOISE_FREE: Space = {
     "rank": Choice((1, 2, 5, 6)),
     "penalty": LogUniform(1e-8, 1e-2),

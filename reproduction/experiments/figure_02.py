@@ -70,7 +70,8 @@ def run(context: Context) -> Result:
         f"{skew.SIGMA:g}, as table 4 has it at epsilon 10), taken through the gate from the uniform sample; those "
         f"counts alone cost epsilon {skew.count_epsilon():.2f} at delta {skew.DELTA:g}. All items take part "
         "(beta = 1).",
-        "Mean over samples, each with noise of its own; the band is their standard deviation, hardly wider than a line. "
+        "Mean over samples, each with noise of its own; the band is their standard deviation, hardly wider than a "
+        "line. "
         "Items are ordered anew for each curve. The curves themselves are exact statistics of the data, drawn to "
         "illustrate, not a private release.",
     )
@@ -86,9 +87,7 @@ def shares(dataset: Dataset, seed: int, draws: int) -> dict[str, list[Draws]]:
         for kind, mask in skew.samples(ratings, seed + draw).items():
             counts = skew.item_counts(ratings, mask)[rated]
             found.setdefault(kind, []).append([skew.top_share(counts, fraction) for fraction in FRACTIONS])
-    return {
-        kind: [Draws(values) for values in zip(*curves, strict=True)] for kind, curves in found.items()
-    }
+    return {kind: [Draws(values) for values in zip(*curves, strict=True)] for kind, curves in found.items()}
 
 
 def judge(dataset: Dataset, head: dict[str, float]) -> list[Finding]:

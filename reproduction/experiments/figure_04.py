@@ -76,7 +76,8 @@ def run(context: Context) -> Result:
         "Trivial is 1: predicting the mean everywhere. delta 1e-5.",
     )
     data = [
-        f"The paper's synthetic world: rank 5, 20 ln(n) ratings a user, no noise in the ratings. Smaller here, {items:,} "
+        "The paper's synthetic world: rank 5, 20 ln(n) ratings a user, no noise in the ratings. Smaller here, "
+        f"{items:,} "
         f"items and up to {sizes[-1]:,} users: of as many ratings for each item as the paper's 50,000 users give its "
         "1,000 items, and small enough for every trial."
     ]

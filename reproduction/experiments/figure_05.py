@@ -61,7 +61,8 @@ def run(context: Context) -> Result:
     )
     notes = (
         LABEL,
-        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; {sweep.usual['max_ratings']} ratings a user. Items that are not trained are predicted by the user's own mean.",
+        f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; {sweep.usual['max_ratings']} ratings a user. Items that "
+        "are not trained are predicted by the user's own mean.",
     )
     tables = [Table("Test error for each fraction of trained items", columns, rows, shown=60)]
     yardstick = sweep.yardstick()

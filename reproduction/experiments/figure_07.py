@@ -90,11 +90,13 @@ def run(context: Context) -> Result:
     notes = (
         f"Sigma is DPALS's noise with {MOST} sampled ratings a user. A step of either method costs mu^2 = 2 x {MOST} / "
         "sigma^2, so at the same number of steps both have the same epsilon, exactly counted.",
-        f"Penalty and bounds (ALS), bounds on the nuclear norm and on rows (FW) are chosen at every point on a validation "
+        "Penalty and bounds (ALS), bounds on the nuclear norm and on rows (FW) are chosen at every point on a "
+        "validation "
         f"split by {context.number_of_trials()} trials, with noise and without; the search is not charged.",
     )
     data = [
-        f"The paper's synthetic world, smaller, so that every trial can be run: rank 5, {users:,} users, {items:,} items."
+        f"The paper's synthetic world, smaller, so that every trial can be run: rank 5, {users:,} users, {items:,} "
+        "items."
     ]
     table = Table("Test error after so many steps", columns, rows, shown=60)
     yardstick = min(value.mean for value in curves[ALS, QUIET].values())

@@ -84,7 +84,14 @@ def run(context: Context) -> Result:
             some = task.train.take_users(np.sort(order[: math.ceil(share * len(order))]))
             make = partial(DPALS, typical_ratings=task.usual_count, **USUAL)
             found = task.tune_and_repeat(
-                named(share), make, epsilon, draws, trials=trials, space=DPALS_SPACE, first=DPALS_FIRST, train=some
+                named(share),
+                make,
+                epsilon,
+                draws,
+                trials=trials,
+                space=DPALS_SPACE,
+                first=DPALS_FIRST,
+                train=some,
             )
             enter(named(share), some.n_users, epsilon, *found)
         wolfe = partial(FrankWolfe, centre="mean", typical_ratings=usual)
@@ -208,7 +215,9 @@ def _draw(curves: Curves, title: str, levels: Mapping[str, float]) -> Figure:
     plotting.label_lines(axes)
     means, spreads = zip(*published.values(), strict=True)
     source = "DPALS, 69,692 users of\nMovieLens 10M, 400 films"
-    plotting.published_elsewhere(other, list(published), means, spread=spreads, source=source, xlabel="epsilon")
+    plotting.published_elsewhere(
+        other, list(published), means, spread=spreads, source=source, xlabel="epsilon"
+    )
     plotting.epsilon_axis(other, list(published))
     return figure
 

@@ -75,7 +75,8 @@ def run(context: Context) -> Result:
     )
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
-        f"The learning rate is the non-private descent's best of {context.number_of_trials()}, the same for all. The error is the largest difference "
+        f"The learning rate is the non-private descent's best of {context.number_of_trials()}, the same for all. "
+        "The error is the largest difference "
         "of any entry of V from the non-private descent with the same start.",
         "The pseudo-inverse gives back q / items of a gradient on average, so a part of what the projection gains is a "
         f"smaller step: '{SLOWER}' is algorithm 1 with a step as small, and no projection.",

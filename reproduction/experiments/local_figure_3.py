@@ -76,7 +76,8 @@ def run(context: Context) -> Result:
         TUNING,
         UNTUNED,
         f"'{DR}' has the non-private descent's best rate and the correction factor 1 / k²; with 'rate tuned' {trials} "
-        f"rates were tried at each epsilon. '{OPEN.capitalize()}': ALS or offsets, each tuned by {trials} trials as well. "
+        f"rates were tried at each epsilon. '{OPEN.capitalize()}': ALS or offsets, each tuned by {trials} trials as "
+        "well. "
         "All predictions are clipped to the scale. Profiles are stepped "
         "to on the devices with the largest step that cannot overshoot, which is better than the paper's.",
         f"'{STILL}': the same devices, but nothing is ever sent and V stays at its public start. '{COINS}': every "
@@ -87,7 +88,10 @@ def run(context: Context) -> Result:
         "Published, on data that are not at hand: MovieLens 20M and, on a scale of 1 to 10, LibimSeTi",
         (Column("data"), Column("method"), Column("epsilon"), Column("RMSE", digits=4)),
         [
-            *({"data": "MovieLens 20M", "method": m, "epsilon": 0.1, "RMSE": v} for m, v in PUBLISHED.items()),
+            *(
+                {"data": "MovieLens 20M", "method": m, "epsilon": 0.1, "RMSE": v}
+                for m, v in PUBLISHED.items()
+            ),
             *(
                 {"data": "LibimSeTi", "method": m, "epsilon": e, "RMSE": v}
                 for m, points in LIBIMSETI.items()
@@ -122,9 +126,7 @@ def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: floa
     for epsilon in epsilons:
         for name, (channel, correction, tune) in ways.items():
             chosen = world.tuned_rate(channel, epsilon, correction=correction) if tune else rate
-            runs = (
-                world.run(channel, epsilon, rate=chosen, correction=correction) for _ in range(draws)
-            )
+            runs = (world.run(channel, epsilon, rate=chosen, correction=correction) for _ in range(draws))
             scores[name][epsilon] = Draws(tuple(world.error(run, world.test) for run in runs))
         scores[ROTATED][epsilon] = Draws(tuple(rotated_error(world, epsilon) for _ in range(draws)))
     naive = world.error(world.run(Naive(), epsilons[-1], rate=rate), world.test)
@@ -223,7 +225,9 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
                 for e, value in points.items()
             },
         ),
-        gets_no_worse({f"{ROTATED}, {p.world}": p.scores[ROTATED] for p in panels}, name="the rotated mechanism"),
+        gets_no_worse(
+            {f"{ROTATED}, {p.world}": p.scores[ROTATED] for p in panels}, name="the rotated mechanism"
+        ),
     ]
 
 
@@ -235,7 +239,9 @@ def _draw(panels: Sequence[Panel]) -> Figure:
             plotting.baseline(axes, panel.levels[name], name, linestyle=style)
         top = 1.05 * max(panel.levels[ALL], *(v.mean for v in panel.scores[TUNED].values()))
         axes.set(
-            title=f"Is any better than the user's mean?\n{panel.heading}", ylabel="test RMSE", ylim=(None, top)
+            title=f"Is any better than the user's mean?\n{panel.heading}",
+            ylabel="test RMSE",
+            ylim=(None, top),
         )
         plotting.label_lines(axes)
     _draw_published(all_axes[-1])

@@ -175,7 +175,9 @@ def _draw_beside(panels: Sequence[Panel]) -> Figure:
 def _lines(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
     for number, name in enumerate(names):
         more = 100 * (panel.mean(name) - panel.mean(OWN))
-        plotting.curve(axes, panel.limits, list(more), list(100 * panel.spread(name)), label=name, number=number)
+        plotting.curve(
+            axes, panel.limits, list(more), list(100 * panel.spread(name)), label=name, number=number
+        )
     plotting.baseline(axes, 0.0, OWN)
     axes.set(xlabel="within so many stars", ylabel="share of test ratings over\nthe user mean's, points")
 

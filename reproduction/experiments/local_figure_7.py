@@ -115,9 +115,7 @@ def measure(world: World, epsilons: Sequence[float], people: int, draws: int) ->
             scores[name][epsilon] = score(*(world.top(run, users, TOP) for run in runs))
         scores[ROTATED][epsilon] = score(*(rotated_top(world, epsilon, users, TOP) for _ in range(draws)))
     chance = TOP / max(TOP, world.train.n_items - float(np.mean(np.diff(histories.indptr))))
-    return Panel(
-        world.name, levels, scores, chance, world.user_mean, world.global_mean, world.heading
-    )
+    return Panel(world.name, levels, scores, chance, world.user_mean, world.global_mean, world.heading)
 
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:

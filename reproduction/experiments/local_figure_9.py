@@ -65,7 +65,8 @@ def run(context: Context) -> Result:
         TUNING,
         UNTUNED,
         f"epsilon {EPSILON:g} for all rounds together, exactly k rounds (the paper's loop runs k + 1). The rate of "
-        f"each method is the best of {context.number_of_trials()} at 10 rounds, the same for every number of rounds; even "
+        f"each method is the best of {context.number_of_trials()} at 10 rounds, the same for every number of "
+        "rounds; even "
         f"coins have that of '{DR}'.",
         "'Even coins': every answer is an even coin that has nothing to do with any rating.",
         "'A batch a round': devices are dealt into k groups, each device answers once with all of its epsilon, no "
@@ -139,7 +140,9 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
         for p in panels
     }
     ends = {
-        name: [(points[min(points)], points[max(points)]) for p in panels for points in [means[p.world][name]]]
+        name: [
+            (points[min(points)], points[max(points)]) for p in panels for points in [means[p.world][name]]
+        ]
         for name in (DR, PLAIN, EXACT)
     }
     said = {
@@ -227,7 +230,9 @@ def _draw(panels: Sequence[Panel]) -> Figure:
         plotting.published_elsewhere(
             other, list(points), list(points.values()), source="MovieLens 20M, epsilon 0.1", xlabel="rounds"
         )
-        other.annotate(name, (50, points[50]), textcoords="offset points", xytext=(-4, 7), ha="right", fontsize=8.5)
+        other.annotate(
+            name, (50, points[50]), textcoords="offset points", xytext=(-4, 7), ha="right", fontsize=8.5
+        )
     plotting.log_axis(other, "x")
     other.set_ylabel("test RMSE")
     return figure

@@ -111,7 +111,8 @@ def run(context: Context) -> Result:
     ]
     notes = (
         f"Which items people rate, epsilon {EPSILON:g}, one round, one bit from each device. The vector is 1 at each "
-        "rated item, scaled to length 1; squared errors are means over coordinates, bias included, and over several rounds.",
+        "rated item, scaled to length 1; squared errors are means over coordinates, bias included, and over several "
+        "rounds.",
         "Coordinate sampling may also have the vector as it is, 0 and 1, which lies in [-1, 1] without being scaled "
         "down; the estimate is then of something larger. Signal over noise compares the two fairly: the ratio there is "
         "smaller by about the number of ratings a user has.",

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-
 from discreet.data import synthetic
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
@@ -77,8 +76,10 @@ def run(context: Context) -> Result:
     rows = [tabulate(line) for line in lines]
     notes = (
         UNTUNED,
-        f"Means over {context.number_of_draws()} noise draws. 'Offsets, not private': each user's and each item's offset, "
-        f"fitted without noise, shrunk by the best of {context.number_of_trials()} trials: what there is to win with item "
+        f"Means over {context.number_of_draws()} noise draws. 'Offsets, not private': each user's and each item's "
+        "offset, "
+        f"fitted without noise, shrunk by the best of {context.number_of_trials()} trials: what there is to win "
+        "with item "
         "offsets. A gain is the fraction of the user mean's error that goes away.",
         "A user without any training rating is predicted the middle of the scale by all of them.",
     )
@@ -149,7 +150,11 @@ def judge(lines: Sequence[Line]) -> list[Finding]:
         ),
         yardstick_holds(
             {_place(line): line.offsets for line in lines},
-            {(_place(line), f"epsilon {e:g}"): value.mean for line in lines for e, value in line.errors.items()},
+            {
+                (_place(line), f"epsilon {e:g}"): value.mean
+                for line in lines
+                for e, value in line.errors.items()
+            },
         ),
         gets_no_worse({_place(line): line.errors for line in lines}, name="the rotated mechanism"),
     ]

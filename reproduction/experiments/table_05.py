@@ -125,7 +125,9 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     }
     widest = max(wide, key=lambda place: wide[place])
     trivial = {_place(p, e): p.loss(p.scores[TAIL][e].mean, p.trivial[1]) for p, e in places}
-    plain = {_place(p, e): p.loss(p.scores[TAIL][e].mean, p.plain.value.mean) for p, e in places if e >= SMALL_FROM}
+    plain = {
+        _place(p, e): p.loss(p.scores[TAIL][e].mean, p.plain.value.mean) for p, e in places if e >= SMALL_FROM
+    }
     weights = {_place(p, e): p.loss(p.scores[WEIGHTS][e].mean, p.scores[TAIL][e].mean) for p, e in places}
     ours = {
         _place(p, e): max(p.loss(p.scores[OURS][e].mean, p.scores[name][e].mean) for name in (TAIL, WEIGHTS))
@@ -158,7 +160,11 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
         _ahead("The follow-up paper's: weights by the items' counts are better than sampling.", weights),
         _ahead("(ours) Budgeted ALS, not tuned, is ahead of both kinds of DPALS, which are.", ours),
         _ahead("(ours) Budgeted ALS, tuned by as many trials, is ahead of both kinds of DPALS.", tuned),
-        *(_yardstick(panels, explicit) for explicit in (True, False) if any(p.explicit == explicit for p in panels)),
+        *(
+            _yardstick(panels, explicit)
+            for explicit in (True, False)
+            if any(p.explicit == explicit for p in panels)
+        ),
         gets_no_worse(
             {f"{name}, {p.title}": p.scores[name] for p in panels for name in (OURS, TUNED)},
             lower_is_better={f"{name}, {p.title}": p.explicit for p in panels for name in (OURS, TUNED)},

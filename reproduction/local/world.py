@@ -16,7 +16,7 @@ from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
-from reproduction.context import Context
+from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.local.channel import Channel, Exact, Round
 from reproduction.local.crowd import Crowd
@@ -36,7 +36,8 @@ PRIVATE_RATES = (0.003, 30.0)
 """The same for private ones, which want smaller steps."""
 TUNING = (
     "Learning rates were chosen on a validation split by looking at the results, by as many trials for the non-private "
-    "descent as for each private method at each epsilon. That is not charged: every private method is shown better than "
+    "descent as for each private method at each epsilon. That is not charged: every private method is shown better "
+    "than "
     "it could be run."
 )
 _CROWD = {"quick": (3_000, 300, 60_000), "full": (60_000, 2_500, 1_700_000)}
@@ -229,4 +230,4 @@ def world_of(context: Context, data: Dataset) -> World:
     )
     rank = context.pick(quick=4, full=15)
     seed = context.seed_for("devices", data.name) % 2**32
-    return World(data, train, valid, test, rank, seed, context.number_of_trials(), context.progress)
+    return World(data, train, valid, test, rank, seed, TRIALS[context.size], context.progress)

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import SettingsInvalid
@@ -158,7 +159,9 @@ def baseline(
 ) -> None:
     """A level that does not depend on what is on the x axis; ``spread`` gives a band."""
     if not math.isnan(spread):
-        axes.axhspan(value - spread, value + spread, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0)
+        axes.axhspan(
+            value - spread, value + spread, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0
+        )
     axes.axhline(value, color=COLOURS[number % len(COLOURS)], linestyle=linestyle, linewidth=1.3, label=label)
 
 
@@ -191,7 +194,7 @@ def legend(axes: Axes, **options: Any) -> None:
 
 def label_lines(axes: Axes, *, size: float = 8.5) -> None:
     """Each line's name at its right end, in its colour, in place of a legend; call when the limits are final."""
-    figure = axes.get_figure()
+    figure = axes.get_figure(root=True)
     assert figure is not None
     axes.autoscale_view()
     low, high = axes.get_ylim()
@@ -204,10 +207,10 @@ def label_lines(axes: Axes, *, size: float = 8.5) -> None:
     grid = axes.get_subplotspec()
     height = 0.78 * figure.get_figheight() / (grid.get_gridspec().nrows if grid is not None else 1)
     lines = [label.count("\n") + 1 for _, _, label, _ in ends]
-    gaps = [1.25 * size / 72.0 / height * (a + b) / 2 for a, b in zip(lines, lines[1:], strict=False)]
+    gaps = [1.25 * size / 72.0 / height * (a + b) / 2 for a, b in pairwise(lines)]
     for (x, y, label, colour), at in zip(ends, _apart([end[1] for end in ends], gaps), strict=True):
         axes.annotate(
-            label,
+            f"{label} {'↑' if y > 1.0 else '↓'}" if not -0.001 <= y <= 1.001 else label,
             (min(x, 1.0), min(max(y, 0.0), 1.0)),
             (1.03, at),
             xycoords="axes fraction",

@@ -149,7 +149,11 @@ def _read(file: Path) -> Record:
     if not isinstance(content, dict) or not set(content) >= _FIELDS:
         raise SettingsInvalid(f"{file} is not the record of an experiment; run it again")
     try:
-        missing = [one for one in (file.with_name(picture(file.stem, key)) for key in content["pictures"]) if not one.is_file()]
+        missing = [
+            one
+            for one in (file.with_name(picture(file.stem, key)) for key in content["pictures"])
+            if not one.is_file()
+        ]
         if missing:
             raise SettingsInvalid(f"{missing[0]} is not beside its record; run the experiment again")
         for table in content["tables"]:

@@ -32,6 +32,4 @@ def run(context: Context) -> Result:
 
 
 def experiment(name: str = "figure-2") -> Experiment:
-    return Experiment(
-        name, "Figure 2: a test", "A paper, figure 2", "Something.", "Something else.", run
-    )
+    return Experiment(name, "Figure 2: a test", "A paper, figure 2", "Something.", "Something else.", run)
