@@ -135,7 +135,9 @@ def command(
         try:
             _run(registry.find(names), context, out, noted, as_json, resume=resume)
         except KeyboardInterrupt:
-            click.echo(f"Interrupted; finished experiments are in {out}. Go on with --resume.", err=True)
+            click.echo(
+                f"Interrupted; experiments that were finished are in {out}. Go on with --resume.", err=True
+            )
             ctx.exit(INTERRUPTED)
 
 

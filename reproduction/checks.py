@@ -27,8 +27,11 @@ def yardstick_holds(
     gaps = {
         (place, method): sign * (value - yardstick[place])
         for (place, method), value in private.items()
-        if not math.isnan(value)
+        if not math.isnan(value) and not math.isnan(yardstick[place])
     }
+    claim = "(check) The model without privacy, tuned by at least as many trials, loses to nothing private."
+    if not gaps:
+        return Finding(claim, "Nothing to compare.", None)
     ahead = [
         f"{_at(place, method)} ({private[place, method]:.4f} against {yardstick[place]:.4f})"
         for (place, method), gap in gaps.items()
@@ -36,7 +39,7 @@ def yardstick_holds(
     ]
     nearest = min(gaps, key=lambda key: gaps[key])
     return Finding(
-        "(check) The model without privacy, tuned by at least as many trials, loses to nothing private.",
+        claim,
         f"Ahead of it: {'; '.join(ahead)}."
         if ahead
         else f"The nearest is {_at(*nearest)}: {private[nearest]:.4f} against {yardstick[nearest[0]]:.4f}.",

@@ -48,12 +48,12 @@ class Progress:
             return
         header = json.dumps({"code": code(), **(circumstances or {})}, sort_keys=True)
         lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
-        if lines[:1] == [header]:
-            self._parts = dict(json.loads(line) for line in lines[1:])
-            self.resumed = bool(self._parts)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(header + "\n", encoding="utf-8")
+        kept = lines if lines[:1] == [header] else [header]
+        self._parts = dict(json.loads(line) for line in kept[1:])
+        self.resumed = bool(self._parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Written anew in any case: an interruption may have left the beginning of a line.
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
     def once(self, name: str, compute: Callable[[], Any]) -> Any:
         """What ``compute`` gives (numbers, text, lists and dictionaries), or gave before the interruption."""

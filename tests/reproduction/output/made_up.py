@@ -1,4 +1,4 @@
-"""An experiment without data: one picture, two tables, every kind of finding."""
+"""An experiment without data: two pictures, two tables, every kind of finding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ def run(context: Context) -> Result:
         Finding("x", "y", None),
     ]
     said = [] if data is None else [f"{data.sentence} Split in two."]
-    return Result(tables, findings, figure, data=said or ["A made-up world."], notes=["Tuned by hand."])
+    other, _ = plotting.panels()
+    return Result(
+        tables,
+        findings,
+        figure,
+        data=said or ["A made-up world."],
+        notes=["Tuned by hand."],
+        more={"more": other},
+    )
 
 
 def experiment(name: str = "figure-2") -> Experiment:
