@@ -12,7 +12,10 @@ __all__ = ["gets_no_worse", "yardstick_holds"]
 
 
 def yardstick_holds(
-    yardstick: Mapping[str, float], private: Mapping[tuple[str, str], float], *, lower_is_better: bool = True
+    yardstick: Mapping[str, float | Draws],
+    private: Mapping[tuple[str, str], float | Draws],
+    *,
+    lower_is_better: bool = True,
 ) -> Finding:
     """Whether the model without privacy loses to nothing private: if it does, it was tuned too little.
 
@@ -21,28 +24,27 @@ def yardstick_holds(
     yardstick
         Its score at each place: a data set or a number of users.
     private
-        Scores by place and method.
+        Scores by place and method; one is ahead where it is by more than both spreads, where they are known.
     """
     sign = 1.0 if lower_is_better else -1.0
+    levels = {place: _draws(value) for place, value in yardstick.items()}
+    scores = {key: _draws(value) for key, value in private.items()}
     gaps = {
-        (place, method): sign * (value - yardstick[place])
-        for (place, method), value in private.items()
-        if not math.isnan(value) and not math.isnan(yardstick[place])
+        (place, method): sign * (value.mean - levels[place].mean)
+        for (place, method), value in scores.items()
+        if not math.isnan(value.mean) and not math.isnan(levels[place].mean)
     }
     claim = "(check) The model without privacy, tuned by at least as many trials, loses to nothing private."
     if not gaps:
         return Finding(claim, "Nothing to compare.", None)
-    ahead = [
-        f"{_at(place, method)} ({private[place, method]:.4f} against {yardstick[place]:.4f})"
-        for (place, method), gap in gaps.items()
-        if gap < 0
-    ]
+    said = {key: f"{scores[key].mean:.4f} against {levels[key[0]].mean:.4f}" for key in gaps}
+    ahead = [key for key, gap in gaps.items() if -gap > _spread(scores[key]) + _spread(levels[key[0]])]
     nearest = min(gaps, key=lambda key: gaps[key])
     return Finding(
         claim,
-        f"Ahead of it: {'; '.join(ahead)}."
+        f"Ahead of it: {'; '.join(f'{_at(*key)} ({said[key]})' for key in ahead)}."
         if ahead
-        else f"The nearest is {_at(*nearest)}: {private[nearest]:.4f} against {yardstick[nearest[0]]:.4f}.",
+        else f"The nearest is {_at(*nearest)}: {said[nearest]}.",
         not ahead,
     )
 
@@ -71,6 +73,10 @@ def gets_no_worse(
         f"Worse: {'; '.join(worse)}." if worse else f"None of {compared} pairs of budgets.",
         not worse,
     )
+
+
+def _draws(value: float | Draws) -> Draws:
+    return value if isinstance(value, Draws) else Draws((value,))
 
 
 def _spread(value: Draws) -> float:

@@ -158,10 +158,10 @@ def checks(entries: Entries, yardsticks: Mapping[str, Yardstick]) -> list[Findin
         if entry.method == OURS:
             lines.setdefault(place_of(extra) or OURS, {})[entry.epsilon] = entry.value
     private = {
-        (place_of(extra), f"{entry.method} at epsilon {entry.epsilon:g}"): entry.value.mean
+        (place_of(extra), f"{entry.method} at epsilon {entry.epsilon:g}"): entry.value
         for extra, entry in entries
     }
-    levels = {place: one.value.mean for place, one in yardsticks.items()}
+    levels = {place: one.value for place, one in yardsticks.items()}
     return [yardstick_holds(levels, private), gets_no_worse(lines)]
 
 

@@ -30,7 +30,7 @@ FIRST: Sequence[Mapping[str, Any]] = (
 NOISE_FREE: Space = {
     "rank": Choice((1, 2, 5, 6)),
     "penalty": LogUniform(1e-8, 1e-2),
-    "offset_penalty": LogUniform(1e-7, 1e-2),
+    "offset_penalty": LogUniform(1e-4, 1e3),
     "rounds": Choice((15, 30)),
 }
 """What is searched where a small rank explains every rating: hardly any penalty."""

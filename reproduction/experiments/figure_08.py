@@ -136,9 +136,9 @@ def run(context: Context) -> Result:
     findings = [
         *judge(curves),
         yardstick_holds(
-            {"": plain.value.mean},
+            {"": plain.value},
             {
-                ("", f"{name} at epsilon {e:g}"): v.mean
+                ("", f"{name} at epsilon {e:g}"): v
                 for name, points in curves.items()
                 for e, v in points.items()
             },

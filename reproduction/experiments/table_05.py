@@ -175,12 +175,12 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
 def _yardstick(panels: Sequence[Panel], explicit: bool) -> Finding:
     chosen = [panel for panel in panels if panel.explicit == explicit]
     private = {
-        (panel.title, f"{name} at epsilon {epsilon:g}"): value.mean
+        (panel.title, f"{name} at epsilon {epsilon:g}"): value
         for panel in chosen
         for name, points in panel.scores.items()
         for epsilon, value in points.items()
     }
-    levels = {panel.title: panel.plain.value.mean for panel in chosen}
+    levels = {panel.title: panel.plain.value for panel in chosen}
     return yardstick_holds(levels, private, lower_is_better=explicit)
 
 

@@ -41,7 +41,7 @@ def _yardstick(lines: Sequence[Line]) -> Finding:
         (
             "",
             f"{line.point.method}, k {line.point.k}, l {line.point.rank}, epsilon {line.point.epsilon:g}",
-        ): line.mean("test")
+        ): line.draws("test")
         for line in lines
         if line.point.epsilon is not None and line.scores
     }

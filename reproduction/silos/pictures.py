@@ -39,8 +39,10 @@ def draw(lines: Sequence[Line], design: Design, world: str) -> Figure:
             _plot(axes, find(lines, name), "epsilon", which, name, number)
         _level(axes, lines, which, ALONE, "-.", rank=design.rank, penalty=design.penalty)
         _level(axes, lines, which, USER_MEAN, "--")
-        _level(axes, lines, which, BEST_OPEN, "-")
-        if which == "rank":
+        if which == "test":
+            _level(axes, lines, which, BEST_OPEN, "-")  # chosen by its error, so it says nothing of ranks
+        else:
+            _level(axes, lines, which, CENTRAL, "-", rank=design.rank, penalty=design.penalty)
             _level(axes, lines, which, POPULARITY, ":")
         plotting.epsilon_axis(axes, design.epsilons)
         axes.set_title(f"What do silos gain together?\n{world}")

@@ -56,3 +56,10 @@ def test_more_budget_may_not_harm_beyond_the_spread(
 def test_a_single_draw_has_no_spread_to_hide_behind() -> None:
     single = {1.0: Draws((0.5,)), 2.0: Draws((0.5001,))}
     assert gets_no_worse({"x": single}).agrees is False
+
+
+def test_a_tie_within_the_spreads_is_no_loss() -> None:
+    private = {("", "a"): Draws((0.78, 0.80))}
+    assert yardstick_holds({"": 0.8}, private).agrees is True
+    assert yardstick_holds({"": Draws((0.81, 0.83))}, private).agrees is False
+    assert yardstick_holds({"": Draws((0.78, 0.84))}, private).agrees is True
