@@ -37,7 +37,7 @@ def yardstick_holds(
     claim = "(check) The model without privacy, tuned by at least as many trials, loses to nothing private."
     if not gaps:
         return Finding(claim, "Nothing to compare.", None)
-    said = {key: f"{scores[key].mean:.4f} against {levels[key[0]].mean:.4f}" for key in gaps}
+    said = {key: f"{_number(scores[key])} against {_number(levels[key[0]])}" for key in gaps}
     ahead = [key for key, gap in gaps.items() if -gap > _spread(scores[key]) + _spread(levels[key[0]])]
     nearest = min(gaps, key=lambda key: gaps[key])
     return Finding(
@@ -77,6 +77,10 @@ def gets_no_worse(
 
 def _draws(value: float | Draws) -> Draws:
     return value if isinstance(value, Draws) else Draws((value,))
+
+
+def _number(value: Draws) -> str:
+    return f"{value.mean:.4f}" if abs(value.mean) >= 0.01 else f"{value.mean:.3g}"
 
 
 def _spread(value: Draws) -> float:
