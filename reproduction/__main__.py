@@ -12,9 +12,11 @@ from discreet.cli.group import INTERRUPTED, errors_as_messages
 from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
-from reproduction.output.record import write
+from reproduction.output import minutes
+from reproduction.output.record import is_done, write
 from reproduction.output.report import build_report
 from reproduction.output.tables import write_tables
+from reproduction.progress import Progress
 from reproduction.result import VERDICTS
 
 __all__ = ["command"]
@@ -37,7 +39,7 @@ class _Command(click.Command):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--list", "show_list", is_flag=True, help="Show what there is, and how long it takes.")
+@click.option("--list", "show_list", is_flag=True, help="Show what there is, and how long it took.")
 @click.option("--quick", is_flag=True, help="Seconds instead of minutes: shows that it works.")
 @click.option(
     "--data",
@@ -46,7 +48,8 @@ class _Command(click.Command):
     help="Folder with a folder for each data set: ml-1m, jester, ml-10m, ...",
 )
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME=PATH", help="Where one data set lies.")
-@click.option("--draws", type=click.IntRange(min=1), help="Repetitions of each private run.")
+@click.option("--draws", type=click.IntRange(min=2), help="Repetitions of each private run.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run; leave out what is finished.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and starts."
 )
@@ -56,6 +59,13 @@ class _Command(click.Command):
     default="results",
     show_default=True,
     help="Where the files go.",
+)
+@click.option(
+    "--minutes",
+    "noted",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Note how long each run took; the list reads reproduction/results/minutes.json.",
 )
 @click.option(
     "--report",
@@ -87,8 +97,10 @@ def command(
     data: Path | None,
     datasets: tuple[str, ...],
     draws: int | None,
+    resume: bool,
     seed: int,
     out: Path,
+    noted: Path | None,
     report: Path | None,
     docs: Path,
     tables: Path | None,
@@ -97,7 +109,7 @@ def command(
 ) -> None:
     """Run figures and tables of the papers again and hold them against what the papers say.
 
-    NAME is figure-2, table-4 and so on, or all. Each writes its record, NAME.json, and mostly a picture,
+    NAME is figure-2, table-4 and so on, or all. Each writes its record, NAME.json, and mostly pictures,
     NAME.svg; --report makes a page and tables from records. Data sets that are not at hand are replaced by
     the nearest that is, which the record says. Pictures need the extra plots.
 
@@ -121,19 +133,39 @@ def command(
             "quick" if quick else "full", _folder(data), _paths(datasets), seed=seed, draws=draws
         )
         try:
-            _run(registry.find(names), context, out, as_json)
+            _run(registry.find(names), context, out, noted, as_json, resume=resume)
         except KeyboardInterrupt:
-            click.echo(f"Interrupted; experiments that were finished are in {out}.", err=True)
+            click.echo(
+                f"Interrupted; experiments that were finished are in {out}. Go on with --resume.", err=True
+            )
             ctx.exit(INTERRUPTED)
 
 
-def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bool) -> None:
+def _run(
+    experiments: list[Experiment],
+    context: Context,
+    out: Path,
+    noted: Path | None,
+    as_json: bool,
+    *,
+    resume: bool,
+) -> None:
     done: dict[str, Any] = {}
     for number, experiment in enumerate(experiments, 1):
         click.echo(f"{experiment.name} ({number} of {len(experiments)}): {experiment.title}", err=True)
+        if resume and is_done(experiment.name, context, out):
+            click.echo("  finished before", err=True)
+            continue
+        unfinished = out / f".{experiment.name}.unfinished"
+        if not resume:
+            unfinished.unlink(missing_ok=True)
+        progress = Progress(unfinished, _circumstances(context))
         with progress_bar() as report:
-            finished = perform(experiment, context.reporting(report))
+            finished = perform(experiment, context.reporting(report, progress))
         files = write(finished, out)
+        progress.finished()
+        if noted is not None and not progress.resumed:
+            minutes.note(finished, noted)
         done[experiment.name] = {
             "seconds": round(finished.seconds, 2),
             "findings": [finding.to_dict() for finding in finished.result.findings],
@@ -143,6 +175,18 @@ def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bo
             _show(finished, files)
     if as_json:
         print_json(done)
+
+
+def _circumstances(context: Context) -> dict[str, Any]:
+    paths = {name: str(path) for name, path in context.paths.items()}
+    where = None if context.data is None else str(context.data)
+    return {
+        "size": context.size,
+        "seed": context.seed,
+        "draws": context.draws,
+        "data": where,
+        "paths": paths,
+    }
 
 
 def _show(finished: Finished, files: list[Path]) -> None:
@@ -160,17 +204,27 @@ def _show(finished: Finished, files: list[Path]) -> None:
 
 def _list(as_json: bool) -> None:
     experiments = registry.find(["all"])
+    known = minutes.measured(registry.names())
     if as_json:
         print_json(
-            {e.name: {"title": e.title, "shows": e.shows, "minutes": list(e.minutes)} for e in experiments}
+            {
+                e.name: {
+                    "title": e.title,
+                    "shows": e.shows,
+                    "measured": {size: run.to_dict() for size, run in known[e.name].items()},
+                }
+                for e in experiments
+            }
         )
         return
-    table = Table()
+    cores = sorted({run.cores for runs in known.values() for run in runs.values()})
+    table = Table(caption=f"Minutes as measured, on {' or '.join(map(str, cores))} cores.")
     for heading in ("name", "what it shows", "minutes (quick / full)"):
-        table.add_column(heading, no_wrap=heading == "name")
+        table.add_column(heading, no_wrap=heading != "what it shows")
     for experiment in experiments:
-        quick, full = experiment.minutes
-        table.add_row(experiment.name, experiment.shows, f"{quick:g} / {full:g}")
+        runs = known[experiment.name]
+        shown = (f"{runs[size].minutes:g}" if size in runs else "–" for size in ("quick", "full"))
+        table.add_row(experiment.name, experiment.shows, " / ".join(shown))
     printer().print(table)
 
 

@@ -6,16 +6,21 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from reproduction.datasets.lookup import Dataset, find_dataset, known, market
+from reproduction.progress import Progress
 
-__all__ = ["Context", "Size"]
+__all__ = ["LEAST_DRAWS", "TRIALS", "Context", "Size"]
 
 Size = Literal["quick", "full"]
 T = TypeVar("T")
+TRIALS: Mapping[Size, int] = {"quick": 3, "full": 25}
+"""Tuning trials of everything that is tuned, with and without privacy, at every size and epsilon."""
+LEAST_DRAWS: Mapping[Size, int] = {"quick": 2, "full": 3}
+"""Noise draws behind every line, at least."""
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -42,6 +47,10 @@ class Context:
         Called with (stage, done, total).
     used
         The data sets handed out so far.
+    tuned
+        Trials behind each tuned number; None where nothing was tuned.
+    progress
+        What was done before an interruption.
     """
 
     size: Size = "full"
@@ -51,6 +60,8 @@ class Context:
     draws: int | None = None
     report: Callable[[str, int, int], None] = _silent
     used: list[Dataset] = field(default_factory=list)
+    tuned: int | None = None
+    progress: Progress = field(default_factory=Progress, repr=False)
 
     def __post_init__(self) -> None:
         known(self.paths)
@@ -62,21 +73,30 @@ class Context:
 
     def fresh(self) -> Context:
         """The same circumstances for another experiment, no data set used so far."""
-        return replace(self, used=[])
+        return replace(self, used=[], tuned=None)
 
-    def reporting(self, report: Callable[[str, int, int], None]) -> Context:
-        """The same circumstances, reporting elsewhere."""
-        return replace(self, report=report)
+    def reporting(self, report: Callable[[str, int, int], None], progress: Progress) -> Context:
+        """The same circumstances, reporting and keeping what is done elsewhere."""
+        return replace(self, report=report, progress=progress)
 
     def pick(self, *, quick: T, full: T) -> T:
         """One of two settings, by size."""
         return quick if self.quick else full
 
-    def number_of_draws(self, *, quick: int, full: int) -> int:
+    def number_of_draws(self, *, quick: int = LEAST_DRAWS["quick"], full: int = LEAST_DRAWS["full"]) -> int:
         """Repetitions of each private run: what was asked for, or the experiment's own number."""
         if self.draws is None:
-            self.draws = self.pick(quick=quick, full=full)
+            self.draws = max(self.pick(quick=quick, full=full), LEAST_DRAWS[self.size])
         return self.draws
+
+    def number_of_trials(self) -> int:
+        """Tuning trials of each method at each point, the same for all; the record says how many."""
+        self.tuned = TRIALS[self.size]
+        return self.tuned
+
+    def once(self, *purpose: object, compute: Callable[[], Any]) -> Any:
+        """What ``compute`` gives, or gave before the run was interrupted; a purpose of its own for each number."""
+        return self.progress.once("/".join(map(str, purpose)), compute)
 
     def seed_for(self, *purpose: object) -> int:
         """A seed of its own for each purpose, so that more of one thing does not change another."""

@@ -29,8 +29,6 @@ class Experiment:
         One sentence: what can be read off it.
     paper_found
         What the paper reports.
-    minutes
-        How long it takes on two cores, quick and full.
     run
         Does it.
     """
@@ -40,7 +38,6 @@ class Experiment:
     source: str
     shows: str
     paper_found: str
-    minutes: tuple[float, float]
     run: Callable[[Context], Result]
 
 
@@ -54,6 +51,7 @@ class Finished:
     seed: int
     draws: int | None
     seconds: float
+    trials: int | None = None
 
 
 def perform(experiment: Experiment, context: Context) -> Finished:
@@ -65,4 +63,7 @@ def perform(experiment: Experiment, context: Context) -> Finished:
     seconds = time.perf_counter() - started
     unsaid = [data.sentence for data in own.used if not any(s.startswith(data.sentence) for s in result.data)]
     result.data = [*unsaid, *result.data]
-    return Finished(experiment, result, own.size, own.seed, own.draws, seconds)
+    if own.quick:
+        for figure in result.figures.values():
+            plotting.mark_as_quick(figure, own.tuned, own.draws)
+    return Finished(experiment, result, own.size, own.seed, own.draws, seconds, own.tuned)

@@ -147,6 +147,8 @@ class Result:
         Claims held against the numbers.
     figure
         The picture, if there is one.
+    more
+        Further pictures by key, each with something of its own to say; a key ends the file's name.
     data
         Sentences on the data used beyond those of the context's data sets, which are added by themselves.
     notes
@@ -158,6 +160,12 @@ class Result:
     figure: Figure | None = None
     data: list[str] = field(default_factory=list)
     notes: Sequence[str] = ()
+    more: Mapping[str, Figure] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """All pictures by key; the first has none."""
+        return {} if self.figure is None else {"": self.figure, **self.more}
 
     def __post_init__(self) -> None:
         keys = [table.key for table in self.tables]

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.methods.als import ALS
 from discreet.methods.svd.estimator import PrivateSVD
 from discreet.methods.trivial.estimators import GlobalMean, ItemMean, UserMean
 from discreet.privacy.budget import Budget
 from reproduction.central import rivals
-from reproduction.central.contest import OURS, Contest, Entry, Rival, ahead
+from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks
+from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.output import plotting
 from reproduction.result import Column, Finding, Table
 from reproduction.scoring import score
 from reproduction.tuning import Choice, Values
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
     "DELTA",
     "EPSILONS",
-    "Entries",
     "contestants",
     "draw",
+    "draw_families",
     "enter_all",
     "free_levels",
     "free_table",
@@ -43,7 +44,10 @@ DPALS, WEIGHTED, DPFW, CLIPPED, DPSVD, DENOISED, MEANS, DPPGD = (
     "DP-SVD without factors",
     "DP projected gradient, denoised (ours)",
 )
-Entries = Sequence[tuple[Mapping[str, Any], Entry]]
+AS_PUBLISHED = (DPALS, DPFW, DPSVD, DPPGD)
+FAMILIES = {"DPALS": (DPALS, WEIGHTED), "Frank-Wolfe": (DPFW, CLIPPED), "DP-SVD": (DPSVD, DENOISED, MEANS)}
+"""A published method and its changed kinds."""
+USER_MEAN = "user mean (free)"
 
 
 def contestants(most: Values, half: float) -> dict[str, Rival]:
@@ -87,13 +91,12 @@ def enter_all(
 
 
 def free_levels(contest: Contest) -> dict[str, float]:
-    """What is to be had without these methods: errors of the means and of the model without privacy."""
+    """What is to be had without these methods: errors of the means."""
     budget, seed = Budget(1.0, contest.delta), contest.context.seed_for("baseline")
     models = {
         "global mean, epsilon 1": GlobalMean().fit(contest.train, budget, rng=seed).model_,
         "item mean, epsilon 1": ItemMean().fit(contest.train, budget, rng=seed).model_,
-        "user mean (free)": UserMean().fit(contest.train).model_,
-        "non-private ALS": ALS(rank=8, rounds=10).fit(contest.train, rng=seed).model_,
+        USER_MEAN: UserMean().fit(contest.train).model_,
     }
     return {name: score(model, contest.train, contest.test) for name, model in models.items()}
 
@@ -102,10 +105,10 @@ def free_table(levels: Mapping[str, float]) -> Table:
     """The levels as a table of their own."""
     rows = [{"model": name, "RMSE": level} for name, level in levels.items()]
     columns = (Column("model"), Column("RMSE", digits=4))
-    return Table("What is to be had for nothing, or without privacy", columns, rows, key="free")
+    return Table("What is to be had for nothing, or nearly", columns, rows, key="free")
 
 
-def judge_order(entries: Entries, levels: Mapping[str, float]) -> list[Finding]:
+def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardstick) -> list[Finding]:
     """The papers' order of the methods, and where ours is."""
     error = {(e.method, e.epsilon): e.value.mean for _, e in entries}
     epsilons = sorted({epsilon for _, epsilon in error})
@@ -128,7 +131,7 @@ def judge_order(entries: Entries, levels: Mapping[str, float]) -> list[Finding]:
                 f"{error[MEANS, e]:.4f}, {error[DPSVD, e]:.4f} and {error[DENOISED, e]:.4f} at epsilon {e:g}"
                 for e in epsilons
             )
-            + f"; the free user mean: {levels['user mean (free)']:.4f}.",
+            + f"; the free user mean: {levels[USER_MEAN]:.4f}.",
             None,
         ),
         Finding(
@@ -137,17 +140,52 @@ def judge_order(entries: Entries, levels: Mapping[str, float]) -> list[Finding]:
             + (f"; behind at {'; '.join(behind)}." if behind else "."),
             not behind,
         ),
+        *checks(entries, {"": yardstick}),
     ]
 
 
 def draw(
-    entries: Entries, levels: Mapping[str, float], title: str, published: Mapping[float, float] | None = None
+    entries: Entries,
+    levels: Mapping[str, float],
+    yardstick: Yardstick,
+    title: str,
+    published: Mapping[float, float] | None = None,
 ) -> Figure:
-    """Error against epsilon, one line a method, the free levels across."""
-    figure, (axes,) = plotting.panels(width=8.4, height=5.0)
-    names = list(dict.fromkeys(entry.method for _, entry in entries))
+    """The published methods and ours against epsilon; what was published on other data in a panel of its own."""
+    figure, panels = plotting.panels(2 if published else 1, width=6.2, height=4.4)
+    _lines(panels[0], entries, (OURS, *AS_PUBLISHED))
+    plotting.baseline(panels[0], levels[USER_MEAN], USER_MEAN, linestyle=":")
+    plotting.baseline(panels[0], yardstick.value.mean, NOT_PRIVATE, linestyle="--")
+    panels[0].set(title=f"Which private method is best?\n{title}", ylabel="test RMSE")
+    plotting.label_lines(panels[0])
+    if published:
+        plotting.published_elsewhere(
+            panels[1],
+            list(published),
+            list(published.values()),
+            source="DPFW, Jester with 73,000 users",
+            xlabel="epsilon",
+        )
+        plotting.epsilon_axis(panels[1], list(published))
+    return figure
+
+
+def draw_families(entries: Entries, levels: Mapping[str, float]) -> Figure:
+    """What changes to each published method gain, a panel a family."""
+    figure, panels = plotting.panels(len(FAMILIES), width=5.0, height=3.6, sharey=True)
+    for axes, (family, names) in zip(panels, FAMILIES.items(), strict=True):
+        _lines(axes, entries, names)
+        plotting.baseline(axes, levels[USER_MEAN], USER_MEAN, linestyle=":")
+        axes.set(title=f"{family}: what do changes gain?")
+    for axes in panels:  # limits are shared, and final only now
+        plotting.label_lines(axes)
+    panels[0].set_ylabel("test RMSE")
+    return figure
+
+
+def _lines(axes: Axes, entries: Entries, names: Sequence[str]) -> None:
     epsilons = sorted({entry.epsilon for _, entry in entries})
-    for number, name in enumerate(sorted(names, key=lambda name: name != OURS)):
+    for number, name in enumerate(names):
         chosen = {e.epsilon: e.value for _, e in entries if e.method == name}
         plotting.curve(
             axes,
@@ -158,11 +196,4 @@ def draw(
             number=number,
             linewidth=2.6 if name == OURS else 1.5,
         )
-    for (name, level), style in zip(levels.items(), (":", "-.", "--", "-"), strict=True):
-        plotting.baseline(axes, level, name, linestyle=style)
-    if published:
-        plotting.published(axes, list(published), list(published.values()), "DPFW, 73,000 users")
     plotting.epsilon_axis(axes, epsilons)
-    axes.set(title=title, ylabel="test RMSE")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return figure

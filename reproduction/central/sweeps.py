@@ -1,25 +1,28 @@
-"""DPALS over a range of one setting, its penalties chosen anew at every point."""
+"""DPALS over a range of one setting, all its other settings chosen anew at every point."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from discreet.methods.dpals.estimator import DPALS
 from reproduction.central.tasks import Task
+from reproduction.central.yardstick import Yardstick
+from reproduction.checks import yardstick_holds
 from reproduction.context import Context
+from reproduction.result import Finding
 from reproduction.scoring import Draws
+from reproduction.tuning import Choice, LogInteger, LogUniform, Space
 
-__all__ = ["CLIPS", "LABEL", "UNCLIPPED", "Point", "Sweep", "penalties"]
+__all__ = ["LABEL", "UNCLIPPED", "Point", "Sweep"]
 
-LABEL = "The penalty (for clicks also gravity) is chosen at every point on a validation split, which is not charged."
-CLIPS = (
-    "Users' vectors are clipped to 0.2 (ratings) or 0.08 (clicks) and centred ratings to 1.5, not to the paper's 1 and "
-    "5: on the market half of the vectors are shorter than 0.45 (clicks: 0.15) and hardly one is longer than 1, so "
-    "noise in proportion to 1 would be several times louder than it need be."
+LABEL = (
+    "All settings of DPALS but the one on the axis are chosen anew at every point by the same number of trials on a "
+    "validation split, which is not charged; ALS without privacy by as many."
 )
 UNCLIPPED = {"row_clip": 1.0, "entry_clip": "auto", "rounds": 6}
 """Settings for runs without noise."""
@@ -32,6 +35,11 @@ class Point:
     value: Draws
     chosen: Mapping[str, Any]
 
+    @property
+    def settings(self) -> str:
+        """The chosen settings in words."""
+        return ", ".join(f"{name} {value:.3g}" for name, value in self.chosen.items())
+
 
 @dataclass
 class Sweep:
@@ -43,8 +51,10 @@ class Sweep:
         Data and scores.
     usual
         Settings of DPALS that every point shares.
-    grid
-        Settings of which the best are chosen at every point.
+    space, first
+        Where the others are drawn from, and what is tried before.
+    trials
+        How many settings are tried at every point.
     draws
         Noise draws of the chosen settings.
     total
@@ -53,56 +63,83 @@ class Sweep:
 
     task: Task
     usual: Mapping[str, Any]
-    grid: Sequence[Mapping[str, Any]]
-    draws: int = 1
+    space: Space
+    first: Sequence[Mapping[str, Any]]
+    trials: int
+    draws: int
     total: int = 0
     _done: int = field(default=0, init=False)
 
     @classmethod
-    def of_ratings(cls, context: Context, *, draws: int = 2) -> Sweep:
+    def of_ratings(cls, context: Context) -> Sweep:
         """Ratings of all items."""
         task = Task.of_ratings(context)
-        usual = {
-            "rank": context.pick(quick=4, full=16),
-            "max_ratings": 50,
-            "row_clip": 0.2,
-            "entry_clip": 1.5,
-            "typical_ratings": task.usual_count,
+        usual = {"max_ratings": 50, "typical_ratings": task.usual_count}
+        space: Space = {
+            "rank": context.pick(quick=LogInteger(2, 6), full=LogInteger(4, 24)),
+            "penalty": LogUniform(2.0, 150.0),
+            "row_clip": LogUniform(0.1, 0.5),
+            "entry_clip": Choice((1.0, 1.5, 2.5)),
+            "rounds": Choice((2, 3, 4)),
         }
-        grid = penalties(*context.pick(quick=(15.0, 40.0), full=(5.0, 15.0, 40.0, 80.0)))
-        return cls(task, usual, grid, context.number_of_draws(quick=1, full=draws))
+        first = [
+            {"rank": rank, "penalty": penalty, "row_clip": 0.2, "entry_clip": 1.5, "rounds": 3}
+            for rank, penalty in context.pick(quick=((4, 15.0),), full=((8, 40.0), (16, 15.0)))
+        ]
+        return cls(task, usual, space, first, context.number_of_trials(), context.number_of_draws())
 
     @classmethod
-    def of_clicks(cls, context: Context, *, draws: int = 2) -> Sweep:
+    def of_clicks(cls, context: Context) -> Sweep:
         """Clicks, with gravity chosen beside the penalty."""
         task = Task.of_clicks(context)
         usual = {
-            "rank": context.pick(quick=4, full=16),
-            "rounds": 4,
             "max_ratings": min(60, int(task.usual_count)),
-            "row_clip": 0.08,
             "start_scale": 0.2,
             "noise_ratio": 1.0,
             "item_exponent": 0.0,
             "user_exponent": 0.0,
             "typical_ratings": task.usual_count,
         }
-        grid = [
-            {"penalty": penalty, "gravity": gravity}
-            for penalty in context.pick(quick=(20.0,), full=(10.0, 25.0))
-            for gravity in (0.3, 1.0)
+        space: Space = {
+            "rank": context.pick(quick=LogInteger(2, 6), full=LogInteger(4, 32)),
+            "penalty": LogUniform(5.0, 60.0),
+            "gravity": LogUniform(0.1, 3.0),
+            "row_clip": LogUniform(0.05, 0.2),
+            "rounds": Choice((3, 4)),
+        }
+        first = [
+            {"rank": rank, "penalty": 20.0, "gravity": gravity, "row_clip": 0.08, "rounds": 4}
+            for rank, gravity in context.pick(quick=((4, 0.7),), full=((8, 0.7), (16, 0.3)))
         ]
-        return cls(task, usual, grid, context.number_of_draws(quick=1, full=draws))
+        return cls(task, usual, space, first, context.number_of_trials(), context.number_of_draws())
 
     def at(self, epsilon: float, **settings: Any) -> Point:
-        """Choose from the grid on the validation split, then score on the test."""
-        task, better = self.task, min if self.task.explicit else max
-        tried = [task.score(self._make(settings, extra), epsilon, task.valid) for extra in self.grid]
-        chosen = self.grid[tried.index(better(tried))]
-        value = task.repeat(lambda: self._make(settings, chosen), epsilon, self.draws)
+        """Choose the other settings on the validation split, then score on the test."""
+        value, chosen = self.task.tune_and_repeat(
+            ", ".join(f"{name} {settings[name]}" for name in sorted(settings)),
+            partial(DPALS, **{**self.usual, **settings}),
+            epsilon,
+            self.draws,
+            trials=self.trials,
+            space={name: values for name, values in self.space.items() if name not in settings},
+            first=[{n: v for n, v in one.items() if n not in settings} for one in self.first],
+        )
         self._done += 1
-        task.context.report("points", self._done, max(self.total, self._done))
+        self.task.context.report("points", self._done, max(self.total, self._done))
         return Point(value, chosen)
+
+    def yardstick(self) -> Yardstick:
+        """ALS without privacy, tuned by as many trials."""
+        return self.task.without_privacy(self.trials, self.draws)
+
+    def holds(self, yardstick: Yardstick, points: Mapping[str, Point | Draws]) -> Finding:
+        """Whether ALS without privacy loses to none of these."""
+        scores = {name: one.value if isinstance(one, Point) else one for name, one in points.items()}
+        return yardstick_holds(
+            {"": yardstick.value},
+            {("", name): value for name, value in scores.items()},
+            lower_is_better=self.task.explicit,
+        )
 
     def over(self, epsilon: float, name: str, values: Sequence[Any], **settings: Any) -> list[Point]:
         """A point for each value of one setting."""
@@ -114,11 +151,3 @@ class Sweep:
         counts = np.sort(np.bincount(train.items, minlength=train.n_items))[::-1]
         for share in shares:
             yield float(counts[: int(np.ceil(share * len(counts)))].sum() / counts.sum())
-
-    def _make(self, settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> DPALS:
-        return DPALS(**{**self.usual, **settings, **chosen})
-
-
-def penalties(*values: float) -> list[dict[str, float]]:
-    """A grid of penalties."""
-    return [{"penalty": value} for value in values]

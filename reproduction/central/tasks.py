@@ -15,16 +15,16 @@ import numpy as np
 
 from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
-from discreet.methods.als import ALS
 from discreet.methods.method import PrivateMethod
 from discreet.methods.trivial.estimators import Popularity, UserMean
 from discreet.privacy.budget import Budget
+from reproduction.central.yardstick import CLICKS, FIRST, RATINGS, Yardstick, tune_yardstick
 from reproduction.context import Context, Size
 from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.scoring import Draws, metric_name, repeat, score
-from reproduction.tuning import LogInteger, LogUniform, Search, Space, search
+from reproduction.tuning import Search, Space, search
 
-__all__ = ["NO_NOISE", "PLAIN_START", "Task", "crowd"]
+__all__ = ["NO_NOISE", "Task", "crowd"]
 
 NO_NOISE = 1e6
 """An epsilon at which the noise does not matter: the same code without its noise."""
@@ -32,29 +32,14 @@ TOP = 400
 """Items of the small rating task."""
 CROWDS: Mapping[Size, tuple[int, int, int]] = {
     "quick": (4_000, 500, 300_000),
-    "full": (20_000, 2_000, 2_000_000),
+    "full": (12_000, 1_200, 1_200_000),
 }
 """Users, items and ratings of the market; at full size an average item has 500 sampled ratings (ML-10M: 330)."""
 TOP_CROWDS: Mapping[Size, tuple[int, int, int]] = {
     "quick": (4_000, 200, 120_000),
-    "full": (32_000, TOP, 1_440_000),
+    "full": (20_000, TOP, 900_000),
 }
 """The same for the small rating task."""
-
-PLAIN: Mapping[str, Space] = {
-    "ratings": {"rank": LogInteger(6, 32), "penalty": LogUniform(0.03, 0.2)},
-    "clicks": {
-        "rank": LogInteger(8, 32),
-        "penalty": LogUniform(5.0, 40.0),
-        "gravity": LogUniform(0.1, 1.0),
-    },
-}
-"""What is searched for ALS without privacy."""
-PLAIN_START: Mapping[str, Mapping[str, Any]] = {
-    "ratings": {"rounds": 10, "penalty": 0.075, "offset_penalty": 0.1, "count_exponent": 1.0},
-    "clicks": {"rounds": 10, "penalty": 5.0, "count_exponent": 0.0},
-}
-"""Where that search starts: what it does not draw stays, and penalties are drawn for these exponents."""
 
 M = TypeVar("M", bound=PrivateMethod)
 Pair = tuple[Ratings, Ratings]
@@ -69,7 +54,7 @@ class Task:
     context
         Size and seeds.
     name
-        Of the task, in the paper.
+        Of the task, in the paper; not of the data that it is run on here: that is `title`.
     data
         Where the ratings came from.
     train, valid, test
@@ -133,6 +118,15 @@ class Task:
         return cls(context, name, data, train, (train, valid), (train, test), 1e-5, usual)
 
     @property
+    def title(self) -> str:
+        """What it is run on, in words: the paper's data set by name, or a market by its size."""
+        if self.data.name in KNOWN:
+            return self.name if self.data.as_published else f"{self.name}, some of the users"
+        ratings = self.data.ratings
+        kind = "ratings" if self.explicit else "clicks"
+        return f"{kind}, market of {ratings.n_users:,} users, {ratings.n_items:,} items"
+
+    @property
     def explicit(self) -> bool:
         """Whether ratings are predicted, so that lower scores are better."""
         return self.train.explicit
@@ -188,30 +182,52 @@ class Task:
             lower_is_better=self.explicit,
         )
 
+    def tune_and_repeat(
+        self,
+        name: str,
+        make: Callable[..., M],
+        epsilon: float,
+        draws: int,
+        *,
+        trials: int,
+        space: Space | None = None,
+        first: Sequence[Mapping[str, Any]] = (),
+        train: Ratings | None = None,
+    ) -> tuple[Draws, Mapping[str, Any]]:
+        """Test scores of the settings that won, and these; without a space, of the defaults.
+
+        What was computed under the same name before an interruption is taken from there.
+        """
+
+        def compute() -> dict[str, Any]:
+            found: Mapping[str, Any] = {}
+            if space is not None:
+                found = self.tune(make, space, trials, epsilon, first=first, train=train).settings
+            value = self.repeat(partial(make, **found), epsilon, draws, train=train)
+            return {"settings": dict(found), "values": list(value.values)}
+
+        kept = self.context.once("point", self.name, name, epsilon, compute=compute)
+        return Draws(tuple(kept["values"])), kept["settings"]
+
     def trivial(self) -> tuple[str, float]:
         """The baseline that everything must beat: name and test score."""
         if self.explicit:
             return "user mean", score(UserMean().fit(self.train).model_, *self.test)
         return "popularity, no noise", self.score(Popularity(), NO_NOISE, self.test)
 
-    def without_privacy(self, trials: int) -> tuple[float, dict[str, Any]]:
-        """Test score of plain ALS, and its settings: the best of some on the validation part."""
-
-        def fitted(method: ALS, on: Pair) -> float:
-            return score(method.fit(self.train, rng=self.context.seed_for("als")).model_, *on)
-
-        kind = "ratings" if self.explicit else "clicks"
-        make = partial(ALS, **PLAIN_START[kind])
-        found = search(
-            make,
-            PLAIN[kind],
-            trials,
-            lambda method: fitted(method, self.valid),
-            self.context.rng("trials", self.name, "plain"),
-            first=[{"rank": self.context.pick(quick=8, full=16)}],
-            lower_is_better=self.explicit,
+    def without_privacy(self, trials: int, draws: int) -> Yardstick:
+        """Plain ALS, its settings the best of as many trials as the private methods beside it have."""
+        return tune_yardstick(
+            self.context,
+            self.name,
+            self.train,
+            self.valid,
+            self.test,
+            space=RATINGS if self.explicit else CLICKS,
+            trials=trials,
+            draws=draws,
+            first=FIRST if self.explicit else FIRST[:1],
         )
-        return fitted(make(**found.settings), self.test), found.settings
 
 
 def crowd(context: Context, name: str, sizes: Mapping[Size, tuple[int, int, int]] | None = None) -> Dataset:

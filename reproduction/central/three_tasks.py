@@ -10,7 +10,9 @@ from typing import Any
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.dpals.presets import PRESETS
+from discreet.methods.method import PrivateMethod
 from reproduction.central.tasks import TOP, Task
+from reproduction.central.yardstick import Yardstick
 from reproduction.scoring import Draws
 from reproduction.tuning import Choice, LogInteger, LogUniform, Space
 
@@ -49,24 +51,24 @@ class Panel:
 
     Parameters
     ----------
-    task, metric, explicit
-        What is scored, and whether lower is better.
+    task, title, metric, explicit
+        The paper's task, what it was run on, what is scored, and whether lower is better.
     scores, settings
         By method and epsilon; of what was tuned.
-    trivial, plain, plain_settings
-        The baseline's name and score, and score and settings of ALS without privacy, tuned as well.
+    trivial, plain
+        The baseline's name and score, and ALS without privacy, tuned as well.
     as_published
         Whether the data are the paper's own.
     """
 
     task: str
+    title: str
     metric: str
     explicit: bool
     scores: Mapping[str, Mapping[float, Draws]]
     settings: Mapping[tuple[str, float], Mapping[str, Any]]
     trivial: tuple[str, float]
-    plain: float
-    plain_settings: Mapping[str, Any]
+    plain: Yardstick
     as_published: bool
 
     def loss(self, value: float, other: float) -> float:
@@ -81,25 +83,27 @@ def compete(
     usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_ratings": task.usual_count}
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS, TUNED)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
+
+    def enter(name: str, epsilon: float, make: Callable[..., PrivateMethod], **search: Any) -> None:
+        found = task.tune_and_repeat(name, make, epsilon, draws, trials=trials if search else 0, **search)
+        scores[name][epsilon], chosen[name, epsilon] = found
+
     for epsilon in epsilons:
         for name, fixed in VARIANTS.items():
             make = partial(DPALS, **usual, **fixed)
-            found = task.tune(make, space(task), trials, epsilon, first=first(task, epsilon))
-            scores[name][epsilon] = task.repeat(partial(make, **found.settings), epsilon, draws)
-            chosen[name, epsilon] = found.settings
-        scores[OURS][epsilon] = task.repeat(BudgetedALS, epsilon, draws)
-        found = task.tune(BudgetedALS, our_space(task), trials, epsilon, first=[{}])
-        scores[TUNED][epsilon] = task.repeat(partial(BudgetedALS, **found.settings), epsilon, draws)
-        chosen[TUNED, epsilon] = found.settings
+            enter(name, epsilon, make, space=space(task), first=first(task, epsilon))
+        enter(OURS, epsilon, BudgetedALS)
+        enter(TUNED, epsilon, BudgetedALS, space=our_space(task), first=[{}])
         report()
     return Panel(
         task.name,
+        task.title,
         task.metric,
         task.explicit,
         scores,
         chosen,
         task.trivial(),
-        *task.without_privacy(trials),
+        task.without_privacy(trials, draws),
         task.data.as_published,
     )
 

@@ -20,6 +20,7 @@ from reproduction.experiment import Experiment
 from reproduction.local.crowd import Crowd
 from reproduction.output import plotting
 from reproduction.result import Column, Finding, Result, Table
+from reproduction.scoring import Draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +46,8 @@ class Point:
     rotated_signal: float
     sampled_signal: float
     raw_signal: float
+    rotated_spread: float = 0.0
+    sampled_spread: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -63,7 +66,7 @@ def run(context: Context) -> Result:
     users = context.pick(quick=3_000, full=20_000)
     points = []
     for number, items in enumerate(sizes):
-        points.append(measure(context, items, users))
+        points.append(measure(context, items, users, context.number_of_draws()))
         context.report("catalogues", number + 1, len(sizes))
     columns = (
         Column("items"),
@@ -72,6 +75,8 @@ def run(context: Context) -> Result:
         Column("formula"),
         Column("squared error, coordinate sampling"),
         Column("ratio", digits=0),
+        Column("spread, rotated"),
+        Column("spread, coordinate sampling"),
         Column("signal / noise, rotated"),
         Column("signal / noise, coordinate sampling"),
         Column("signal / noise, coordinate sampling of 0 and 1"),
@@ -88,6 +93,8 @@ def run(context: Context) -> Result:
                     point.expected,
                     point.sampled,
                     point.ratio,
+                    point.rotated_spread,
+                    point.sampled_spread,
                     point.rotated_signal,
                     point.sampled_signal,
                     point.raw_signal,
@@ -104,7 +111,8 @@ def run(context: Context) -> Result:
     ]
     notes = (
         f"Which items people rate, epsilon {EPSILON:g}, one round, one bit from each device. The vector is 1 at each "
-        "rated item, scaled to length 1; squared errors are means over coordinates, bias included, of one run.",
+        "rated item, scaled to length 1; squared errors are means over coordinates, bias included, and over several "
+        "rounds.",
         "Coordinate sampling may also have the vector as it is, 0 and 1, which lies in [-1, 1] without being scaled "
         "down; the estimate is then of something larger. Signal over noise compares the two fairly: the ratio there is "
         "smaller by about the number of ratings a user has.",
@@ -114,33 +122,38 @@ def run(context: Context) -> Result:
     return Result([table], judge(points), _draw(points), data=data, notes=notes)
 
 
-def measure(context: Context, items: int, users: int) -> Point:
-    """Both mechanisms on one market."""
+def measure(context: Context, items: int, users: int, draws: int) -> Point:
+    """Both mechanisms on one market, over several rounds."""
     seed = context.seed_for("variance", items)
     ratings = synthetic.market(users, items, 30 * users, rng=seed)
     crowd, rng = Crowd.of(ratings), np.random.default_rng(seed)
     share = 1.0 / np.sqrt(np.maximum(crowd.counts, 1))
     truth = np.bincount(crowd.items, weights=share[crowd.rows], minlength=items) / users
     plain = np.bincount(crowd.items, minlength=items) / users
-    question = Question(
-        "variance", 1, "popularity", EPSILON, rng.bytes(32).hex(), 16, items, 0, (1.0, 5.0), (0, 1)
-    )
-    ids = rng.integers(0, 256, (users, DEVICE_ID_BYTES), dtype=np.uint8)
-    estimator = Estimator(question)
-    estimator.add(ids, answers(question, (crowd.indptr, crowd.items, crowd.values), ids))
-    rotated = _error(estimator.estimate(), truth)
-    sampled = _error(sample(crowd, share, rng), truth)
-    raw = _error(sample(crowd, np.ones(users), rng), plain)
+    rotated, sampled, raw = [], [], []
+    for _ in range(draws):
+        question = Question(
+            "variance", 1, "popularity", EPSILON, rng.bytes(32).hex(), 16, items, 0, (1.0, 5.0), (0, 1)
+        )
+        ids = rng.integers(0, 256, (users, DEVICE_ID_BYTES), dtype=np.uint8)
+        estimator = Estimator(question)
+        estimator.add(ids, answers(question, (crowd.indptr, crowd.items, crowd.values), ids))
+        rotated.append(_error(estimator.estimate(), truth))
+        sampled.append(_error(sample(crowd, share, rng), truth))
+        raw.append(_error(sample(crowd, np.ones(users), rng), plain))
+    ours, theirs, theirs_raw = Draws(tuple(rotated)), Draws(tuple(sampled)), Draws(tuple(raw))
     signal, raw_signal = float(np.mean(truth**2)), float(np.mean(plain**2))
     return Point(
         items,
         users,
-        rotated,
+        ours.mean,
         noise_variance(EPSILON, users),
-        sampled,
-        signal / rotated,
-        signal / sampled,
-        raw_signal / raw,
+        theirs.mean,
+        signal / ours.mean,
+        signal / theirs.mean,
+        raw_signal / theirs_raw.mean,
+        ours.spread,
+        theirs.spread,
     )
 
 
@@ -183,17 +196,22 @@ def judge(points: Sequence[Point]) -> list[Finding]:
 def _draw(points: Sequence[Point]) -> Figure:
     figure, (axes,) = plotting.panels(width=6.4, height=4.2)
     sizes = [point.items for point in points]
-    plotting.curve(axes, sizes, [point.sampled for point in points], label="coordinate sampling", number=0)
-    plotting.curve(axes, sizes, [point.rotated for point in points], label="rotated (ours)", number=1)
+    for number, (name, values, spreads) in enumerate(
+        (
+            ("coordinate sampling", [p.sampled for p in points], [p.sampled_spread for p in points]),
+            ("rotated (ours)", [p.rotated for p in points], [p.rotated_spread for p in points]),
+        )
+    ):
+        plotting.curve(axes, sizes, values, spreads, label=name, number=number)
     plotting.baseline(axes, points[0].expected, "formula, rotated", linestyle=":")
     plotting.log_axis(axes, "x")
     axes.set(
-        title=f"One bit from each of {points[0].users:,} devices, epsilon {EPSILON:g}",
+        title=f"What do more items cost? One bit of {points[0].users:,} devices, epsilon {EPSILON:g}",
         xlabel="items",
         ylabel="mean squared error of a coordinate",
         yscale="log",
     )
-    plotting.legend(axes)
+    plotting.label_lines(axes)
     return figure
 
 
@@ -203,6 +221,5 @@ EXPERIMENT = Experiment(
     source="Ours, against algorithm 1 of Privacy Enhanced Matrix Factorization with Local Differential Privacy (2018)",
     shows="Mean squared error of an estimated coordinate against the number of items, for one bit from each device.",
     paper_found="Coordinate sampling has a variance that grows with the number of coordinates (theorem 2).",
-    minutes=(0.1, 0.6),
     run=run,
 )

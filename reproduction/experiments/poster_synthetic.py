@@ -9,6 +9,7 @@ from discreet.data import splits
 from discreet.data.ratings import Ratings
 from reproduction.central import posters
 from reproduction.central.contest import Contest, table
+from reproduction.central.yardstick import NOISE_FREE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.result import Result
@@ -39,28 +40,28 @@ def rank_one(users: int, rng: np.random.Generator, items: int = ITEMS, per_user:
 
 def run(context: Context) -> Result:
     """All methods at the poster's epsilons."""
-    users = context.pick(quick=2_000, full=20_000)
+    users = context.pick(quick=2_000, full=8_000)
     ratings = rank_one(users, context.rng("world"))
     train, valid, test = splits.by_rating(ratings, (0.98, 0.01, 0.01), rng=context.seed_for("split"))
-    trials = context.pick(quick=2, full=6)
-    contest = Contest(
-        context, train, valid, test, posters.DELTA, trials, context.number_of_draws(quick=1, full=2)
-    )
-    epsilons = context.pick(quick=(1.0,), full=posters.EPSILONS)
+    trials, draws = context.number_of_trials(), context.number_of_draws()
+    contest = Contest(context, train, valid, test, posters.DELTA, trials, draws)
+    epsilons = context.pick(quick=(0.5, 1.0), full=posters.EPSILONS)
     entries = posters.enter_all(contest, Choice((40, 80)), epsilons)
     levels = posters.free_levels(contest)
+    yardstick = contest.yardstick(NOISE_FREE, first=[{"rank": 1, "penalty": 1e-6, "offset_penalty": 1e-4}])
     data = [
         f"A rank-one world, ratings u v with u and v uniform on 0 to 1: {users:,} users (the poster: 500,000), "
         f"{ITEMS} items, {PER_USER} ratings a user."
     ]
     notes = (contest.label, f"delta {posters.DELTA:g}. The poster prints no numbers for this plot.")
-    figure = posters.draw(entries, levels, "Rank-one world")
+    figure = posters.draw(entries, levels, yardstick, f"Rank-one world, {users:,} users, {ITEMS} items")
     return Result(
-        [table("Test error", entries), posters.free_table(levels)],
-        posters.judge_order(entries, levels),
+        [table("Test error", entries, {"": yardstick}), posters.free_table(levels)],
+        posters.judge_order(entries, levels, yardstick),
         figure,
         data=data,
         notes=notes,
+        more={"changes": posters.draw_families(entries, levels)},
     )
 
 
@@ -70,6 +71,5 @@ EXPERIMENT = Experiment(
     source="Differentially Private Matrix Completion Revisited (poster), synthetic plot",
     shows="Test error against epsilon of all private methods on a rank-one world.",
     paper_found="DPFW is better than private SVD and private projected gradient, with 500,000 users and 400 items.",
-    minutes=(0.5, 6.0),
     run=run,
 )

@@ -177,6 +177,5 @@ EXPERIMENT = Experiment(
     source="Federating Recommendations Using Differentially Private Prototypes (2020), section 3 (communication)",
     shows="Messages and bytes of one silo in a whole run, counted on the encoded messages of real runs.",
     paper_found="Two messages for each silo, however long the server computes.",
-    minutes=(0.2, 1.0),
     run=run,
 )

@@ -155,6 +155,5 @@ EXPERIMENT = Experiment(
     shows="How many users, items and ratings the paper's data sets have, beside those at hand.",
     paper_found="ML-10M-top400: 69,692 users, 400 items, 4.49 million ratings; ML-10M: 69,878, 10,677, 10 million; "
     "ML-20M: 136,677, 20,108, 9.99 million.",
-    minutes=(0.1, 0.2),
     run=run,
 )

@@ -123,6 +123,5 @@ EXPERIMENT = Experiment(
     shows="The epsilon that every column's printed noise really costs, beside the one in its heading.",
     paper_found="Settings for epsilon 0.8 to 16 (ML-10M-top400) and 1 to 20 (ML-10M, ML-20M), the noise chosen to meet "
     "each epsilon at delta 1e-5, or 1/n for ML-20M.",
-    minutes=(0.1, 0.1),
     run=run,
 )

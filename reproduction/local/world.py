@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -15,26 +16,31 @@ from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
-from reproduction.context import Context
+from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.local.channel import Channel, Exact, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, Outcome, descend
 from reproduction.local.projection import Projected, Projection
+from reproduction.progress import Progress
 
-__all__ = ["EPSILONS", "RATES", "ROUNDS", "TUNING", "EvenCoins", "World", "world_of", "worlds"]
+__all__ = ["EPSILONS", "ROUNDS", "TUNING", "EvenCoins", "World", "world_of", "worlds"]
 
 
-EPSILONS = (0.1, 0.2, 0.4, 0.8, 1.6)
-"""The paper's budgets."""
+EPSILONS = (0.1, 0.4, 1.6)
+"""Of the paper's budgets, 0.1 to 1.6, every second."""
 ROUNDS = 10
-RATES = (0.3, 1.0, 3.0, 10.0, 30.0)
-"""Learning rates that are tried."""
+OPEN_RATES = (0.1, 100.0)
+"""Learning rates of the non-private descent: tried from the first to the last, in equal ratios."""
+PRIVATE_RATES = (0.003, 30.0)
+"""The same for private ones, which want smaller steps."""
 TUNING = (
-    "Learning rates were chosen on a validation split by looking at the results, which is not charged: every private "
-    "method is shown better than it could be run."
+    "Learning rates were chosen on a validation split by looking at the results, by as many trials for the non-private "
+    "descent as for each private method at each epsilon. That is not charged: every private method is shown better "
+    "than "
+    "it could be run."
 )
-_CROWD = {"quick": (3_000, 300, 60_000), "full": (140_000, 5_000, 4_000_000)}
+_CROWD = {"quick": (3_000, 300, 60_000), "full": (60_000, 2_500, 1_700_000)}
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,10 @@ class World:
         Of every descent.
     seed
         Of everything public.
+    trials
+        Learning rates that are tried wherever one is chosen.
+    progress
+        Keeps what was chosen, should the run be interrupted.
     """
 
     data: Dataset
@@ -59,13 +69,19 @@ class World:
     test: Ratings
     rank: int
     seed: int
-    rates: Sequence[float] = RATES
+    trials: int
+    progress: Progress = field(default_factory=Progress, repr=False)
     _runs: dict[object, Outcome] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
         """Of the data."""
         return self.data.title
+
+    @property
+    def heading(self) -> str:
+        """For a panel: the data by name and size."""
+        return f"{self.name}, {self.train.n_users:,} users, {self.train.n_items:,} items"
 
     @property
     def as_published(self) -> bool:
@@ -102,7 +118,28 @@ class World:
     @cached_property
     def rate(self) -> float:
         """The learning rate at which the non-private descent is best on the validation split."""
-        return min(self.rates, key=lambda rate: self.error(self.exact(rate=rate), self.valid))
+        return self._best("exact", OPEN_RATES, lambda rate: self.exact(rate=rate))
+
+    def tuned_rate(
+        self, channel: Channel, epsilon: float, *, correction: float = 2.0, batches: int = 1
+    ) -> float:
+        """The learning rate at which a private descent of ten rounds is best on the validation split."""
+        name = f"{channel.name}, epsilon {epsilon:g}, correction {correction:g}, batches {batches}"
+        return self._best(
+            name,
+            PRIVATE_RATES,
+            lambda rate: self.run(channel, epsilon, rate=rate, correction=correction, batches=batches),
+        )
+
+    def _best(self, name: str, between: tuple[float, float], run: Callable[[float], Outcome]) -> float:
+        def error(rate: float) -> float:
+            found = self.error(run(rate), self.valid)
+            return math.inf if math.isnan(found) else found
+
+        def compute() -> float:
+            return min((float(rate) for rate in np.geomspace(*between, self.trials)), key=error)
+
+        return float(self.progress.once(f"rate/{self.name}/{self.train.n_users}/{name}", compute))
 
     @cached_property
     def untouched(self) -> Outcome:
@@ -172,7 +209,7 @@ class EvenCoins:
 
 
 def worlds(context: Context) -> list[World]:
-    """MovieLens (20M, or what is at hand), goodbooks-10k, and a skewed market with 140,000 users."""
+    """MovieLens (20M, or what is at hand), goodbooks-10k, and a skewed market with many users."""
     found = [context.dataset(name, quick_users=1_500) for name in ("ml-20m", "goodbooks")]
     crowd = _crowd(context)
     context.used[:] = [data for data in context.used if data.name != "market"]
@@ -192,5 +229,5 @@ def world_of(context: Context, data: Dataset) -> World:
         data.ratings, (0.8, 0.1, 0.1), rng=context.seed_for("split", data.name)
     )
     rank = context.pick(quick=4, full=15)
-    rates = context.pick(quick=(1.0, 10.0), full=RATES)
-    return World(data, train, valid, test, rank, context.seed_for("devices", data.name) % 2**32, rates)
+    seed = context.seed_for("devices", data.name) % 2**32
+    return World(data, train, valid, test, rank, seed, TRIALS[context.size], context.progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction.output.record import Record
+from reproduction.output.record import Record, picture
 from reproduction.result import VERDICTS, Table
 
 __all__ = ["page"]
@@ -20,8 +20,9 @@ def page(record: Record, *, results: str, level: int = 1) -> str:
     ]
     blocks += ["**What we found.**", _findings(record["findings"])]
     blocks += ["**Data.** " + " ".join(record["data"])]
-    if record["picture"]:
-        blocks.append(f"![{record['title']}]({results}/{record['name']}.svg)")
+    for key in record["pictures"]:
+        alternative = f"{record['title']}, {key}" if key else record["title"]
+        blocks.append(f"![{alternative}]({results}/{picture(record['name'], key)})")
     for table in map(Table.from_dict, record["tables"]):
         blocks += [f"**{table.title}**", table.to_markdown()] if table.shown else []
     if record["notes"]:
@@ -32,6 +33,8 @@ def page(record: Record, *, results: str, level: int = 1) -> str:
 def _size_of_run(record: Record) -> str:
     """How large the run was, in a sentence; a quick one is marked."""
     draws = "" if record["draws"] is None else f", {record['draws']} draws each"
+    if record.get("trials") is not None:
+        draws += f", {record['trials']} trials for whatever is tuned"
     took = f"{record['seconds']:.0f} s on {record['cores']} cores"
     if record["size"] == "quick":
         warning = "**Quick run: it shows that the experiment works; its numbers mean little.**"

@@ -1,4 +1,4 @@
-"""The record of a run: ``NAME.json`` holds everything but the picture, which lies beside it as ``NAME.svg``.
+"""The record of a run: ``NAME.json`` holds everything but the pictures beside it, ``NAME.svg`` and ``NAME-KEY.svg``.
 
 Nothing else is stored. Pages, CSV files and Markdown tables are made from records.
 """
@@ -15,11 +15,13 @@ from typing import Any
 from discreet import __version__
 from discreet.errors import SettingsInvalid
 from reproduction import registry
+from reproduction.context import Context
 from reproduction.experiment import Finished
 from reproduction.output import plotting
+from reproduction.progress import code
 from reproduction.result import Table
 
-__all__ = ["Record", "as_record", "read_all", "write"]
+__all__ = ["Record", "as_record", "is_done", "picture", "read_all", "write"]
 
 Record = dict[str, Any]
 
@@ -40,27 +42,41 @@ _FIELDS = frozenset(
         "notes",
         "findings",
         "tables",
-        "picture",
+        "pictures",
     ]
 )
 _INFINITIES = {"infinity": math.inf, "-infinity": -math.inf}
 
 
 def write(finished: Finished, folder: Path) -> list[Path]:
-    """Write ``NAME.svg``, if there is a picture, and then ``NAME.json``; give back their paths."""
+    """Write the pictures, if there are any, and then ``NAME.json``; give back their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    name, figure = finished.experiment.name, finished.result.figure
-    record, picture = folder / f"{name}.json", folder / f"{name}.svg"
+    name = finished.experiment.name
+    record = folder / f"{name}.json"
     content = json.dumps(_infinities_as_text(as_record(finished)), indent=1, ensure_ascii=False) + "\n"
-    image = None if figure is None else plotting.image(figure)
+    images = {picture(name, key): plotting.image(one) for key, one in finished.result.figures.items()}
     # Without its record an experiment has no result: the old one goes first, the new one comes last.
+    for old in _pictures_at(record):
+        old.unlink(missing_ok=True)
     record.unlink(missing_ok=True)
-    if image is None:
-        picture.unlink(missing_ok=True)
-    else:
-        picture.write_bytes(image)
+    for file, image in images.items():
+        (folder / file).write_bytes(image)
     record.write_bytes(content.encode())
-    return [record] if image is None else [picture, record]
+    return [*(folder / file for file in images), record]
+
+
+def picture(name: str, key: str) -> str:
+    """The file of one of an experiment's pictures."""
+    return f"{name}-{key}.svg" if key else f"{name}.svg"
+
+
+def _pictures_at(record: Path) -> list[Path]:
+    """The pictures that an earlier run of the experiment left beside its record."""
+    try:
+        keys = json.loads(record.read_text(encoding="utf-8"))["pictures"]
+        return [record.parent / picture(record.stem, key) for key in keys]
+    except (OSError, ValueError, KeyError, TypeError):
+        return [record.with_suffix(".svg")]
 
 
 def as_record(finished: Finished) -> Record:
@@ -75,14 +91,16 @@ def as_record(finished: Finished) -> Record:
         "size": finished.size,
         "seed": finished.seed,
         "draws": finished.draws,
+        "trials": finished.trials,
         "seconds": round(finished.seconds, 2),
         "cores": os.cpu_count(),
         "version": __version__,
+        "code": code(),
         "data": list(result.data),
         "notes": list(result.notes),
         "findings": [finding.to_dict() for finding in result.findings],
         "tables": [table.to_dict() for table in result.tables],
-        "picture": result.figure is not None,
+        "pictures": list(result.figures),
     }
 
 
@@ -111,6 +129,18 @@ def read_all(folder: Path, *, allow_quick: bool = False) -> list[Record]:
     return records
 
 
+def is_done(name: str, context: Context, folder: Path) -> bool:
+    """Whether the folder has the record of this experiment, by this very code and in these circumstances."""
+    file = folder / f"{name}.json"
+    try:
+        record = _read(file) if file.is_file() else {}
+    except SettingsInvalid:
+        return False
+    wanted = {"code": code(), "size": context.size, "seed": context.seed}
+    asked = context.draws in (None, record.get("draws"))
+    return asked and all(record.get(name) == value for name, value in wanted.items())
+
+
 def _read(file: Path) -> Record:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -118,10 +148,14 @@ def _read(file: Path) -> Record:
         raise SettingsInvalid(f"{file} is not valid JSON ({error}); run the experiment again") from None
     if not isinstance(content, dict) or not set(content) >= _FIELDS:
         raise SettingsInvalid(f"{file} is not the record of an experiment; run it again")
-    picture = file.with_suffix(".svg")
-    if content["picture"] and not picture.is_file():
-        raise SettingsInvalid(f"{picture} is not beside its record; run the experiment again")
     try:
+        missing = [
+            one
+            for one in (file.with_name(picture(file.stem, key)) for key in content["pictures"])
+            if not one.is_file()
+        ]
+        if missing:
+            raise SettingsInvalid(f"{missing[0]} is not beside its record; run the experiment again")
         for table in content["tables"]:
             table["rows"] = _each_value(table["rows"], lambda value: _INFINITIES.get(value, value))
             Table.from_dict(table)

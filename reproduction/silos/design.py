@@ -9,18 +9,21 @@ from typing import Any
 __all__ = [
     "ALONE",
     "ALS_CENTRAL",
+    "BEST_OPEN",
     "CENTRAL",
     "FEDERATED",
     "FIXED",
     "K_MEANS",
     "POOLED",
     "RANDOM",
+    "TUNED",
     "Design",
     "Point",
 ]
 
 CENTRAL, ALONE = "central NMF (not private)", "silo alone, NMF"
-ALS_CENTRAL = "central ALS (not private)"
+ALS_CENTRAL, BEST_OPEN = "central ALS (not private)", "best without privacy (ALS or means)"
+TUNED = "prototypes, the paper's, tuned"
 K_MEANS, RANDOM = "k-means (not private)", "random users (not private)"
 FEDERATED, FIXED, POOLED = "federated ALS", "federated ALS, rank l", "central private ALS"
 
@@ -58,6 +61,10 @@ class Design:
         Where federated ALS is run at each l as well; None: only at the rank of its own rule.
     pooled
         Whether private ALS with all data in one place is run too.
+    tuned
+        Which way to make prototypes is tuned as well, k, l and lambda, at each epsilon; None: none of them.
+    trials
+        For it at each epsilon, and for ALS without privacy, which is held against the means besides.
     """
 
     epsilons: Sequence[float]
@@ -74,6 +81,8 @@ class Design:
     rounds: int = 10
     rank_epsilon: float | None = None
     pooled: bool = True
+    tuned: str | None = None
+    trials: int = 3
 
     def points(self) -> list[Point]:
         """Everything to run, each once."""
@@ -84,7 +93,8 @@ class Design:
             found += [Point(name, self.k, rank, self.epsilon, self.penalty) for rank in self.ranks]
             if self.printed is not None:
                 found.append(Point(name, self.k, self.rank, self.epsilon, self.printed))
-        for name in (FEDERATED, *((POOLED,) if self.pooled else ())):
+        tuned = () if self.tuned is None else (TUNED,)
+        for name in (FEDERATED, *((POOLED,) if self.pooled else ()), *tuned):
             found += [Point(name, epsilon=e) for e in self.epsilons]
         if self.rank_epsilon is not None:
             found += [Point(FIXED, rank=rank, epsilon=self.rank_epsilon) for rank in self.ranks]
@@ -97,6 +107,7 @@ class Design:
         if self.printed is not None:
             found += [Point(name, rank=self.rank, penalty=self.printed) for name in (CENTRAL, ALONE)]
         found += [Point(ALS_CENTRAL, rank=rank) for rank in self.ranks]
+        found.append(Point(BEST_OPEN))
         for name in (K_MEANS, RANDOM):
             found += [Point(name, k, self.rank, None, self.penalty) for k in self.ks]
             found += [Point(name, self.k, rank, None, self.penalty) for rank in self.ranks]

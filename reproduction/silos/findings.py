@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.result import Finding
-from reproduction.silos.design import FEDERATED, Design
+from reproduction.silos.design import BEST_OPEN, FEDERATED, POOLED, Design
 from reproduction.silos.methods import USER_MEAN
 from reproduction.silos.runs import Line
-from reproduction.silos.tables import against_table, level
+from reproduction.silos.tables import against_table, find, level
 
 __all__ = ["beyond_the_paper"]
 
@@ -18,8 +19,33 @@ _AS_GOOD = 1.001
 
 
 def beyond_the_paper(lines: Sequence[Line], design: Design) -> list[Finding]:
-    """Prototypes and federated ALS against the user's own mean, and against each other."""
-    return [_prototypes(lines, design), _federated(lines, design), _against(lines, design)]
+    """Prototypes and federated ALS against the user's own mean, and against each other; and two checks."""
+    return [
+        _prototypes(lines, design),
+        _federated(lines, design),
+        _against(lines, design),
+        _yardstick(lines),
+        gets_no_worse(
+            {
+                name: {line.point.epsilon or 0.0: line.draws("test") for line in found}
+                for name in (FEDERATED, POOLED)
+                if (found := [line for line in find(lines, name) if line.scores])
+            },
+            name="federated or central private ALS",
+        ),
+    ]
+
+
+def _yardstick(lines: Sequence[Line]) -> Finding:
+    private = {
+        (
+            "",
+            f"{line.point.method}, k {line.point.k}, l {line.point.rank}, epsilon {line.point.epsilon:g}",
+        ): line.draws("test")
+        for line in lines
+        if line.point.epsilon is not None and line.scores
+    }
+    return yardstick_holds({"": level(lines, BEST_OPEN, "test")}, private)
 
 
 def _prototypes(lines: Sequence[Line], design: Design) -> Finding:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, RatingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.budgeted.settings import BudgetedSettings
@@ -20,8 +21,21 @@ from discreet.methods.prototypes import (
 from discreet.methods.prototypes.public.factorise import factorise
 from discreet.privacy.budget import Budget
 from discreet.privacy.silo_statements import state_over_silos
+from reproduction.central.yardstick import FIRST
+from reproduction.progress import Progress
 from reproduction.scoring import Draws
-from reproduction.silos.design import ALONE, ALS_CENTRAL, CENTRAL, K_MEANS, POOLED, RANDOM, Design, Point
+from reproduction.silos.design import (
+    ALONE,
+    ALS_CENTRAL,
+    BEST_OPEN,
+    CENTRAL,
+    K_MEANS,
+    POOLED,
+    RANDOM,
+    TUNED,
+    Design,
+    Point,
+)
 from reproduction.silos.methods import (
     DELTA,
     Predictor,
@@ -34,10 +48,18 @@ from reproduction.silos.methods import (
 )
 from reproduction.silos.references import central_factors, k_means_message, random_message
 from reproduction.silos.worlds import SiloWorld
+from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
 
 __all__ = ["Line", "run_all"]
 
 _K_MEANS_ROUNDS = 8
+_ALS: Space = {
+    "rank": LogInteger(1, 32),
+    "penalty": LogUniform(0.01, 3.0),
+    "offset_penalty": LogUniform(0.02, 3.0),
+    "rounds": Choice((10, 15)),
+}
+"""What is searched for ALS without privacy; counts are noisier than ratings and want larger penalties."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +74,8 @@ class Line:
         How many silos took part, and how many different prototypes each of them sent, on average.
     chosen
         Rank of the ALS model, on average, where a rule may have chosen it.
+    settings
+        What was chosen by trials, in words.
     """
 
     point: Point
@@ -60,6 +84,7 @@ class Line:
     silos: float | None = None
     distinct: float | None = None
     chosen: float | None = None
+    settings: str = ""
 
     def draws(self, which: str) -> Draws:
         """``"train"``, ``"test"`` or ``"rank"``."""
@@ -79,6 +104,8 @@ class _Runner:
 
     def line(self, point: Point) -> Line:
         """Run a point as often as it takes."""
+        if point.method in (TUNED, BEST_OPEN):
+            return self._tuned(point)
         draws = 1 if point.epsilon is None else self.design.draws
         if point.k is not None:
             return self._with_messages(point, draws)
@@ -134,6 +161,56 @@ class _Runner:
         taking_part = Draws(tuple(silos)).mean
         return Line(point, tuple(scores), delta, taking_part, None if math.isnan(each) else each)
 
+    def _tuned(self, point: Point) -> Line:
+        """Settings chosen on the training ratings alone, split once more; scored like everything else."""
+        inner = _Runner(self.world.inner, self.design, self.seed)
+        attempt = _Runner.with_als if point.method == BEST_OPEN else _Runner.with_prototypes
+        space, first = (_ALS, FIRST) if point.method == BEST_OPEN else (self._space(), ())
+
+        def error(settings: Mapping[str, Any]) -> float:
+            return attempt(inner, point, settings, 0)[0].test
+
+        rng = np.random.default_rng([self.seed, 1])
+        try:
+            found = search(lambda **settings: settings, space, self.design.trials, error, rng, first=first)
+        except DiscreetError:  # refused at every setting: a budget too small to train at all
+            return Line(point, (), None if point.epsilon is None else DELTA)
+        if point.method == BEST_OPEN:
+            simple = {
+                name: one.test for name, one in levels(self.world.inner).items() if one.test < found.value
+            }
+            if simple:
+                name = min(simple, key=lambda name: simple[name])
+                return Line(point, (levels(self.world)[name],), settings=name)
+        draws = 1 if point.epsilon is None else self.design.draws
+        runs = [attempt(self, point, found.settings, draw) for draw in range(draws)]
+        said = ", ".join(f"{name} {value:.3g}" for name, value in found.settings.items())
+        return Line(point, tuple(run[0] for run in runs), runs[0][1], settings=said)
+
+    def _space(self) -> Space:
+        return {
+            "k": Choice(tuple(self.design.ks)),
+            "rank": Choice(tuple(self.design.ranks)),
+            "penalty": LogUniform(0.03, 30.0),
+        }
+
+    def with_als(self, _: Point, settings: Mapping[str, Any], draw: int) -> tuple[Score, float | None]:
+        """ALS with all data in one place, not private."""
+        fitted = ALS(**settings).fit(self.world.train, rng=self.seed + draw)
+        return score(self.world, with_side(fitted.model_.item_side)), None
+
+    def with_prototypes(
+        self, point: Point, settings: Mapping[str, Any], draw: int
+    ) -> tuple[Score, float | None]:
+        """The tuned way to make prototypes; messages of the same k and epsilon serve several trials."""
+        assert self.design.tuned is not None
+        messages = self._messages(replace(point, method=self.design.tuned, k=settings["k"]), draw)
+        if not messages:
+            raise RatingsInvalid("every silo was refused")
+        chosen = self._settings(replace(point, rank=settings["rank"], penalty=settings["penalty"]))
+        found = score(self.world, with_side(factorise(messages, chosen, self.seed + draw)))
+        return found, state_over_silos([message.statement for message in messages]).delta
+
     def _messages(self, point: Point, draw: int) -> list[PrototypeMessage]:
         key = (point.method, point.k, point.epsilon, draw)
         if key not in self.messages:
@@ -153,12 +230,23 @@ class _Runner:
 
 
 def run_all(
-    world: SiloWorld, design: Design, seed: int, report: Callable[[str, int, int], None], stage: str
+    world: SiloWorld,
+    design: Design,
+    seed: int,
+    report: Callable[[str, int, int], None],
+    stage: str,
+    progress: Progress | None = None,
 ) -> list[Line]:
-    """Run the design; what is free comes first."""
+    """Run the design; what is free comes first. What was done before an interruption is not done again."""
+    kept = Progress() if progress is None else progress
     lines = [Line(Point(name), (found,)) for name, found in levels(world).items()]
     runner, points = _Runner(world, design, seed), design.points()
     for number, point in enumerate(points):
-        lines.append(runner.line(point))
+        found = dict(kept.once(repr(point), partial(_run_one, runner, point)))
+        lines.append(Line(point, tuple(Score(**one) for one in found.pop("scores")), **found))
         report(stage, number + 1, len(points))
     return lines
+
+
+def _run_one(runner: _Runner, point: Point) -> dict[str, Any]:
+    return {name: value for name, value in asdict(runner.line(point)).items() if name != "point"}

@@ -76,6 +76,13 @@ class SiloWorld:
             for rows in (np.flatnonzero(some & (self.silo == number)) for number in range(SILOS))
         )
 
+    @cached_property
+    def inner(self) -> SiloWorld:
+        """The training ratings, split once more in the same way: what settings are chosen on."""
+        return SiloWorld.split(
+            f"{self.name}, validation", self.train, self.silo, np.random.default_rng(0), self.cap
+        )
+
     @property
     def scale(self) -> tuple[float, float]:
         """Of the ratings."""

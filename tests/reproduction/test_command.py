@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import reproduction
+from reproduction import Column, Context, Experiment, Table, registry
 from reproduction import __main__ as program
+from reproduction.output import minutes
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Result]
@@ -48,9 +51,46 @@ def refused(run: Run) -> Callable[..., str]:
 def test_the_list_names_every_experiment_with_its_minutes(run: Run) -> None:
     shown = run("--list").stdout
     assert "figure-2" in shown
-    assert "0.1 / 0.2" in shown
+    stored = json.loads((minutes.STORED / "figure-4.json").read_text())
     listed = json.loads(run("--list", "--json").stdout)
-    assert listed["table-2"]["minutes"] == [0.1, 0.2]
+    measured = listed["figure-4"]["measured"]["full"]
+    assert measured == {
+        "minutes": max(0.1, round(stored["seconds"] / 60, 1)),
+        "cores": stored["cores"],
+    }
+    assert f"/ {measured['minutes']:g}" in shown
+    assert f"on {stored['cores']} cores" in shown
+
+
+def test_an_interrupted_run_goes_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    interrupted: list[str] = []
+
+    def stop(context: Context) -> reproduction.Result:
+        for part in ("one", "two"):
+            context.once(part, compute=lambda part=part: done.append(part))
+            if not interrupted:
+                interrupted.append(part)
+                raise KeyboardInterrupt
+        return reproduction.Result([Table("x", [Column("a")], [])], [])
+
+    experiment = Experiment("table-2", "t", "s", "x.", "y", stop)
+    monkeypatch.setattr(registry, "find", lambda _: [experiment])
+    arguments = ("table-2", "--quick", "--out", tmp_path, "--minutes", tmp_path / "minutes.json")
+    first = run(*arguments)
+    assert first.exit_code == 130
+    assert "--resume" in first.stderr
+    assert run(*arguments, "--resume").exit_code == 0
+    assert done == ["one", "two"]
+    assert not (tmp_path / "minutes.json").exists()  # half a run's time says nothing
+    assert [file.name for file in tmp_path.iterdir()] == ["table-2.json"]
+    again = run(*arguments, "--resume")
+    assert "finished before" in again.stderr
+    assert done == ["one", "two"]
+    assert "finished before" not in run(*arguments, "--resume", "--seed", 3).stderr
+    assert json.loads((tmp_path / "minutes.json").read_text())["table-2"]["quick"]["cores"] > 0
+    run(*arguments)
+    assert done == ["one", "two", "one", "two", "one", "two"]
 
 
 def test_a_run_writes_files_and_says_what_was_found(run: Run, tmp_path: Path) -> None:

@@ -14,10 +14,15 @@ from discreet.data import splits, synthetic
 from discreet.methods.dpals.estimator import DPALS
 from reproduction import Context
 from reproduction.central import posters, rivals
-from reproduction.central.contest import OURS, Contest, Entry, Rival, ahead, table
+from reproduction.central.contest import OURS, Contest, Entry, Rival, ahead, checks, table
+from reproduction.central.yardstick import FIRST, NOT_PRIVATE, RATINGS, Yardstick
 from reproduction.experiments import figure_04, figure_07, poster_synthetic
 from reproduction.scoring import Draws
 from reproduction.tuning import Choice
+
+
+def yardstick(value: float) -> Yardstick:
+    return Yardstick(Draws((value,)), {"rank": 8}, 25, value)
 
 
 def entry(method: str, epsilon: float, value: float) -> Entry:
@@ -99,10 +104,9 @@ def test_figure_7_can_agree_and_disagree() -> None:
     def curves(als: float, fw: float) -> figure_07.Curves:
         quiet = figure_07.QUIET
         return {
-            ("ALS", quiet): {1: als, 2: als},
-            ("FW", quiet): {1: fw, 40: fw},
-            ("ALS", 10.0): {1: als, 2: als},
-            ("FW", 10.0): {1: fw, 40: fw},
+            (name, sigma): {steps: Draws((error,)) for steps in numbers}
+            for sigma in (quiet, 10.0)
+            for name, error, numbers in (("ALS", als, (1, 2)), ("FW", fw, (1, 40)))
         }
 
     assert [f.agrees for f in figure_07.judge(curves(0.01, 0.5))] == [True, True, True]
@@ -116,7 +120,7 @@ def test_a_step_of_both_methods_costs_the_same() -> None:
 
     budget = Budget(figure_07.epsilon_of(20.0, 3), figure_07.DELTA)
     for name in ("ALS", "FW"):
-        settings = {"penalty": 1.0} if name == "ALS" else {"nuclear_scale": 4.0, "row_clip": 12.0}
+        settings = figure_07.FIRST[name]
         fitted = figure_07._make(name, 20.0, 3, settings).fit(ratings, budget, rng=0)
         assert sum(r.mu**2 for r in fitted.statement_.releases) == pytest.approx(3 * 2 * 150 / 400, rel=1e-6)
 
@@ -136,15 +140,19 @@ def order(**errors: float) -> list[tuple[dict[str, Any], Entry]]:
 
 
 def test_the_papers_order_can_be_seen_and_missed() -> None:
-    levels = {"user mean (free)": 1.2}
+    levels, open_ = {"user mean (free)": 1.2}, yardstick(0.8)
     seen = posters.judge_order(
-        order(dpals=1.3, weighted=1.0, dpfw=1.1, svd=1.2, denoised=1.0, means=1.15, pgd=1.3, ours=0.9), levels
+        order(dpals=1.3, weighted=1.0, dpfw=1.1, svd=1.2, denoised=1.0, means=1.15, pgd=1.3, ours=0.9),
+        levels,
+        open_,
     )
-    assert [finding.agrees for finding in seen] == [True, True, True, None, True]
+    assert [finding.agrees for finding in seen] == [True, True, True, None, True, True, True]
     missed = posters.judge_order(
-        order(dpals=1.3, weighted=1.2, dpfw=1.1, svd=1.0, denoised=1.0, means=1.0, pgd=1.0, ours=1.25), levels
+        order(dpals=1.3, weighted=1.2, dpfw=1.1, svd=1.0, denoised=1.0, means=1.0, pgd=1.0, ours=1.25),
+        levels,
+        yardstick(1.05),
     )
-    assert [finding.agrees for finding in missed] == [False, False, False, None, False]
+    assert [finding.agrees for finding in missed] == [False, False, False, None, False, False, True]
 
 
 def test_the_rank_one_world_has_rank_one_and_the_promised_size() -> None:
@@ -170,6 +178,21 @@ def test_all_methods_enter_and_the_free_levels_stand_beside(contest: Contest) ->
     entries = posters.enter_all(small, Choice((20,)), (5.0,))
     assert [e.method for _, e in entries] == [*posters.contestants(Choice((20,)), 2.0), OURS]
     assert all(np.isfinite(e.value.mean) for _, e in entries)
-    levels = posters.free_levels(small)
-    assert levels["non-private ALS"] < levels["user mean (free)"] < levels["global mean, epsilon 1"]
-    assert len(posters.judge_order(entries, levels)) == 5
+    levels, best = posters.free_levels(small), small.yardstick(RATINGS, first=FIRST[:1])
+    assert best.value.mean < levels["user mean (free)"] < levels["global mean, epsilon 1"]
+    assert len(posters.judge_order(entries, levels, best)) == 7
+    assert table("x", entries, {"": best}).rows[-1]["method"] == NOT_PRIVATE
+
+
+def test_a_contest_checks_its_yardstick_and_that_more_budget_does_not_harm() -> None:
+    entries = [
+        ({"users": 10}, entry(OURS, 1.0, 0.5)),
+        ({"users": 10}, entry(OURS, 20.0, 0.4)),
+        ({"users": 10}, entry("rival", 1.0, 0.6)),
+    ]
+    assert [f.agrees for f in checks(entries, {"10 users": yardstick(0.3)})] == [True, True]
+    harmed = [*entries, ({"users": 10}, entry(OURS, 40.0, 0.45))]
+    said = checks(harmed, {"10 users": yardstick(0.42)})
+    assert [f.agrees for f in said] == [False, False]
+    assert "budgeted ALS (ours) at epsilon 20, 10 users (0.4000 against 0.4200)" in said[0].observed
+    assert "10 users: 0.4000 at epsilon 20, 0.4500 at 40" in said[1].observed

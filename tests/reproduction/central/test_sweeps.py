@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from reproduction.central.sweeps import UNCLIPPED, Sweep, penalties
+from reproduction.central.sweeps import UNCLIPPED, Sweep
 from reproduction.central.tasks import NO_NOISE
 from reproduction.context import Context
+from reproduction.scoring import Draws
 from tests.reproduction.worlds import shrink
 
 MAKERS = [Sweep.of_ratings, Sweep.of_clicks]
@@ -22,13 +23,15 @@ def test_the_better_settings_are_chosen(
     shrink(monkeypatch)
     sweep = make(Context("quick"))
     sweep.usual = {**sweep.usual, **UNCLIPPED}
-    good, bad = {**sweep.grid[0], "penalty": 3.0}, {**sweep.grid[0], "penalty": 1e9}
-    for grid in ([good, bad], [bad, good]):
-        sweep.grid = grid
-        point = sweep.at(NO_NOISE)
+    sweep.space = {}
+    good, bad = {"rank": 3, "penalty": 3.0}, {"rank": 3, "penalty": 1e9}
+    sweep.trials = 2
+    for number, first in enumerate(([good, bad], [bad, good])):
+        sweep.first = first
+        point = sweep.at(NO_NOISE + number)
         assert point.chosen == good
-    sweep.grid = [bad]
-    worst = sweep.at(NO_NOISE).value.mean
+    sweep.first = [bad, bad]
+    worst = sweep.at(NO_NOISE + 2).value.mean
     assert point.value.mean < worst if sweep.task.explicit else point.value.mean > worst
 
 
@@ -44,12 +47,23 @@ def test_a_point_for_each_value_with_its_draws(monkeypatch: pytest.MonkeyPatch) 
     assert seen == [(1, 2), (2, 2)]
 
 
-def test_settings_of_a_point_win_over_the_usual_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_point_fixes_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch)
     sweep = Sweep.of_ratings(Context("quick"))
-    sweep.grid = penalties(7.0)
-    made = sweep._make({"rank": 3, "max_ratings": 9}, sweep.grid[0]).settings
-    assert (made.rank, made.max_ratings, made.penalty, made.row_clip) == (3, 9, 7.0, sweep.usual["row_clip"])
+    point = sweep.at(5.0, rank=3, penalty=7.0)
+    assert set(point.chosen) == {"row_clip", "entry_clip", "rounds"}
+    assert "row_clip" in point.settings
+
+
+def test_the_yardstick_is_tuned_alike_and_can_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink(monkeypatch)
+    for make in MAKERS:
+        sweep = make(Context("quick"))
+        yardstick = sweep.yardstick()
+        assert yardstick.trials == sweep.trials == 3
+        better, worse = (Draws((yardstick.value.mean + step,)) for step in (-0.01, 0.01))
+        assert sweep.holds(yardstick, {"x": better}).agrees is not sweep.task.explicit
+        assert sweep.holds(yardstick, {"x": worse}).agrees is sweep.task.explicit
 
 
 def test_data_fractions_are_those_of_the_most_rated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
 from reproduction.central import tasks
-from reproduction.central.tasks import NO_NOISE, PLAIN_START, Task
+from reproduction.central.tasks import NO_NOISE, Task
+from reproduction.central.yardstick import FIRST
 from reproduction.context import Context
 from reproduction.scoring import score
 from reproduction.tuning import LogUniform
@@ -103,24 +105,33 @@ def test_the_levels_to_beat(context: Context) -> None:
     ratings, clicks = Task.of_ratings(context), Task.of_clicks(context)
     name, error = ratings.trivial()
     assert name == "user mean"
-    assert ratings.without_privacy(1)[0] < error
+    assert ratings.without_privacy(2, 1).value.mean < error
     name, recall = clicks.trivial()
     assert name == "popularity, no noise"
-    assert 1.0 > clicks.without_privacy(1)[0] > recall > 20 / clicks.train.n_items
+    assert 1.0 > clicks.without_privacy(2, 1).value.mean > recall > 20 / clicks.train.n_items
 
 
 def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
     ratings = Task.of_ratings(context)
-    (_, usual), (reached, found) = ratings.without_privacy(1), ratings.without_privacy(6)
-    assert usual == {"rank": 8}
+    found = ratings.without_privacy(6, 2)
+    assert found.trials == 6
+    assert len(found.value.values) == 2
 
     def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
-        method = ALS(**{**PLAIN_START["ratings"], **settings})
-        return score(method.fit(ratings.train, rng=context.seed_for("als")).model_, *on)
+        return score(ALS(**settings).fit(ratings.train, rng=context.seed_for("als", 0)).model_, *on)
 
-    assert error(ratings.valid, **found) < error(ratings.valid, **usual)
-    assert reached == error(ratings.test, **found)
-    assert Task.of_clicks(context).without_privacy(2)[0] > 0.5
+    assert all(found.valid <= error(ratings.valid, **usual) for usual in FIRST)
+    assert found.valid == error(ratings.valid, **found.settings)
+    assert found.value.values[0] == error(ratings.test, **found.settings)
+
+
+def test_a_market_is_called_by_its_size(context: Context) -> None:
+    task = Task.of_ratings(context)
+    assert task.name == "ML-10M"
+    assert task.title == "ratings, market of 800 users, 120 items"
+    assert "market of" in Task.of_clicks(context).title
+    own = replace(task, data=replace(task.data, name="ml-10m"))
+    assert own.title == "ML-10M"
 
 
 def maker(**fixed: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reproduction import Context, perform
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.experiments import figure_08
 from reproduction.experiments.figure_08 import FRANK_WOLFE, OURS, judge, named
 from reproduction.output.record import write
@@ -70,6 +71,9 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         named(1.0): 2_000,
         FRANK_WOLFE: 2_000,
         OURS: 2_000,
+        NOT_PRIVATE: 2_000,
     }
+    claims = [finding.claim for finding in finished.result.findings]
+    assert [claim.startswith("(check)") for claim in claims] == [False] * 4 + [True] * 2
     assert {row["settings"] for row in rows if row["method"] == OURS} == {"defaults"}
     assert len(finished.result.data) == 1

@@ -21,12 +21,14 @@ from reproduction.output.record import as_record, write
 from reproduction.silos.design import (
     ALONE,
     ALS_CENTRAL,
+    BEST_OPEN,
     CENTRAL,
     FEDERATED,
     FIXED,
     K_MEANS,
     POOLED,
     RANDOM,
+    TUNED,
     Design,
     Point,
 )
@@ -169,14 +171,14 @@ def test_the_cap_of_private_training_leaves_scores_alone() -> None:
 def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
     design = Design(
         (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {"support": 20}, B: {"clustering": "lloyd"}},
-        penalty=3.0, printed=0.1, draws=2, rounds=2, rank_epsilon=30.0,
+        penalty=3.0, printed=0.1, draws=2, rounds=2, rank_epsilon=30.0, tuned=A, trials=2,
     )  # fmt: skip
     lines = run_all(world, design, 0, lambda *_: None, "")
     points = [line.point for line in lines]
     assert len(set(points)) == len(points)
     assert {point.method for point in points} == {
         *(GLOBAL_MEAN, USER_MEAN, ITEM_MEAN, POPULARITY, CENTRAL, ALONE, ALS_CENTRAL, K_MEANS, RANDOM),
-        *(A, B, FEDERATED, POOLED, FIXED),
+        *(A, B, FEDERATED, POOLED, FIXED, BEST_OPEN, TUNED),
     }
     for line in lines:
         private = line.point.epsilon is not None
@@ -188,6 +190,10 @@ def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
             assert 1 <= (line.distinct or 0) <= (line.point.k or 0)
         if line.point.method == FIXED:
             assert line.chosen == line.point.rank
+        if line.point.method == TUNED:
+            assert line.delta == 0.0
+            assert line.settings.startswith("k ")
+    assert level(lines, BEST_OPEN, "test") < level(lines, USER_MEAN, "test")
     assert level(lines, CENTRAL, "train", rank=3, penalty=3.0) < level(lines, USER_MEAN, "train")
     shown = table("x", lines).rows
     assert len(shown) == len(lines)
@@ -200,6 +206,7 @@ def story(**values: float) -> list[Line]:
     """A comparison with these test errors; a rank is a tenth of the error."""
     errors = {
         USER_MEAN: 4.0, CENTRAL: 1.0, ALONE: 3.0, K_MEANS: 2.7, RANDOM: 2.5, A: 2.6, B: 2.6, FEDERATED: 2.0,
+        BEST_OPEN: 1.9,
     } | values  # fmt: skip
     errors.setdefault("least", errors[A])
     lines = [Line(Point(USER_MEAN), (Score(4.0, errors[USER_MEAN], 0.5),))]
@@ -218,10 +225,10 @@ def story(**values: float) -> list[Line]:
 def test_the_poisson_world_can_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silos_poisson, "SWAP", A)
     good = silos_poisson.judge(story(), DESIGN)
-    assert verdicts(good) == [True] * 8
-    poor = {RANDOM: 2.9, K_MEANS: 2.8, A: 4.1, B: 4.1, "least": 4.2, FEDERATED: 4.3}
+    assert verdicts(good) == [True] * 10
+    poor = {RANDOM: 2.9, K_MEANS: 2.8, A: 4.1, B: 4.1, "least": 4.2, FEDERATED: 4.3, BEST_OPEN: 4.25}
     lines = [replace(line, distinct=50.0) if line.point.k == 50 else line for line in story(**poor)]
-    assert verdicts(silos_poisson.judge(lines, DESIGN)) == [False] * 8
+    assert verdicts(silos_poisson.judge(lines, DESIGN)) == [*[False] * 9, True]
 
 
 def test_a_flat_prototype_is_not_better_than_the_users_mean() -> None:
@@ -231,9 +238,19 @@ def test_a_flat_prototype_is_not_better_than_the_users_mean() -> None:
 
 
 def test_movielens_can_say_no() -> None:
-    assert verdicts(silos_movielens.judge(story(), DESIGN)) == [True] * 8
-    poor = {A: 4.1, B: 4.1, CENTRAL: 5.0, FEDERATED: 4.3, "popularity": 0.2, "train": -1.0}
-    assert verdicts(silos_movielens.judge(story(**poor), DESIGN)) == [False] * 8
+    assert verdicts(silos_movielens.judge(story(), DESIGN)) == [True] * 10
+    poor = {A: 4.1, B: 4.1, CENTRAL: 5.0, FEDERATED: 4.3, "popularity": 0.2, "train": -1.0, BEST_OPEN: 4.2}
+    assert verdicts(silos_movielens.judge(story(**poor), DESIGN)) == [*[False] * 8, True, False]
+
+
+def test_federated_als_may_not_get_worse_with_more_budget() -> None:
+    harmed = [
+        replace(line, scores=(Score(2.5, 2.5, 0.2),))
+        if line.point.method == FEDERATED and line.point.epsilon == 0.5
+        else line
+        for line in story()
+    ]
+    assert verdicts(silos_movielens.judge(harmed, DESIGN))[8] is False
 
 
 def test_refusals_are_said_and_do_not_count() -> None:
@@ -242,11 +259,11 @@ def test_refusals_are_said_and_do_not_count() -> None:
         for line in story()
     ]
     findings = silos_movielens.judge(lines, DESIGN)
-    assert verdicts(findings) == [True] * 8
+    assert verdicts(findings) == [True] * 10
     assert "refused (epsilon 0.01)" in findings[5].observed
     assert "6 of 6 cases" in findings[6].observed
     none = [replace(line, scores=()) if line.point.method == FEDERATED else line for line in lines]
-    assert verdicts(silos_movielens.judge(none, DESIGN))[5:] == [False, None, False]
+    assert verdicts(silos_movielens.judge(none, DESIGN))[5:] == [False, None, True, True, False]
 
 
 def test_federated_als_may_harm_at_no_epsilon() -> None:

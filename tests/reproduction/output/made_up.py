@@ -1,4 +1,4 @@
-"""An experiment without data: one picture, two tables, every kind of finding."""
+"""An experiment without data: two pictures, two tables, every kind of finding."""
 
 from __future__ import annotations
 
@@ -28,10 +28,16 @@ def run(context: Context) -> Result:
         Finding("x", "y", None),
     ]
     said = [] if data is None else [f"{data.sentence} Split in two."]
-    return Result(tables, findings, figure, data=said or ["A made-up world."], notes=["Tuned by hand."])
+    other, _ = plotting.panels()
+    return Result(
+        tables,
+        findings,
+        figure,
+        data=said or ["A made-up world."],
+        notes=["Tuned by hand."],
+        more={"more": other},
+    )
 
 
 def experiment(name: str = "figure-2") -> Experiment:
-    return Experiment(
-        name, "Figure 2: a test", "A paper, figure 2", "Something.", "Something else.", (0.1, 1), run
-    )
+    return Experiment(name, "Figure 2: a test", "A paper, figure 2", "Something.", "Something else.", run)

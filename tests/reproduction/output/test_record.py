@@ -14,10 +14,11 @@ from reproduction.output.record import as_record, read_all, write
 from tests.reproduction.output.made_up import CONTEXT, experiment, run
 
 
-def test_the_record_and_the_picture_are_all_that_is_written(finished: Finished, tmp_path: Path) -> None:
+def test_the_record_and_its_pictures_are_all_that_is_written(finished: Finished, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     files = write(finished, folder)
-    assert files == [folder / "figure-2.svg", folder / "figure-2.json"]
+    names = ("figure-2.svg", "figure-2-more.svg", "figure-2.json")
+    assert files == [folder / name for name in names]
     assert set(folder.iterdir()) == set(files)
     record = json.loads(files[-1].read_text())
     assert (record["size"], record["seed"], record["draws"]) == ("full", 4, 3)
@@ -40,6 +41,7 @@ def test_a_record_read_again_holds_what_was_written(finished: Finished, tmp_path
 def test_a_picture_that_an_experiment_no_longer_has_goes(finished: Finished, tmp_path: Path) -> None:
     write(finished, tmp_path)
     (tmp_path / "figure-22.svg").write_text("another's")
+    assert (tmp_path / "figure-2-more.svg").is_file()
     finished.result.figure = None
     assert write(finished, tmp_path) == [tmp_path / "figure-2.json"]
     assert {path.name for path in tmp_path.iterdir()} == {"figure-2.json", "figure-22.svg"}
@@ -53,7 +55,7 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_data_are_named_even_if_the_experiment_does_not() -> None:
-    quiet = Experiment("a", "", "", "", "", (0, 0), lambda c: (c.market(), run(CONTEXT))[1])
+    quiet = Experiment("a", "", "", "", "", lambda c: (c.market(), run(CONTEXT))[1])
     assert perform(quiet, Context("quick")).result.data == [
         "A synthetic market (3,000 users, 500 items, 150,000 ratings).",
         "A made-up world.",
@@ -86,7 +88,7 @@ def test_an_interrupted_write_leaves_no_old_record(
 def test_without_matplotlib_the_extra_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     started: list[Context] = []
-    late = Experiment("a", "", "", "", "", (0, 0), lambda c: (started.append(c), run(c))[1])
+    late = Experiment("a", "", "", "", "", lambda c: (started.append(c), run(c))[1])
     with pytest.raises(SettingsInvalid, match=r"discreet\[plots\]"):
         perform(late, CONTEXT)
     assert started == []

@@ -1,0 +1,96 @@
+"""What private models are held against: ALS without privacy, tuned by as many trials as anything beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.data.ratings import Ratings
+from discreet.methods.als import ALS
+from reproduction.context import Context
+from reproduction.scoring import Draws, score
+from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
+
+__all__ = ["CLICKS", "FIRST", "NOISE_FREE", "NOT_PRIVATE", "RATINGS", "Yardstick", "tune_yardstick"]
+
+NOT_PRIVATE = "ALS, not private"
+RATINGS: Space = {
+    "rank": LogInteger(4, 32),
+    "penalty": LogUniform(0.02, 3.0),
+    "count_exponent": Choice((0.5, 1.0)),
+    "offset_penalty": LogUniform(0.02, 0.5),
+    "rounds": Choice((10, 15)),
+}
+"""What is searched where ratings have noise of their own."""
+FIRST: Sequence[Mapping[str, Any]] = (
+    {},
+    {"rank": 16, "count_exponent": 1.0, "penalty": 0.075, "offset_penalty": 0.1},
+    {"rank": 4, "count_exponent": 0.0, "penalty": 10.0, "offset_penalty": 5.0},
+)
+"""Tried before: the defaults, a penalty that grows with counts, and one that does not, better where items have few ratings."""
+NOISE_FREE: Space = {
+    "rank": Choice((1, 2, 5, 6)),
+    "penalty": LogUniform(1e-8, 1e-2),
+    "offset_penalty": LogUniform(1e-4, 1e3),
+    "rounds": Choice((15, 30)),
+}
+"""What is searched where a small rank explains every rating: hardly any penalty."""
+CLICKS: Space = {
+    "rank": LogInteger(8, 48),
+    "penalty": LogUniform(2.0, 60.0),
+    "count_exponent": Choice((0.0,)),
+    "gravity": LogUniform(0.1, 1.0),
+    "rounds": Choice((10, 15)),
+}
+
+Pair = tuple[Ratings, Ratings]
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Its test score over some starts, the settings that were chosen, of how many, and their validation score."""
+
+    value: Draws
+    settings: Mapping[str, Any]
+    trials: int
+    valid: float
+
+
+def tune_yardstick(
+    context: Context,
+    place: str,
+    train: Ratings,
+    valid: Pair,
+    test: Pair,
+    *,
+    space: Space,
+    trials: int,
+    draws: int,
+    first: Sequence[Mapping[str, Any]] = (),
+) -> Yardstick:
+    """Choose settings on the validation pair, score on the test pair; the pairs are history and what is predicted."""
+
+    def scored(method: ALS, on: Pair, draw: int) -> float:
+        return score(method.fit(train, rng=context.seed_for("als", draw)).model_, *on)
+
+    def compute() -> dict[str, Any]:
+        found = search(
+            ALS,
+            space,
+            trials,
+            lambda method: scored(method, valid, 0),
+            context.rng("trials", place, "plain"),
+            first=first,
+            lower_is_better=train.explicit,
+        )
+        values = [scored(ALS(**found.settings), test, draw) for draw in range(draws)]
+        return {
+            "settings": found.settings,
+            "values": values,
+            "trials": len(found.trials),
+            "valid": found.value,
+        }
+
+    kept = context.once("yardstick", place, compute=compute)
+    return Yardstick(Draws(tuple(kept["values"])), kept["settings"], kept["trials"], kept["valid"])
