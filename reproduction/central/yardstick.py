@@ -28,7 +28,7 @@ FIRST: Sequence[Mapping[str, Any]] = (
     {"rank": 16, "count_exponent": 1.0, "penalty": 0.075, "offset_penalty": 0.1},
     {"rank": 4, "count_exponent": 0.0, "penalty": 10.0, "offset_penalty": 5.0},
 )
-"""Tried before: the defaults, a penalty that grows with counts, and one that does not, better where items have few ratings."""
+"""Tried before: the defaults, a penalty that grows with counts, and one that does not (items with few ratings)."""
 NOISE_FREE: Space = {
     "rank": Choice((1, 2, 5, 6)),
     "penalty": LogUniform(1e-8, 1e-2),
