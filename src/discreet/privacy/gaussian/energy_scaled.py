@@ -40,11 +40,14 @@ class Units:
         For the item weights and the moment over all users.
     curvature
         For the per-item curvature; ``None`` leaves that block out.
+    least_energy
+        Users with less energy than this are scaled as if they had it: they stay below norm 1.
     """
 
     weight: float
     moment: float
     curvature: float | None = None
+    least_energy: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ class EnergyScaledSums:
         energy += (moment_norms / units.moment) ** 2
         if units.curvature is not None:
             energy += norms**4 * square_weights / units.curvature**2
-        omega = _weights(pattern, energy)
+        omega = _weights(pattern, np.maximum(energy, units.least_energy))
         floor = float(item_weights.min())
         blocks: list[Block] = [
             _gradient(pattern, features, norms, residuals, omega, item_weights, floor),

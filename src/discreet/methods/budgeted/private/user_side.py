@@ -8,7 +8,8 @@ import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.public.round import Frame
+from discreet.methods.budgeted.public.frame import Frame
+from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Pattern
 from discreet.types import Floats
@@ -16,9 +17,13 @@ from discreet.types import Floats
 __all__ = ["UserStatistics", "user_statistics"]
 
 
+# Smallest share of a user's ratings to take for not used up by their own numbers.
+_LEAST_FREE = 0.2
+
+
 @dataclass(frozen=True)
 class UserStatistics:
-    """Private, one row per user: features, residuals per rating, and the root mean square of a user's residuals."""
+    """Private, one row per user: features, residuals per rating, and the size of a user's residuals."""
 
     features: Floats
     residuals: Floats
@@ -39,7 +44,13 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     goal = ratings.values if side.scale.explicit else np.ones_like(ratings.values)
     targets = goal - side.centre - side.offsets[ratings.items]
     residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
-    square = pattern.user_sums(residuals**2) / np.maximum(pattern.counts, 1.0)
+    # What a user's own numbers explain of their few ratings says nothing about other ratings.
+    counts = np.maximum(pattern.counts, 1.0)
+    free = counts
+    if isinstance(side.rule, Ridge):
+        used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
+        free = np.maximum(counts - used, _LEAST_FREE * counts)
+    square = pattern.user_sums(residuals**2) / free
     return UserStatistics(_features(coefficients, frame), residuals, np.sqrt(square))
 
 

@@ -1,7 +1,7 @@
 """The public rule: rank, rounds and shares of the budget from what is public or was paid for.
 
-Nothing here sees ratings. The inputs are the catalogue size, the budget and :class:`Activity`, a first small
-release that says how many users there are and how much they rate.
+Nothing here sees ratings. The inputs are the budget, :class:`Activity` (a first small release that says how many users
+there are and how much they rate) and the released popularity of the items.
 """
 
 from __future__ import annotations
@@ -9,7 +9,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["MOST_RANK", "Activity", "Plan", "choose_rank", "choose_rounds", "difficulty"]
+import numpy as np
+
+from discreet.methods.shared.public.item_weights import ItemWeights
+from discreet.types import Floats
+
+__all__ = [
+    "MOST_RANK",
+    "Activity",
+    "choose_rank",
+    "choose_rounds",
+    "difficulty",
+    "energy_floor",
+    "items_in_use",
+    "round_shares",
+]
 
 
 @dataclass(frozen=True)
@@ -23,12 +37,16 @@ class Activity:
     within, between
         Mean variance of a user's ratings around their own mean, and of these means around the centre
         (explicit feedback; 1 for implicit).
+    sizes, shares
+        Numbers of ratings, and the share of users who have about that many.
     """
 
     users: float
     ratings_per_user: float
     within: float
     between: float
+    sizes: Floats
+    shares: Floats
 
     @property
     def ratings(self) -> float:
@@ -36,70 +54,82 @@ class Activity:
         return self.users * self.ratings_per_user
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How one run spends its budget.
+def round_shares(rounds: int, growth: float) -> list[float]:
+    """Shares of mu^2 for rounds that each get ``growth`` times the one before. They sum to 1."""
+    logs = [t * math.log(growth) for t in range(rounds)]
+    # Relative to the largest, and never nothing: a release without any budget cannot be charged.
+    sizes = [max(math.exp(size - max(logs)), 1e-9) for size in logs]
+    return [size / math.fsum(sizes) for size in sizes]
 
-    Parameters
-    ----------
-    rank
-        Size of the model; 0 means offsets alone.
-    shares
-        Shares of mu^2: the offsets' release first, then each round's. They sum to 1.
+
+def items_in_use(popularity: ItemWeights) -> float:
+    """How many items share the takes: three times ``1 / sum p_j^2``, at most all.
+
+    Items that nobody takes do not count, whatever the catalogue lists. The noise's share of the sum of squares is known and
+    taken off.
     """
-
-    rank: int
-    shares: tuple[float, ...]
-
-    @property
-    def rounds(self) -> int:
-        """Rounds after the offsets."""
-        return len(self.shares) - 1
-
-    @classmethod
-    def make(cls, rank: int, rounds: int, first: float, growth: float) -> Plan:
-        """Spend ``first`` on the offsets and the rest on rounds that each get ``growth`` times the one before."""
-        if rank == 0:
-            return cls(0, (1.0,))
-        logs = [t * math.log(growth) for t in range(rounds)]
-        # Relative to the largest, and never nothing: a release without any budget cannot be charged.
-        sizes = [max(math.exp(size - max(logs)), 1e-9) for size in logs]
-        return cls(rank, (first, *((1.0 - first) * size / math.fsum(sizes) for size in sizes)))
+    square = float(np.square(popularity.estimate).sum() - popularity.variance.sum())
+    listed = float(len(popularity.estimate))
+    if not square > 0.0:
+        return listed
+    return min(3.0 * popularity.total**2 / square, listed)
 
 
-def difficulty(activity: Activity, n_items: int, mu: float) -> float:
+def difficulty(activity: Activity, items: float, mu: float) -> float:
     """Noise of an average item's estimate relative to a user's residual, per feature, if mu went into one round.
 
     A user's weight is 1/(sqrt(order * k) * residual) and an average item has n k / m users, so the noise 1/mu in
     an item's sum is ``residual * sqrt(order) * m / (mu n sqrt(k))`` in the estimate. This is that without the
     residual and the order.
     """
-    return n_items / (mu * activity.users * math.sqrt(activity.ratings_per_user))
+    return items / (mu * activity.users * math.sqrt(activity.ratings_per_user))
 
 
-def choose_rank(activity: Activity, n_items: int, mu: float, *, explicit: bool) -> int:
+def choose_rank(
+    activity: Activity, hard: float, mu: float, items: float, n_items: int, *, explicit: bool
+) -> int:
     """Rank that the budget can carry.
 
-    Three limits, each with its reason: the noise in an item's vector grows with the rank (measured: a product of
-    rank and difficulty of about 0.4 for ratings and 2 for clicks still pays); the users' moment must
-    be readable, whose noise grows with the rank over n mu; and no more directions than a handful of ratings per
-    user can place or the catalogue can hold. Below three directions explicit ratings do better with the whole
-    budget in the offsets.
+    Three limits, each with its reason: the noise in an item's vector grows with the rank and the difficulty ``hard`` (for
+    clicks the product that still pays is about the same everywhere; for ratings the best rank grew with the root of the
+    budget, up to what an item's ratings tell); the users' moment must be readable, whose noise grows with the rank over n mu; and no more directions
+    than a handful of ratings per user can place or the catalogue can hold. Where an average item is hardly known at all,
+    ratings do better with the whole budget in the offsets.
     """
-    hard = difficulty(activity, n_items, mu)
-    carried = (0.4 if explicit else 2.0) / hard
-    readable = 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit]) - 1.0
+    if explicit:
+        told = 0.8 * math.sqrt(activity.ratings / items)
+        carried = min(1.35 / math.sqrt(hard), told) if hard < _HARD else 0.0
+    else:
+        carried = 1.35 / hard
+    readable = 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit][0]) - 1.0
     placed = min(activity.ratings_per_user / (2.0 if explicit else 0.5), n_items / 4.0)
     rank = int(min(_MOST[explicit], carried, readable, placed))
     return rank if rank >= (3 if explicit else 2) else 0
 
 
-def choose_rounds(*, explicit: bool) -> int:
-    """Rounds: ratings need several to find their directions, clicks settle sooner and then gather noise."""
-    return _ROUNDS[explicit]
+def choose_rounds(hard: float, *, explicit: bool) -> int:
+    """Rounds: ratings need several to find their directions, clicks settle sooner; small noise affords more."""
+    few, many = _ROUNDS[explicit]
+    return round(few + (many - few) * _ease(hard))
 
 
-_ROUNDS = {True: 10, False: 4}
-_MOST = {True: 12, False: 24}
+def energy_floor(hard: float) -> float:
+    """Energy below which users get no more weight, as a share of a typical user's.
+
+    With every user at the whole budget, those whose vectors are barely known have as much say as those who are sure. That is
+    right where noise prevails, and wrong where it does not.
+    """
+    return 0.5 * _ease(hard)
+
+
+def _ease(hard: float) -> float:
+    """From 0 where noise prevails to 1 where it hardly matters."""
+    return min(max(math.log(_HALF_HARD / hard) / math.log(5.0), 0.0), 1.0)
+
+
+_HARD = 0.09
+_HALF_HARD = 0.04
+_ROUNDS = {True: (10, 16), False: (4, 8)}
+_MOST = {True: 16, False: 32}
 MOST_RANK = max(_MOST.values())
 """The rule never chooses more."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.methods.budgeted.public.round import Frame
+from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.question import Question, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.activity import ActivitySums, NoisyActivity

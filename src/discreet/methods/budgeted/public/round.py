@@ -13,63 +13,101 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet import kernels
-from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
+from discreet.methods.budgeted.public.frame import Frame
+from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of
+from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.methods.shared.public.shrinkage import denoise, regress_offsets, shrink_to_identity
+from discreet.methods.shared.public.shrinkage import Estimate, estimate, regress_offsets, shrink_to_identity
+from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
 
-__all__ = ["Frame", "first_offsets", "first_popularity", "refine"]
-
+__all__ = ["CLICK_PENALTY", "Rules", "State", "first_offsets", "first_popularity", "refine"]
 
 # Share of the mean signal that every direction is taken to have, so that none dies before it was seen.
 _FLOOR = 0.1
+# How far an item's doubt after the last round says how much this round will find; the rest is the same for all.
+_REMEMBERED = 0.7
+CLICK_PENALTY = 0.1
+"""Users' ridge for clicks, in units of the gravity."""
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Public coordinates in which users state their features: ``phi = whiten @ (1, u)``.
+class Rules:
+    """What stays the same over all rounds.
 
     Parameters
     ----------
-    whiten
-        (1 + rank) square. The noise is the same in all directions of phi, so features should be about as
-        large in all of them; the frame is taken from the previous round's released moment.
-    residual
-        Root mean square residual seen in the previous round (public estimate).
-    ratings_per_user
-        Public estimate of the mean.
-    start
-        Whether the factors are still a random start: then a step replaces them instead of adding to them.
+    activity
+        From the first release.
+    prior
+        Public features of the items.
+    free_gravity
+        Whether gravity follows the released scores.
     """
 
-    whiten: Floats
-    residual: float
-    ratings_per_user: float
-    start: bool = False
+    activity: Activity
+    prior: FeaturePrior | None = None
+    free_gravity: bool = True
 
 
-def first_offsets(
-    side: ItemSide, frame: Frame, statistics: RoundStatistics, ratings: float
-) -> tuple[ItemSide, ItemWeights, float]:
+@dataclass(frozen=True)
+class State:
+    """Where a round left off.
+
+    Parameters
+    ----------
+    side, frame, popularity
+        The item side, coordinates of the next question, and how often each item is taken.
+    doubt
+        Variance of what is left to find about each item, relative to the others'.
+    explained
+        Share of the offsets' variance that features explain.
+    """
+
+    side: ItemSide
+    frame: Frame
+    popularity: ItemWeights
+    doubt: Floats | None = None
+    explained: float = 0.0
+
+
+def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
     """Offsets, popularity and residual size from the first release of explicit feedback (the feature 1)."""
     popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
     weight = popularity.positive()
     total = _total(statistics.moment, np.eye(1))
     mean_square = _mean_square(frame, statistics, total)
-    sampling = mean_square * (total / ratings) / weight
+    sampling = mean_square * (total / rules.activity.ratings) / weight
     variance = (statistics.gradient_sigma / weight) ** 2 + sampling
-    offsets = regress_offsets(statistics.gradient[:, 0] / weight, variance, weight)
-    return replace(side, offsets=offsets), popularity, float(np.sqrt(mean_square))
+    offsets, fit = regress_offsets(statistics.gradient[:, 0] / weight, variance, weight, rules.prior)
+    explained = 0.0 if fit is None else float(fit.share[0])
+    frame = replace(frame, residual=float(np.sqrt(mean_square)))
+    return State(replace(side, offsets=offsets), frame, popularity, None, explained)
 
 
-def first_popularity(side: ItemSide, statistics: RoundStatistics) -> tuple[ItemSide, ItemWeights]:
-    """Scores and popularity from the first release of implicit feedback: the share of users who took an item."""
+def first_popularity(
+    side: ItemSide,
+    frame: Frame,
+    statistics: RoundStatistics,
+    rules: Rules,
+    known: ItemWeights | None = None,
+) -> State:
+    """Scores and popularity from the first release of implicit feedback: the share of users who took an item.
+
+    ``known`` is what an earlier release of the same question said.
+    """
     popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
+    if known is not None:
+        popularity = known.updated(statistics.weight, statistics.weight_sigma)
     users = _total(statistics.moment, np.eye(1))
-    weight = popularity.positive()
-    return replace(side, offsets=weight / (weight + side.clicks.gravity * users)), popularity
+    taken = popularity.positive() / users
+    if rules.free_gravity:
+        side = _with_gravity(side, first_gravity(taken))
+    return State(replace(side, offsets=taken / (taken + side.clicks.gravity)), frame, popularity)
 
 
 @dataclass(frozen=True)
@@ -79,49 +117,72 @@ class _Round:
     moment: Floats
     total: float
     mean_square: float
+    usual_square: float
     weight: Floats
 
 
 def refine(
-    side: ItemSide,
-    frame: Frame,
-    statistics: RoundStatistics,
-    popularity: ItemWeights,
-    *,
-    ratings: float,
-    caution: float,
-) -> tuple[ItemSide, Frame, ItemWeights]:
+    state: State, statistics: RoundStatistics, rules: Rules, *, caution: float, last: bool = False
+) -> State:
     """One round: denoise the gradients, step, and choose the next coordinates.
 
     Parameters
     ----------
-    side, frame, popularity
-        Where the previous round left off; the users' features were stated in ``frame``.
+    state
+        Where the previous round left off; the users' features were stated in its frame.
     statistics
         This round's release.
-    ratings
-        Public estimate of the number of ratings.
     caution
         The users' ridge is this many times the mean squared residual (explicit feedback). Large in the first
         rounds, where a user's vector should follow the strongest directions only.
+    last
+        Whether no round follows.
     """
+    before, frame, popularity = state.side, state.frame, state.popularity
     if _drowned(frame, statistics):
-        return side, frame, popularity
+        return state
+    clicks = isinstance(before.rule, Clicks)
     now = _normalised(frame, statistics, popularity)
-    gradient = statistics.gradient
-    if not side.scale.explicit:
+    gradient, side = statistics.gradient, before
+    if clicks:
+        if rules.free_gravity and not frame.start:
+            side = _with_gravity(side, settled_gravity(side.clicks.gravity, _mean_score(frame, statistics)))
         gradient = gradient - _pull(side, frame, now)
-    variance = statistics.gradient_sigma**2 + now.mean_square * _mean_weight(side, now, ratings) * now.weight
-    step = (
-        _step(side, now, statistics, denoise(gradient, now.weight, variance, _FLOOR), variance) @ frame.whiten
-    )
+    # Scatter of single ratings in an item's sum: their average weight times the item's.
+    average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings
+    variance = statistics.gradient_sigma**2 + now.mean_square * average * now.weight
+    expected = None if state.doubt is None else _REMEMBERED * state.doubt + 1.0 - _REMEMBERED
+    found = estimate(gradient, now.weight, variance, floor=_FLOOR, expected=expected, prior=rules.prior)
+    step = _step(side, now, statistics, found.vectors, variance) @ frame.whiten
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
-    moved = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
-    chance = None
-    if not side.scale.explicit and not frame.start:
-        chance = chance_covariance(side, now.weight / now.total)
-    moved, frame = _regauge(moved, frame, now, popularity, caution, chance)
-    return moved, frame, popularity.updated(statistics.weight, statistics.weight_sigma)
+    side = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
+    share = popularity.positive()
+    spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
+    if side.rank and clicks:
+        side, frame = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
+    elif side.rank:
+        side, frame = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
+    frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
+    doubt = None if state.frame.start else _relative(found, now.weight)
+    popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
+    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt)
+
+
+def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:
+    return replace(side, rule=replace(side.clicks, gravity=gravity, factor_penalty=CLICK_PENALTY * gravity))
+
+
+def _relative(found: Estimate, weight: Floats) -> Floats:
+    """What is left to find about each item, 1 on average over what is taken."""
+    left = found.left.mean(axis=1)
+    usual = float((left * weight).sum() / weight.sum())
+    return left / usual if usual > 0.0 else np.ones_like(left)
+
+
+def _mean_score(frame: Frame, statistics: RoundStatistics) -> float:
+    """Mean score of what was taken: the rest of it is in the gradients of the constant feature."""
+    missing = float((statistics.gradient @ np.linalg.inv(frame.whiten)[0]).sum())
+    return 1.0 - missing / float(statistics.weight.sum())
 
 
 def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
@@ -137,7 +198,8 @@ def _normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeigh
     total = _total(statistics.moment, frame.whiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
     _, weight = popularity.scaled(statistics.weight)
-    return _Round(moment, total, _mean_square(frame, statistics, total), weight)
+    mean_square = _mean_square(frame, statistics, total)
+    return _Round(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
 
 
 def _total(moment: Floats, whiten: Floats) -> float:
@@ -153,11 +215,17 @@ def _mean_square(frame: Frame, statistics: RoundStatistics, total: float) -> flo
     return frame.residual**2 * min(max(relative, 0.01), 2.0)
 
 
-def _mean_weight(side: ItemSide, now: _Round, ratings: float) -> float:
-    """Average weight of a rating, for the sampling variance of an item's sum."""
-    if side.scale.explicit:
-        return now.total / ratings
-    return float(now.weight.sum()) / ratings
+def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float) -> float:
+    """Squared residual of a usual user.
+
+    Users count by one over the size of their residuals, so the mean above is that of users who are easy to predict. In the
+    ratio of the second to the first moment of the sizes that weight cancels.
+    """
+    first = float(np.linalg.inv(frame.whiten)[0] @ statistics.moment[:-1, -1])
+    second = float(statistics.moment[-1, -1])
+    if not (first > 0.0 and second > 0.0):
+        return mean_square
+    return min(max((frame.residual * second / first) ** 2, mean_square), 4.0 * mean_square)
 
 
 def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
@@ -171,7 +239,7 @@ def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
 def _step(
     side: ItemSide, now: _Round, statistics: RoundStatistics, gradient: Floats, variance: Floats
 ) -> Floats:
-    gravity = 0.0 if side.scale.explicit else side.clicks.gravity * now.total
+    gravity = side.clicks.gravity * now.total if isinstance(side.rule, Clicks) else 0.0
     if statistics.curvature is None:
         # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
         doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
@@ -179,51 +247,3 @@ def _step(
     curvature = statistics.curvature + gravity * now.moment
     ridge = np.repeat((np.sqrt(variance) + 1e-6 * now.weight)[:, None], gradient.shape[1], axis=1)
     return kernels.solve_items(curvature, gradient, ridge)
-
-
-def _regauge(
-    side: ItemSide,
-    frame: Frame,
-    now: _Round,
-    popularity: ItemWeights,
-    caution: float,
-    chance: Floats | None = None,
-) -> tuple[ItemSide, Frame]:
-    """Turn and stretch the factors so that users' vectors are about uncorrelated and as large as the ridge expects.
-
-    The model does not change (``V M`` with ``M^-1 u``); only what the next round's features look like does, and how
-    strongly the users' ridge holds each direction. For clicks ``chance`` is taken off the covariance first.
-    """
-    unwhiten = np.linalg.inv(frame.whiten)
-    moment = unwhiten @ now.moment @ unwhiten.T
-    moment /= moment[0, 0]
-    covariance = moment[1:, 1:] - np.outer(moment[0, 1:], moment[0, 1:])
-    values, basis = np.linalg.eigh(covariance)
-    root = basis * np.sqrt(np.maximum(values, 1e-9 * max(float(values.max()), 1e-12)))
-    if chance is not None:
-        root = beyond_chance(root, chance)
-    factors = side.factors @ root
-    share = popularity.positive()
-    power, turn = np.linalg.eigh((factors * (share / share.sum())[:, None]).T @ factors)
-    change = root @ turn
-    rule = side.rule
-    if side.scale.explicit:
-        # A ridge estimate of a unit vector is shorter than 1 by its reliability: expect that length, not 1.
-        penalty = caution * max(now.mean_square, 1e-6)
-        seen = frame.ratings_per_user * np.maximum(power, 0.0)
-        change = change / np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
-        rule = replace(side.ridge, factor_penalty=penalty)
-    transform = np.eye(1 + side.rank)
-    transform[1:, 1:] = np.linalg.inv(change)
-    whiten = _inverse_root(transform @ moment @ transform.T)
-    residual = float(np.sqrt(now.mean_square))
-    return replace(side, factors=side.factors @ change, rule=rule), Frame(
-        whiten, residual, frame.ratings_per_user
-    )
-
-
-def _inverse_root(moment: Floats) -> Floats:
-    """``moment ** -1/2``, with directions that hardly occur treated as if they occurred a little."""
-    values, basis = np.linalg.eigh(moment)
-    root: Floats = (basis / np.sqrt(np.maximum(values, 1e-3 * float(values.max())))) @ basis.T
-    return root

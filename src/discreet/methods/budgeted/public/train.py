@@ -8,29 +8,40 @@ import numpy as np
 
 from discreet.errors import BudgetInvalid
 from discreet.methods.budgeted.public.activity import read_activity
+from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
     Activity,
-    Plan,
     choose_rank,
     choose_rounds,
     difficulty,
+    energy_floor,
+    items_in_use,
+    round_shares,
 )
 from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion, without_start
-from discreet.methods.budgeted.public.round import Frame, first_offsets, first_popularity, refine
+from discreet.methods.budgeted.public.round import (
+    CLICK_PENALTY,
+    Rules,
+    State,
+    first_offsets,
+    first_popularity,
+    refine,
+)
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
+from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.energy_scaled import RoundStatistics, Units
+from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.types import Floats
 
 __all__ = ["BUDGETED", "train"]
 
 # Users' ridge in units of the mean squared residual, round by round (docs/decisions/0012-ridge-schedule.md).
-_CAUTION = (20.0, 8.0, 3.0)
+_CAUTION = (20.0, 8.0, 4.0)
 # Above this an average item's offset is noise of ten times a rating's own scatter.
 _HOPELESS = 10.0
 # Relative noise to aim at in the users' moment, and the most energy to spend on it.
@@ -38,8 +49,8 @@ _READABLE = 0.07
 _MOST_MOMENT = 0.5
 # Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
 _CLICK_WEIGHT_SHARE = 0.99
-# Users' ridge for clicks, in units of the gravity.
-_CLICK_PENALTY = 0.1
+# Share of the budget for the offsets of ratings, and for the popularity of clicks.
+_FIRST_SHARE = {True: 0.2, False: 0.1}
 
 
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
@@ -57,83 +68,83 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
             f"the budget ({facts.budget}) is too small to train on these ratings: the number of users does not "
             "stand out of the noise. Raise epsilon or bring more users; this run's first release has been spent"
         )
-    left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
-    plan = _make_plan(settings, facts, activity, left / facts.noise_excess)
-    costs = [left * float(np.sqrt(share)) for share in plan.shares]
-    ask = _Asker(settings, facts, activity, len(costs) + 1)
-    side, frame = _empty(settings, facts, activity)
-    statistics = yield ask.first(costs[0], side, frame)
-    side, frame, popularity = _after_first(facts, plan, rng, side, frame, statistics, activity)
-    for number, cost in enumerate(costs[1:], 1):
-        statistics = yield ask.round(number, cost, side, frame, popularity)
-        caution = _CAUTION[min(number, len(_CAUTION)) - 1]
-        side, frame, popularity = refine(
-            side, frame, statistics, popularity, ratings=activity.ratings, caution=caution
-        )
-    return Trained(without_start(side, frame), plan.rounds)
-
-
-def _make_plan(settings: BudgetedSettings, facts: Facts, activity: Activity, mu: float) -> Plan:
-    """Rank, rounds and shares: as set, or by the public rule."""
     facts.budget.check_users(max(1, int(activity.users)))
-    if difficulty(activity, facts.n_items, mu) > _HOPELESS:
+    left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
+    prior = None if facts.features is None else FeaturePrior(facts.features)
+    rules = Rules(activity, prior, settings.gravity == "auto")
+    ask = _Asker(settings, facts, activity)
+    side, frame = _empty(settings, facts, activity)
+    share = _FIRST_SHARE[explicit] if settings.offset_share == "auto" else settings.offset_share
+    if settings.rank == 0:
+        share = 1.0
+    statistics = yield ask.first(left * float(np.sqrt(share)), side, frame)
+    begin = first_offsets if explicit else first_popularity
+    state = begin(side, frame, statistics, rules)
+    if share == 1.0:
+        return Trained(state.side, 0)
+    left *= float(np.sqrt(1.0 - share))
+    rank, rounds, hard = _plan(settings, facts, activity, state, left / facts.noise_excess)
+    ask = replace(ask, planned=2 + rounds, least_energy=energy_floor(hard))
+    if rank:
+        state = _start(rng, rank, state)
+    costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
+    for number, cost in enumerate(costs, 1):
+        if rank == 0 and not explicit:
+            # Nothing but the popularity is worth asking for.
+            statistics = yield ask.first(cost, side, frame)
+            return Trained(first_popularity(side, frame, statistics, rules, state.popularity).side, 0)
+        statistics = yield ask.round(number, cost, state)
+        caution = _CAUTION[min(number, len(_CAUTION)) - 1]
+        state = refine(state, statistics, rules, caution=caution, last=number == rounds)
+    return Trained(without_start(state.side, state.frame), rounds if rank else 0)
+
+
+def _plan(
+    settings: BudgetedSettings, facts: Facts, activity: Activity, state: State, mu: float
+) -> tuple[int, int, float]:
+    """Rank and rounds, as set or by the public rule, and the difficulty that the rule saw."""
+    used = items_in_use(state.popularity)
+    hard = difficulty(activity, used, mu)
+    if hard > _HOPELESS:
         raise BudgetInvalid(
             f"the budget ({facts.budget}) is too small to train on about {activity.users:,.0f} users "
-            f"and {facts.n_items:,} items: every estimate would be noise. Raise epsilon, bring more users, or offer "
-            "fewer items; the first release of this run has been spent"
+            f"and {used:,.0f} items in use: every estimate would be noise. Raise epsilon, bring more users, or offer "
+            "fewer items; the first two releases of this run have been spent"
         )
     explicit = facts.scale.explicit
-    rank, rounds, first = settings.rank, settings.rounds, settings.offset_share
+    rank, rounds = settings.rank, settings.rounds
     if rank == "auto":
-        rank = choose_rank(activity, facts.n_items, mu, explicit=explicit)
+        rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
+    if rank == 0:
+        return 0, 1, hard
     if rounds == "auto":
-        rounds = choose_rounds(explicit=explicit)
-    if first == "auto":
-        first = 0.2 if explicit else 0.1
-    return Plan.make(rank, rounds, first, settings.growth)
+        rounds = choose_rounds(hard, explicit=explicit)
+    return rank, rounds, hard
 
 
 def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tuple[ItemSide, Frame]:
     """An item side that has learnt nothing, and the coordinates of its only feature."""
-    frame = Frame(np.eye(1), float(np.sqrt(activity.within)), activity.ratings_per_user)
+    frame = Frame.first(float(np.sqrt(activity.within)))
     empty = np.zeros(facts.n_items), np.zeros((facts.n_items, 0))
     scale = facts.scale
     if scale.explicit:
         return ItemSide(scale, scale.middle, *empty, Ridge(activity.within / activity.between)), frame
-    usual = min(1.0, 20.0 * activity.ratings_per_user / facts.n_items)
-    gravity = usual if settings.gravity == "auto" else settings.gravity
-    penalty = _CLICK_PENALTY * gravity if settings.penalty == "auto" else settings.penalty
+    # Without a setting the first release decides.
+    gravity = 1.0 if settings.gravity == "auto" else settings.gravity
+    penalty = CLICK_PENALTY * gravity if settings.penalty == "auto" else settings.penalty
     return ItemSide(scale, 0.0, *empty, Clicks(gravity, penalty)), frame
 
 
-def _after_first(
-    facts: Facts,
-    plan: Plan,
-    rng: np.random.Generator,
-    side: ItemSide,
-    frame: Frame,
-    statistics: RoundStatistics,
-    activity: Activity,
-) -> tuple[ItemSide, Frame, ItemWeights]:
-    """Offsets and popularity, and a random start of the factors if there will be any."""
-    if facts.scale.explicit:
-        side, popularity, residual = first_offsets(side, frame, statistics, activity.ratings)
-        frame = replace(frame, residual=residual)
-    else:
-        side, popularity = first_popularity(side, statistics)
-    if plan.rounds:
-        side, frame = _start(rng, plan.rank, side, frame)
-    return side, frame, popularity
-
-
-def _start(rng: np.random.Generator, rank: int, side: ItemSide, frame: Frame) -> tuple[ItemSide, Frame]:
+def _start(rng: np.random.Generator, rank: int, state: State) -> State:
     """Random factors. The strong ridge makes a user's first vector the projection of their residuals on them."""
+    side, frame = state.side, state.frame
     factors = rng.standard_normal((side.n_items, rank))
-    if side.scale.explicit:
-        side = replace(side, rule=replace(side.ridge, factor_penalty=100.0 * frame.residual**2))
-    else:
+    if isinstance(side.rule, Clicks):
         factors *= np.sqrt(side.offsets * side.offsets.mean())[:, None]
-    return replace(side, factors=factors), replace(frame, whiten=np.eye(1 + rank), start=True)
+    else:
+        side = replace(side, rule=replace(side.ridge, factor_penalty=100.0 * frame.residual**2))
+    frame = Frame(np.eye(1 + rank), frame.residual, np.zeros(rank), start=True)
+    return replace(state, side=replace(side, factors=factors), frame=frame)
 
 
 @dataclass(frozen=True)
@@ -143,7 +154,8 @@ class _Asker:
     settings: BudgetedSettings
     facts: Facts
     activity: Activity
-    planned: int
+    planned: int | None = None
+    least_energy: float = 0.0
 
     def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
         """Offsets of ratings, popularity of clicks."""
@@ -153,12 +165,11 @@ class _Asker:
         )
         return self._ask(name, mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
-    def round(
-        self, number: int, mu: float, side: ItemSide, frame: Frame, popularity: ItemWeights
-    ) -> RoundQuestion:
+    def round(self, number: int, mu: float, state: State) -> RoundQuestion:
         """Gradients at the current fit."""
-        weights = self._item_weights(popularity)
-        return self._ask(f"round {number}", mu, number, side, frame, weights, self.settings.weight_share)
+        weights = self._item_weights(state.popularity)
+        name = f"round {number}" if state.side.rank else "offsets again"
+        return self._ask(name, mu, number, state.side, state.frame, weights, self.settings.weight_share)
 
     def _ask(
         self,
@@ -197,12 +208,13 @@ class _Asker:
             weight=float(np.sqrt(per_user * (1.0 - weight_share) / (gradient * weight_share))),
             moment=moment / float(np.sqrt(gradient * share)),
             curvature=order * float(np.sqrt(per_user / gradient)) if full else None,
+            least_energy=self.least_energy * gradient,
         )
 
 
 def _numbers(settings: BudgetedSettings, n_items: int) -> int:
     order = 1 + (MOST_RANK if settings.rank == "auto" else settings.rank)
-    entries = n_items * (2 * order + 4) + 2 * (order + 1) ** 2 + 128
+    entries = n_items * (2 * order + 4) + 2 * (order + 1) ** 2 + 256
     return entries + n_items * order**2 if settings.curvature == "full" else entries
 
 
@@ -211,12 +223,12 @@ BUDGETED = PublicHalf(
     settings_type=BudgetedSettings,
     train=train,
     questions=(ActivityQuestion, RoundQuestion),
-    # The rule for rank and rounds reads the first release.
+    # The rule for rank and rounds reads the first releases.
     adaptive=True,
     public=(
-        "all settings; a rank or number of rounds left to the rule follows from the first release",
+        "all settings; a rank or number of rounds left to the rule follows from the first releases",
         "the random start of the factors",
     ),
-    numbers=_numbers,
     uses_features=True,
+    numbers=_numbers,
 )

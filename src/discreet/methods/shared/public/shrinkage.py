@@ -8,11 +8,14 @@ noise the estimates shrink by themselves.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from discreet.methods.shared.public.feature_prior import FeatureFit, FeaturePrior
 from discreet.types import Floats
 
-__all__ = ["denoise", "regress_offsets", "shrink_to_identity", "signal_covariance"]
+__all__ = ["Estimate", "denoise", "estimate", "regress_offsets", "shrink_to_identity", "signal_covariance"]
 
 
 def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: int = 25) -> Floats:
@@ -36,7 +39,37 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     return covariance
 
 
-def denoise(vectors: Floats, weight: Floats, variance: Floats, floor: float = 0.0) -> Floats:
+@dataclass(frozen=True)
+class Estimate:
+    """Best linear estimates, and what is left to know.
+
+    Parameters
+    ----------
+    vectors
+        ``weight_j z_j``, items x order.
+    left
+        Posterior variance of ``z_j``, items x order, in the directions of ``basis``.
+    basis
+        Directions in columns.
+    fit
+        What features explain in the directions of ``basis``, where there are any.
+    """
+
+    vectors: Floats
+    left: Floats
+    basis: Floats
+    fit: FeatureFit | None = None
+
+
+def estimate(
+    vectors: Floats,
+    weight: Floats,
+    variance: Floats,
+    *,
+    floor: float = 0.0,
+    expected: Floats | None = None,
+    prior: FeaturePrior | None = None,
+) -> Estimate:
     """Best linear estimate of ``weight_j z_j`` from its noisy version.
 
     Parameters
@@ -50,34 +83,59 @@ def denoise(vectors: Floats, weight: Floats, variance: Floats, floor: float = 0.
     floor
         Smallest signal variance to assume in any direction, as a share of the mean. Above zero it keeps a
         direction alive that this round could not see, which matters while a subspace is still being found.
+    expected
+        Expected variance of ``z_j`` relative to other items': small for those that are known well already.
+    prior
+        Features of the items, toward whose regression estimates are shrunk, rather than toward zero.
     """
-    values, basis = np.linalg.eigh(signal_covariance(vectors, weight, variance))
+    size = weight if expected is None else weight * np.sqrt(expected)
+    values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
-    signal = (weight**2)[:, None] * values
+    turned, fit = vectors @ basis, None
+    told = np.zeros_like(turned)
+    if prior is not None and values.max() > 0.0:
+        fit = prior.fit(turned, size, variance, values)
+        told, values = size[:, None] * fit.explained, fit.own
+    signal = (size**2)[:, None] * values
     total = signal + variance[:, None]
     gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
-    denoised: Floats = (gain * (vectors @ basis)) @ basis.T
-    return denoised
+    found: Floats = (told + gain * (turned - told)) @ basis.T
+    left = (1.0 - gain) * values * (1.0 if expected is None else expected[:, None])
+    return Estimate(found, left, basis, fit)
 
 
-def regress_offsets(noisy: Floats, variance: Floats, popularity: Floats, steps: int = 20) -> Floats:
-    """Item offsets from noisy ones: shrunk toward a straight line in log popularity.
+def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:
+    """Best linear estimate of ``weight_j z_j`` from its noisy version; see `estimate`."""
+    return estimate(vectors, weight, variance).vectors
+
+
+def regress_offsets(
+    noisy: Floats, variance: Floats, popularity: Floats, prior: FeaturePrior | None = None, steps: int = 20
+) -> tuple[Floats, FeatureFit | None]:
+    """Item offsets from noisy ones: shrunk toward a straight line in log popularity, and what features add to it.
 
     What is rated often tends to be rated higher, so a rare item's best guess is not the overall mean but that
     of items as rare as it is.
     """
     design = np.column_stack([np.ones_like(noisy), np.log(popularity)])
     spread = max(float(np.median(np.abs(noisy)) ** 2), 1e-6)
-    fitted = np.zeros_like(noisy)
-    for _ in range(steps):
-        trust = 1.0 / (variance + spread)
-        normal = (design * trust[:, None]).T @ design + 1e-9 * np.eye(2)
-        fitted = design @ np.linalg.solve(normal, (design * trust[:, None]).T @ noisy)
-        excess = (trust**2 * ((noisy - fitted) ** 2 - variance)).sum() / (trust**2).sum()
-        previous, spread = spread, max(float(excess), 1e-6)
-        if abs(spread - previous) < 1e-4 * previous:
-            break
-    return fitted + spread / (spread + variance) * (noisy - fitted)
+    told, fit = np.zeros_like(noisy), None
+    line = np.zeros_like(noisy)
+    for _ in range(1 if prior is None else 3):
+        for _ in range(steps):
+            trust = 1.0 / (variance + spread)
+            normal = (design * trust[:, None]).T @ design + 1e-9 * np.eye(2)
+            line = design @ np.linalg.solve(normal, (design * trust[:, None]).T @ (noisy - told))
+            excess = (trust**2 * ((noisy - line) ** 2 - variance)).sum() / (trust**2).sum()
+            previous, spread = spread, max(float(excess), 1e-6)
+            if abs(spread - previous) < 1e-4 * previous:
+                break
+        if prior is not None:
+            fit = prior.fit((noisy - line)[:, None], np.ones_like(noisy), variance, np.array([spread]))
+            told = fit.explained[:, 0]
+    own = spread if fit is None else float(fit.own[0])
+    guess = line + told
+    return guess + own / (own + variance) * (noisy - guess), fit
 
 
 def shrink_to_identity(moment: Floats, sigma: float) -> Floats:

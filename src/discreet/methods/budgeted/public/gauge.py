@@ -1,0 +1,160 @@
+"""Coordinates for the next round, and how strongly the users' ridge holds each direction. Public: sees releases only.
+
+``V M`` with ``M^-1 u`` is the same model as V with u. The factors are turned and stretched so that users' vectors are about
+uncorrelated and as large as the ridge expects. While directions are being found they are all held as if their released
+spread were taste. In the end each is held by what is taste in it: a user's few ratings, or clicks, move their vector by
+chance too, and how far follows from public numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
+from discreet.methods.budgeted.public.frame import Frame
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.model.item_side import ItemSide
+from discreet.types import Floats
+
+__all__ = ["Spread", "regauge_clicks", "regauge_ratings", "spread_of"]
+
+# The users' ridge at the end, in units of the mean squared residual.
+_LAST = 2.0
+# Smallest share of a direction's spread to take for taste: at the end, and while directions are still being found.
+_LEAST_TASTE = 0.1
+_LEAST_TASTE_YET = 0.8
+# Smallest share of taste that a usual user's vector is taken to show.
+_LEAST_SHOWN = 0.01
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Second moment of users' ``(1, u)``, mean squared residual, and what people take, all as released.
+
+    Parameters
+    ----------
+    moment
+        (1 + rank) square, 1 in its first entry.
+    square
+        Squared residual of a usual user, corrected for what users' own numbers explain.
+    share
+        Of all takes, one for each item.
+    """
+
+    moment: Floats
+    square: float
+    share: Floats
+
+    @property
+    def covariance(self) -> Floats:
+        """Of u."""
+        mean = self.moment[0, 1:]
+        covariance: Floats = self.moment[1:, 1:] - np.outer(mean, mean)
+        return covariance
+
+
+def spread_of(frame: Frame, moment: Floats, square: float, share: Floats) -> Spread:
+    """From a moment of phi, as users state it in ``frame``."""
+    unwhiten = np.linalg.inv(frame.whiten)
+    plain = unwhiten @ moment @ unwhiten.T
+    return Spread(plain / plain[0, 0], square, share)
+
+
+def regauge_ratings(
+    side: ItemSide, frame: Frame, spread: Spread, activity: Activity, caution: float, *, last: bool
+) -> tuple[ItemSide, Frame]:
+    """Coordinates after a round on ratings.
+
+    Parameters
+    ----------
+    side
+        After the step.
+    frame
+        Of the round that has just ended.
+    caution
+        The users' ridge in the next round is this many times the mean squared residual.
+    last
+        Whether there is no next round: then directions are held by what is taste in them.
+    """
+    change, power = _principal(side, spread, _root(spread.covariance))
+    square = max(spread.square, 1e-6)
+    penalty = (_LAST if last else caution) * square
+    if frame.start:
+        # A ridge estimate of a unit vector is shorter than 1 by its reliability: expect that length, not 1.
+        seen = activity.ratings_per_user * np.maximum(power, 0.0)
+        change = change / np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
+    else:
+        held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
+        least = _LEAST_TASTE if last else _LEAST_TASTE_YET
+        change = change * np.sqrt(_taste(activity, power, held, square, least))
+    rule = replace(side.ridge, factor_penalty=penalty)
+    return _moved(replace(side, rule=rule), spread, change)
+
+
+def regauge_clicks(
+    side: ItemSide, before: ItemSide, frame: Frame, spread: Spread, taken: Floats, *, last: bool
+) -> tuple[ItemSide, Frame]:
+    """Coordinates after a round on clicks.
+
+    Parameters
+    ----------
+    side, before
+        After the step, and before it: what users' vectors were computed from.
+    taken
+        Released share of the users who took each item.
+    """
+    root = _root(spread.covariance)
+    if last and not frame.start:
+        root = beyond_chance(root, chance_covariance(before, taken))
+    change, _ = _principal(side, spread, root)
+    return _moved(side, spread, change)
+
+
+def _taste(activity: Activity, power: Floats, held: Floats, square: float, least: float) -> Floats:
+    """Variance of users' true coefficients in coordinates where their estimates have variance 1.
+
+    An estimate from n ratings is ``n p / (n p + held)`` of the true coefficient, and the scatter of single ratings adds
+    ``square n p / (n p + held)^2``. Both are averaged over the released numbers of ratings; a user counts in the moment about
+    as the root of their number.
+    """
+    weight = activity.shares * np.sqrt(activity.sizes)
+    weight = (weight / weight.sum())[:, None]
+    curve = activity.sizes[:, None] * np.maximum(power, 1e-12)
+    shown = (weight * (curve / (curve + held)) ** 2).sum(axis=0)
+    chance = (weight * curve / (curve + held) ** 2).sum(axis=0) * square
+    taste: Floats = np.maximum(1.0 - chance, least) / np.maximum(shown, _LEAST_SHOWN)
+    return taste
+
+
+def _root(covariance: Floats) -> Floats:
+    values, basis = np.linalg.eigh(covariance)
+    root: Floats = basis * np.sqrt(np.maximum(values, 1e-9 * max(float(values.max(initial=0.0)), 1e-12)))
+    return root
+
+
+def _principal(side: ItemSide, spread: Spread, root: Floats) -> tuple[Floats, Floats]:
+    """``root``, turned so that factors are uncorrelated over what people take; and their mean squares."""
+    factors = side.factors @ root
+    power, turn = np.linalg.eigh((factors * spread.share[:, None]).T @ factors)
+    return root @ turn, power
+
+
+def _moved(side: ItemSide, spread: Spread, change: Floats) -> tuple[ItemSide, Frame]:
+    transform = np.eye(1 + side.rank)
+    transform[1:, 1:] = np.linalg.inv(change)
+    factors = side.factors @ change
+    frame = Frame(
+        _inverse_root(transform @ spread.moment @ transform.T),
+        float(np.sqrt(spread.square)),
+        spread.share @ factors**2,
+    )
+    return replace(side, factors=factors), frame
+
+
+def _inverse_root(moment: Floats) -> Floats:
+    """``moment ** -1/2``, with directions that hardly occur treated as if they occurred a little."""
+    values, basis = np.linalg.eigh(moment)
+    root: Floats = (basis / np.sqrt(np.maximum(values, 1e-3 * float(values.max())))) @ basis.T
+    return root

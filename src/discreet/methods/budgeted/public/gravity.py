@@ -1,0 +1,45 @@
+"""How strongly everything that was not taken pulls scores toward zero (clicks). Public: sees releases only.
+
+The score of a taken item under gravity g is about d / (d + g), where d is how often people with the same taste take it. A
+gravity that suits one market is far off in another, but the score that suits what was taken is nearly the same everywhere.
+So the rule fixes that score, which is released anyway, and gravity follows. Items that nobody uses, more users, or a
+copy of all data leave it where it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.types import Floats
+
+__all__ = ["first_gravity", "settled_gravity"]
+
+# Mean score to give to what was taken (docs/decisions/0044-gravity-by-score.md).
+_SCORE = 0.25
+_MOST_GRAVITY = 1.0
+# Most that one round may change it by.
+_MOST_CHANGE = 8.0
+_LEAST_SCORE, _MOST_SCORE = 0.02, 0.98
+
+
+def first_gravity(taken: Floats) -> float:
+    """Gravity at which popularity alone would give what was taken that score.
+
+    Parameters
+    ----------
+    taken
+        Released share of users who took each item, above zero.
+    """
+    low, high = np.log(1e-9), np.log(_MOST_GRAVITY)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        score = float((taken * taken / (taken + np.exp(middle))).sum() / taken.sum())
+        low, high = (middle, high) if score > _SCORE else (low, middle)
+    return float(np.exp(0.5 * (low + high)))
+
+
+def settled_gravity(gravity: float, score: float) -> float:
+    """Gravity at which what had ``score`` on average under ``gravity`` would have the right one."""
+    score = min(max(score, _LEAST_SCORE), _MOST_SCORE)
+    goal = gravity * (score / (1.0 - score)) * ((1.0 - _SCORE) / _SCORE)
+    return float(min(max(goal, gravity / _MOST_CHANGE), gravity * _MOST_CHANGE, _MOST_GRAVITY))
