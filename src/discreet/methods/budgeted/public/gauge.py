@@ -81,14 +81,17 @@ def regauge_ratings(
     change, power = _principal(side, spread, _root(spread.covariance))
     square = max(spread.square, 1e-6)
     penalty = (_LAST if last else caution) * square
-    if frame.start:
-        # A ridge estimate of a unit vector is shorter than 1 by its reliability: expect that length, not 1.
-        seen = activity.ratings_per_user * np.maximum(power, 0.0)
-        change = change / np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
+    held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
+    shown, chance = _seen(activity, power, held)
+    taste = np.maximum(1.0 - square * chance, _LEAST_TASTE if last else _LEAST_TASTE_YET)
+    if last and not frame.start:
+        change = change * np.sqrt(taste / np.maximum(shown, _LEAST_SHOWN))
     else:
-        held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
-        least = _LEAST_TASTE if last else _LEAST_TASTE_YET
-        change = change * np.sqrt(_taste(activity, power, held, square, least))
+        # Cautiously: a ridge estimate of a unit vector is expected to be shorter by the root of its reliability.
+        reliable = activity.ratings_per_user * np.maximum(power, 0.0)
+        change = change / np.sqrt(np.maximum(reliable / (reliable + penalty), 0.1))
+        if not frame.start:
+            change = change * np.sqrt(taste)
     rule = replace(side.ridge, factor_penalty=penalty)
     return _moved(replace(side, rule=rule), spread, change)
 
@@ -112,20 +115,19 @@ def regauge_clicks(
     return _moved(side, spread, change)
 
 
-def _taste(activity: Activity, power: Floats, held: Floats, square: float, least: float) -> Floats:
-    """Variance of users' true coefficients in coordinates where their estimates have variance 1.
+def _seen(activity: Activity, power: Floats, held: Floats) -> tuple[Floats, Floats]:
+    """How much of users' true variance their estimates show, and the variance by chance for residuals of size 1.
 
     An estimate from n ratings is ``n p / (n p + held)`` of the true coefficient, and the scatter of single ratings adds
-    ``square n p / (n p + held)^2``. Both are averaged over the released numbers of ratings; a user counts in the moment about
+    ``n p / (n p + held)^2``. Both are averaged over the released numbers of ratings; a user counts in the moment about
     as the root of their number.
     """
     weight = activity.shares * np.sqrt(activity.sizes)
     weight = (weight / weight.sum())[:, None]
     curve = activity.sizes[:, None] * np.maximum(power, 1e-12)
-    shown = (weight * (curve / (curve + held)) ** 2).sum(axis=0)
-    chance = (weight * curve / (curve + held) ** 2).sum(axis=0) * square
-    taste: Floats = np.maximum(1.0 - chance, least) / np.maximum(shown, _LEAST_SHOWN)
-    return taste
+    shown: Floats = (weight * (curve / (curve + held)) ** 2).sum(axis=0)
+    chance: Floats = (weight * curve / (curve + held) ** 2).sum(axis=0)
+    return shown, chance
 
 
 def _root(covariance: Floats) -> Floats:
