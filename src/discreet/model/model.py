@@ -66,7 +66,8 @@ class Model:
             object.__setattr__(self, "statement", said)
         elif self.statement.goal != self.goal:
             raise ModelInvalid(
-                f"the statement speaks of a model trained to {self.statement.goal}, but this one is there to {self.goal}"
+                f"the statement says that the model was trained to {self.statement.goal}, but this one is there to "
+                f"{self.goal}"
             )
         if len(self.catalogue) != self.item_side.n_items:
             raise ModelInvalid(

@@ -17,7 +17,7 @@ __all__ = ["Clicks"]
 class Clicks:
     """A score is ``b_j + u_i . v_j``; u minimises squared residuals on what was taken, gravity and the penalty.
 
-    The values of the rows are evidence (`discreet.catalogue.RatingScale.evidence`): 1 for a click, less for a low rating.
+    The values of the rows are evidence (`RatingScale.evidence`): 1 for a click, less for a low rating.
 
     Parameters
     ----------
