@@ -16,6 +16,7 @@ from discreet import kernels
 from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import denoise, regress_offsets, shrink_to_identity
+from discreet.model.fold_in import Clicks, FoldIn, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
@@ -109,7 +110,7 @@ def refine(
         return side, frame, popularity
     now = _normalised(frame, statistics, popularity)
     gradient = statistics.gradient
-    if not side.scale.explicit:
+    if isinstance(side.rule, Clicks):
         gradient = gradient - _pull(side, frame, now)
     variance = statistics.gradient_sigma**2 + now.mean_square * _mean_weight(side, now, ratings) * now.weight
     step = (
@@ -118,7 +119,7 @@ def refine(
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
     moved = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
     chance = None
-    if not side.scale.explicit and not frame.start:
+    if isinstance(side.rule, Clicks) and not frame.start:
         chance = chance_covariance(side, now.weight / now.total)
     moved, frame = _regauge(moved, frame, now, popularity, caution, chance)
     return moved, frame, popularity.updated(statistics.weight, statistics.weight_sigma)
@@ -155,9 +156,9 @@ def _mean_square(frame: Frame, statistics: RoundStatistics, total: float) -> flo
 
 def _mean_weight(side: ItemSide, now: _Round, ratings: float) -> float:
     """Average weight of a rating, for the sampling variance of an item's sum."""
-    if side.scale.explicit:
-        return now.total / ratings
-    return float(now.weight.sum()) / ratings
+    if isinstance(side.rule, Clicks):
+        return float(now.weight.sum()) / ratings
+    return now.total / ratings
 
 
 def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
@@ -171,7 +172,7 @@ def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
 def _step(
     side: ItemSide, now: _Round, statistics: RoundStatistics, gradient: Floats, variance: Floats
 ) -> Floats:
-    gravity = 0.0 if side.scale.explicit else side.clicks.gravity * now.total
+    gravity = side.clicks.gravity * now.total if isinstance(side.rule, Clicks) else 0.0
     if statistics.curvature is None:
         # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
         doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
@@ -206,13 +207,13 @@ def _regauge(
     share = popularity.positive()
     power, turn = np.linalg.eigh((factors * (share / share.sum())[:, None]).T @ factors)
     change = root @ turn
-    rule = side.rule
-    if side.scale.explicit:
+    rule: FoldIn = side.rule
+    if isinstance(rule, Ridge):
         # A ridge estimate of a unit vector is shorter than 1 by its reliability: expect that length, not 1.
         penalty = caution * max(now.mean_square, 1e-6)
         seen = frame.ratings_per_user * np.maximum(power, 0.0)
         change = change / np.sqrt(np.maximum(seen / (seen + penalty), 0.1))
-        rule = replace(side.ridge, factor_penalty=penalty)
+        rule = replace(rule, factor_penalty=penalty)
     transform = np.eye(1 + side.rank)
     transform[1:, 1:] = np.linalg.inv(change)
     whiten = _inverse_root(transform @ moment @ transform.T)

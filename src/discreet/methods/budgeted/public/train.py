@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.catalogue import CLICKS
 from discreet.errors import BudgetInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.plan import (
@@ -44,14 +45,14 @@ _CLICK_PENALTY = 0.1
 
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Activity, then offsets (or popularity), then rounds of gradients; each release moves the item side."""
-    explicit, n_items = facts.scale.explicit, facts.n_items
+    ranks, n_items = settings.ranks(facts.scale), facts.n_items
     noisy = yield ActivityQuestion(
         "activity: users and ratings per user",
         facts.mu * float(np.sqrt(settings.activity_share)),
         n_items,
-        explicit,
+        explicit=not ranks,
     )
-    activity = read_activity(noisy, n_items, facts.scale)
+    activity = read_activity(noisy, n_items, CLICKS if ranks else facts.scale)
     if activity is None:
         raise BudgetInvalid(
             f"the budget ({facts.budget}) is too small to train on these ratings: the number of users does not "
@@ -63,7 +64,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     ask = _Asker(settings, facts, activity, len(costs) + 1)
     side, frame = _empty(settings, facts, activity)
     statistics = yield ask.first(costs[0], side, frame)
-    side, frame, popularity = _after_first(facts, plan, rng, side, frame, statistics, activity)
+    side, frame, popularity = _after_first(plan, rng, side, frame, statistics, activity)
     for number, cost in enumerate(costs[1:], 1):
         statistics = yield ask.round(number, cost, side, frame, popularity)
         caution = _CAUTION[min(number, len(_CAUTION)) - 1]
@@ -82,7 +83,7 @@ def _make_plan(settings: BudgetedSettings, facts: Facts, activity: Activity, mu:
             f"and {facts.n_items:,} items: every estimate would be noise. Raise epsilon, bring more users, or offer "
             "fewer items; the first release of this run has been spent"
         )
-    explicit = facts.scale.explicit
+    explicit = not settings.ranks(facts.scale)
     rank, rounds, first = settings.rank, settings.rounds, settings.offset_share
     if rank == "auto":
         rank = choose_rank(activity, facts.n_items, mu, explicit=explicit)
@@ -98,7 +99,7 @@ def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tupl
     frame = Frame(np.eye(1), float(np.sqrt(activity.within)), activity.ratings_per_user)
     empty = np.zeros(facts.n_items), np.zeros((facts.n_items, 0))
     scale = facts.scale
-    if scale.explicit:
+    if not settings.ranks(scale):
         return ItemSide(scale, scale.middle, *empty, Ridge(activity.within / activity.between)), frame
     usual = min(1.0, 20.0 * activity.ratings_per_user / facts.n_items)
     gravity = usual if settings.gravity == "auto" else settings.gravity
@@ -107,7 +108,6 @@ def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tupl
 
 
 def _after_first(
-    facts: Facts,
     plan: Plan,
     rng: np.random.Generator,
     side: ItemSide,
@@ -116,7 +116,7 @@ def _after_first(
     activity: Activity,
 ) -> tuple[ItemSide, Frame, ItemWeights]:
     """Offsets and popularity, and a random start of the factors if there will be any."""
-    if facts.scale.explicit:
+    if isinstance(side.rule, Ridge):
         side, popularity, residual = first_offsets(side, frame, statistics, activity.ratings)
         frame = replace(frame, residual=residual)
     else:
@@ -129,7 +129,7 @@ def _after_first(
 def _start(rng: np.random.Generator, rank: int, side: ItemSide, frame: Frame) -> tuple[ItemSide, Frame]:
     """Random factors. The strong ridge makes a user's first vector the projection of their residuals on them."""
     factors = rng.standard_normal((side.n_items, rank))
-    if side.scale.explicit:
+    if isinstance(side.rule, Ridge):
         side = replace(side, rule=replace(side.ridge, factor_penalty=100.0 * frame.residual**2))
     else:
         factors *= np.sqrt(side.offsets * side.offsets.mean())[:, None]
@@ -147,9 +147,9 @@ class _Asker:
 
     def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
         """Offsets of ratings, popularity of clicks."""
-        explicit = self.facts.scale.explicit
+        ranks = isinstance(side.rule, Clicks)
         name, share = (
-            ("offsets", self.settings.first_weight_share) if explicit else ("popularity", _CLICK_WEIGHT_SHARE)
+            ("popularity", _CLICK_WEIGHT_SHARE) if ranks else ("offsets", self.settings.first_weight_share)
         )
         return self._ask(name, mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
@@ -176,7 +176,7 @@ class _Asker:
     def _item_weights(self, popularity: ItemWeights) -> Floats:
         exponent = self.settings.item_exponent
         if exponent == "auto":
-            exponent = 0.25 if self.facts.scale.explicit else 0.0
+            exponent = 0.0 if self.settings.ranks(self.facts.scale) else 0.25
         positive = popularity.positive()
         weights: Floats = (positive / positive.mean()) ** -exponent
         return weights
@@ -189,7 +189,7 @@ class _Asker:
         """
         order, per_user = len(frame.whiten), self.activity.ratings_per_user
         gradient = order * per_user * frame.residual**2
-        moment = (per_user if self.facts.scale.explicit else 1.0) * (order + 1.0)
+        moment = (1.0 if self.settings.ranks(self.facts.scale) else per_user) * (order + 1.0)
         needed = ((order + 1.0) * self.facts.noise_excess / (_READABLE * self.activity.users * mu)) ** 2
         share = min(max(self.settings.moment_share, needed), _MOST_MOMENT)
         full = self.settings.curvature == "full" and order > 1
