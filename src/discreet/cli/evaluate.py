@@ -41,11 +41,11 @@ __all__ = ["command"]
 def command(
     model_directory: str, test: str, history: str, at: int, only: str | None, as_json: bool, **columns: Any
 ) -> None:
-    """Predict the ratings of TEST (if the model does), and rank its items, from each user's own rows in TRAIN.
+    """Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.
 
-    The free baselines stand beside: the mean of all ratings in TRAIN, each user's own mean, and for
-    rankings the items most often met in TRAIN. What this prints depends on TEST and TRAIN without any
-    noise: keep it to yourself.
+    A model that ranks predicts no ratings: its errors are left out. The free baselines stand beside: the mean
+    of all ratings in TRAIN, each user's own mean, and for rankings the items most often met in TRAIN. What
+    this prints depends on TEST and TRAIN without any noise: keep it to yourself.
 
     \b
     Examples:
