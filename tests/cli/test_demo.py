@@ -22,10 +22,10 @@ def test_the_whole_demo() -> None:
     assert done.stderr == ""
     assert time.monotonic() - started < 60
     content = json.loads(done.stdout)
-    rmse = {row["method"]: row["rmse"] for row in content["comparison"]}
-    mean, own = rmse["global mean"], rmse["each user's own mean (free)"]
-    open_als, five, one = rmse["ALS, not private"], rmse["private, epsilon 5"], rmse["private, epsilon 1"]
-    assert open_als < five < one < own < mean
+    recall = {row["method"]: row["recall@20"] for row in content["comparison"]}
+    five, one = recall["private, epsilon 5"], recall["private, epsilon 1"]
+    assert recall["popularity, not private"] * 1.05 < one < five < recall["ALS, not private"]
+    assert content["statement"]["goal"] == "rank"
     assert content["statement"]["private"] is True
     assert content["statement"]["epsilon"] <= 1.0
     assert len(content["recommendations"]) == 5
@@ -36,5 +36,13 @@ def test_for_people(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in (("USERS", 400), ("RATINGS", 12_000)):
         monkeypatch.setattr(demo, name, size)
     text = run("demo").stdout
-    for part in ("global mean", "private, epsilon 1", "Privacy statement", "For the newcomer", "item-0007 5"):
+    for part in (
+        "popularity, not private",
+        "recall@20",
+        "trained to rank",
+        "private, epsilon 1",
+        "Privacy statement",
+        "For the newcomer",
+        "item-0007 5",
+    ):
         assert part in text

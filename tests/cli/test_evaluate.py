@@ -13,8 +13,9 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.model import Model
+from discreet.model.fold_in import Clicks, Ridge
 from tests.cli.conftest import Run
-from tests.model.models import make_model
+from tests.model.models import STATEMENT, make_model
 
 TRAIN = "who,what,stars\n1,item-2,5\n1,item-3,4\n2,item-2,1\n2,item-7,2\n3,item-0,3\n"
 TEST = "who,what,stars\n2,item-3,2\n1,item-5,5\n1,item-8,3.5\n9,item-1,4\n"
@@ -42,6 +43,7 @@ def test_explicit(run: Run, explicit_model: Path, files: tuple[Path, Path]) -> N
     )
     ratings, ranking = evaluate_ratings(model, past, held_out), evaluate_ranking(model, past, held_out, 20)
     assert content == {
+        "goal": "rate",
         "rmse": ratings.rmse,
         "mae": ratings.mae,
         "recall@20": ranking.recall,
@@ -99,35 +101,37 @@ def _not_called(*_: object) -> None:
     raise AssertionError("this was not asked for")
 
 
-def _ranker(path: Path, best: int, settings: dict[str, str]) -> Path:
-    """A saved model that puts one of twelve items first for everybody."""
+def _ranker(path: Path, best: int, goal: str) -> Path:
+    """A saved model of ratings that puts one of twelve items first for everybody."""
     model = make_model("explicit")
     offsets = np.zeros(12)
     offsets[best] = 2.0
-    side = replace(model.item_side, offsets=offsets, factors=np.zeros((12, 3)))
-    return replace(model, item_side=side, settings=settings).save(path)
+    rule = Ridge() if goal == "rate" else Clicks(gravity=0.1)
+    side = replace(model.item_side, offsets=offsets, factors=np.zeros((12, 3)), rule=rule)
+    return replace(model, item_side=side, statement=STATEMENT).save(path)
 
 
 @pytest.mark.parametrize(
-    ("best", "settings", "said"),
+    ("best", "goal", "said"),
     [
         (
             8,
-            {},
-            "This model ranks worse than popularity (recall@1 0.0000, popularity 1.0000): it was trained to ",
+            "rate",
+            "This model ranks worse than popularity (recall@1 0.0000, popularity 1.0000): it was trained to "
+            "predict ratings; to recommend, train with --goal rank.",
         ),
-        (8, {"goal": "ratings"}, "train with --goal rank."),
-        (8, {"goal": "rank"}, "or recommend what is popular."),
-        (2, {}, None),
+        (8, "rank", "or recommend what is popular."),
+        (2, "rate", None),
+        (2, "rank", None),
     ],
 )
 def test_a_model_that_ranks_worse_than_popularity_says_so_in_one_sentence(
-    run: Run, tmp_path: Path, best: int, settings: dict[str, str], said: str | None
+    run: Run, tmp_path: Path, best: int, goal: str, said: str | None
 ) -> None:
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("who,what,stars\n1,item-2,4\n2,item-2,4\n3,item-0,4\n")
     test.write_text("who,what,stars\n3,item-2,4\n")
-    model = _ranker(tmp_path / "model", best, settings)
+    model = _ranker(tmp_path / "model", best, goal)
     arguments = ("evaluate", model, test, "--history", train, *COLUMNS, "--at", 1)
     for given in (arguments, (*arguments, "--json")):
         result = run(*given)
@@ -137,7 +141,24 @@ def test_a_model_that_ranks_worse_than_popularity_says_so_in_one_sentence(
         if said is not None:
             assert said in lines[0]
     assert "worse" not in run(*arguments, "--only", "errors").stderr
-    assert json.loads(run(*arguments, "--json").stdout).get("goal") == settings.get("goal")
+    assert json.loads(run(*arguments, "--json").stdout)["goal"] == goal
+
+
+def test_a_model_that_ranks_by_ratings_has_no_errors_and_says_why(
+    run: Run, refused: Callable[..., str], tmp_path: Path, files: tuple[Path, Path]
+) -> None:
+    model = _ranker(tmp_path / "model", 3, "rank")
+    arguments = ("evaluate", model, files[1], "--history", files[0], *COLUMNS)
+    result = run(*arguments, "--json")
+    content = json.loads(result.stdout)
+    assert content["rmse"] is None
+    assert content["mae"] is None
+    assert content["baselines"]["user_mean"] == {"rmse": None}
+    assert 0.0 < content["recall@20"] <= 1.0
+    sentence = "this model ranks; it does not predict ratings: train with --goal rate"
+    assert result.stderr.count(sentence) == run(*arguments).stderr.count(sentence) == 1
+    assert sentence not in run(*arguments, "--only", "rankings").stderr
+    assert sentence in refused(*arguments, "--only", "errors")
 
 
 def test_implicit(run: Run, implicit_model: Path, tmp_path: Path) -> None:

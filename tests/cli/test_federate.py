@@ -170,7 +170,8 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert content["bytes_down"] == asked + content["model_bytes_down"]
     assert content["seconds"] > 0  # type: ignore[operator]
     for account in content["accounts"].values():  # type: ignore[attr-defined]
-        assert account["charged_mu"] == content["mu"]
+        assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
+    assert content["goal"] == "rank"
     assert "round 4 of 4" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
@@ -331,6 +332,14 @@ def test_endless_brackets_are_refused(refused: Refused, site: Path, tmp_path: Pa
     assert not (tmp_path / "a.json").exists()
 
 
+def test_silos_agree_on_a_goal(run: Run, site: Path, agreed: Path) -> None:
+    assert json.loads((agreed / "agreement.json").read_text())["settings"]["goal"] == "rank"
+    keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
+    out = ("--out", agreed / "other.json")
+    assert run("federate", "agree", "--name", "x", *keys, *TERMS, *out, "--goal", "rate").exit_code == 0
+    assert json.loads((agreed / "other.json").read_text())["settings"]["goal"] == "rate"
+
+
 def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -> None:
     def agree(*changes: object, terms: tuple[object, ...] = TERMS) -> str:
         keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
@@ -341,6 +350,9 @@ def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -
     assert "3" in agree("--honest", 4)
     assert "--rating-range" in agree("--implicit")
     assert "use --rank" in agree("--set", "rank=3")
+    assert "use --goal" in agree("--set", "goal=rank")
+    assert "cannot rank by them" in agree("--goal", "rank", "--method", "svd")
+    assert "cannot rank by them" in agree("--goal", "rank", "--method", "prototypes")
     assert "NAME=KEY" in agree("--silo", "west")
     assert "Known settings" in agree("--set", "flavour=3")
     assert not (agreed / "other.json").exists()

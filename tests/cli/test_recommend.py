@@ -13,8 +13,9 @@ import pytest
 
 from discreet.catalogue import Catalogue
 from discreet.model import Model, recommendations
+from discreet.model.fold_in import Clicks
 from tests.cli.conftest import Run
-from tests.model.models import make_model
+from tests.model.models import STATEMENT, make_model
 
 HISTORY = {"item-2": 5.0, "item-9": 1.5}
 
@@ -78,6 +79,16 @@ def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
     arguments = ("recommend", explicit_model, "--history", everyone, "--user", "7", "-n", 3)
     assert json.loads(run(*arguments, "--json").stdout) == {"user": "7", **expected(explicit_model, 3)}
     assert "predicted rating" in run(*arguments).stdout
+
+
+def test_a_model_that_ranks_by_ratings_shows_scores(run: Run, explicit_model: Path, everyone: Path) -> None:
+    model = Model.load(explicit_model)
+    ranks = replace(model, item_side=replace(model.item_side, rule=Clicks(0.1)), statement=STATEMENT)
+    path = ranks.save(explicit_model.parent / "ranks")
+    for user in ((), ("--user", "7")):
+        text = run("recommend", path, "--history", everyone, *user, "-n", 3).stdout
+        assert "score" in text
+        assert "predicted rating" not in text
 
 
 def test_columns_by_other_names(run: Run, explicit_model: Path, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def test_a_private_model(run: Run, shop: Path, tmp_path: Path) -> None:
     content = read(result.stdout)
     assert list(content) == [
         "method",
+        "goal",
         "rank",
         "rounds",
         "users",
@@ -178,12 +179,53 @@ def test_the_privacy_noise_cannot_be_seeded(run: Run, shop: Path, tmp_path: Path
 
 def test_train_then_evaluate_then_recommend(run: Run, shop: Path, tmp_path: Path) -> None:
     out, columns = tmp_path / "model", ("--user", "user", "--item", "item", "--rating", "stars")
-    assert run("train", shop / "train.csv", *COLUMNS, "--method", "als", *SMALL, "--out", out).exit_code == 0
+    assert (
+        run(
+            "train", shop / "train.csv", *COLUMNS, "--method", "als", "--goal", "rate", *SMALL, "--out", out
+        ).exit_code
+        == 0
+    )
     arguments = ("evaluate", out, shop / "test.csv", "--history", shop / "train.csv", *columns, "--json")
     scores = read(run(*arguments).stdout)
     assert scores["rmse"] < scores["baselines"]["global_mean"]["rmse"]  # type: ignore[index]
     history = ("--history", shop / "train.csv", "--rating-column", "stars", "--user", 1)
     assert len(read(run("recommend", out, *history, "-n", 4, "--json").stdout)["recommendations"]) == 4  # type: ignore[arg-type]
+
+
+def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
+    """To recommend if nothing is said; where a method cannot rank by ratings, or must rank, its own goal."""
+    private = ("--catalogue", shop / "items.csv", *BUDGET)
+    stars, none = COLUMNS, COLUMNS[:4]
+    for number, (columns, options, goal) in enumerate(
+        [
+            (stars, (*private, *SMALL), "rank"),
+            (stars, (*private, *SMALL, "--goal", "rank"), "rank"),
+            (stars, (*private, *SMALL, "--goal", "rate"), "rate"),
+            (none, (*private, *SMALL), "rank"),
+            (stars, ("--method", "als", *SMALL), "rank"),
+            (stars, ("--method", "als", *SMALL, "--goal", "rate"), "rate"),
+            (stars, (*private, "--method", "svd", "--rank", 2), "rate"),
+            (stars, (*private, "--method", "svd", "--rank", 2, "--goal", "rate"), "rate"),
+            (none, (*private, "--method", "svd", "--rank", 2, "--goal", "rank"), "rank"),
+            (stars, (*private, "--method", "popularity", "--goal", "rank"), "rank"),
+        ]
+    ):
+        out = tmp_path / str(number)
+        result = run("train", shop / "train.csv", *columns, *options, "--out", out, "--json")
+        assert result.exit_code == 0, result.stderr
+        assert read(result.stdout)["goal"] == goal, number
+        model = Model.load(out)
+        assert model.goal == model.statement.goal == goal
+        assert model.settings.get("goal", goal) == goal
+        assert model.item_side.scale.explicit == (columns is stars and "popularity" not in options)
+
+
+def test_the_goal_is_said_to_people(run: Run, shop: Path, tmp_path: Path) -> None:
+    base = ("train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *BUDGET, *SMALL)
+    for goal, words in (("rank", "trained to rank"), ("rate", "trained to predict ratings")):
+        text = run(*base, "--goal", goal, "--out", tmp_path / goal).stdout
+        assert words in text
+        assert re.search(rf"goal\s+│\s+{goal}", text)
 
 
 def test_a_model_is_replaced_only_by_force(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:

@@ -204,3 +204,31 @@ def test_an_unusable_place_is_found_before_training(refused: Refused, shop: Path
     assert "not a directory" in refused(*base, tmp_path / "notes.txt")
     assert "create it" in refused(*base, tmp_path / "missing" / "model")
     assert "no-such-file.csv" in refused(*base, tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        (
+            COLUMNS,
+            ("--method", "svd", "--goal", "rank"),
+            "svd predicts ratings and cannot rank by them; leave --goal",
+        ),
+        (COLUMNS, ("--method", "dpals", "--goal", "rank"), "use --method budgeted"),
+        (COLUMNS, ("--method", "popularity", "--goal", "rate"), "--method popularity predicts none"),
+        (COLUMNS[:4], ("--goal", "rate"), "there are none without --rating"),
+        (COLUMNS, ("--set", "goal=rank"), "use --goal instead of --set"),
+        (COLUMNS, ("--goal", "please"), "'please' is not one of"),
+    ],
+)
+def test_goals_that_cannot_be(
+    refused: Refused,
+    shop: Path,
+    tmp_path: Path,
+    columns: tuple[object, ...],
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    base = ("train", shop / "train.csv", *columns, "--catalogue", shop / "items.csv", *BUDGET)
+    assert message in refused(*base, *options, "--out", tmp_path / "model")
+    assert not (tmp_path / "model").exists()

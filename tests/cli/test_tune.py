@@ -19,6 +19,7 @@ BUDGET = ("--epsilon", 20, "--delta", "1e-4")
 TRAIN_FIELDS = [
     *(
         "method",
+        "goal",
         "rank",
         "rounds",
         "users",
@@ -61,10 +62,11 @@ def test_a_tuned_model(run: Run, shop: Path, tmp_path: Path, space: Path) -> Non
     assert (content["private"], content["epsilon"], content["delta"]) == (True, 20.0, 1e-4)
     assert content["mean_trials"] == 3.0
     assert content["rounds"] == 2
-    assert set(content["settings"]) == {"rank", "growth", "curvature", "rounds"}
+    assert set(content["settings"]) == {"goal", "rank", "growth", "curvature", "rounds"}
     assert content["settings"]["rank"] in (1, 2)
     assert 1.0 <= content["settings"]["growth"] <= 2.0
-    assert 0.3 < content["score"] < 2.0
+    assert 0.3 < content["score"] <= 1.0
+    assert content["goal"] == content["settings"]["goal"] == "rank"
     model = Model.load(out)
     assert model.statement.mu == content["mu"]
     assert model.statement.selection is not None
@@ -103,6 +105,26 @@ def test_for_people_and_on_a_terminal(shop: Path, tmp_path: Path, space: Path) -
         assert wanted in text
 
 
+def test_predicted_ratings_are_compared_by_their_errors(
+    run: Run, shop: Path, tmp_path: Path, space: Path
+) -> None:
+    asked = (
+        "--space",
+        space,
+        "--mean-trials",
+        1.5,
+        "--rounds",
+        2,
+        "--goal",
+        "rate",
+        "--out",
+        tmp_path / "model",
+    )
+    content = json.loads(run(*arguments(shop, *asked, "--json")).stdout)
+    assert content["goal"] == "rate"
+    assert 0.3 < content["score"] < 2.0
+
+
 def test_json_and_configuration_files(run: Run, shop: Path, tmp_path: Path) -> None:
     searched = tmp_path / "space.json"
     searched.write_text('{"penalty": {"low": 0.01, "high": 1, "log": true}}')
@@ -115,6 +137,7 @@ def test_json_and_configuration_files(run: Run, shop: Path, tmp_path: Path) -> N
     content = json.loads(run("tune", shop / "train.csv", "--config", config, "--json").stdout)
     assert content["settings"] == {
         "moment_share": 0.05,
+        "goal": "rank",
         "rank": 1,
         "rounds": 1,
         "penalty": content["settings"]["penalty"],

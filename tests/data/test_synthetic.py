@@ -143,6 +143,13 @@ def small_market() -> Ratings:
     return synthetic.market(2_000, 500, 100_000, rng=0)
 
 
+def test_lift_says_how_much_taste_decides_what_people_rate() -> None:
+    liked = [synthetic.market(1_000, 200, 20_000, rng=0, lift=lift).values.mean() for lift in (0.0, 0.4, 1.5)]
+    assert liked[0] < liked[1] < liked[2]
+    with pytest.raises(SettingsInvalid, match="lift"):
+        synthetic.market(lift=float("nan"))
+
+
 def test_market_is_skewed(small_market: Ratings) -> None:
     assert_well_formed(small_market)
     assert (small_market.n_users, small_market.n_items, small_market.n_ratings) == (2_000, 500, 100_000)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from discreet.catalogue import RatingScale
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.evaluation import baselines, evaluate_ranking, evaluate_ratings
 from discreet.model import Model
+from discreet.privacy.statement import Statement
 from tests.model.models import make_model
 
 
@@ -105,6 +109,22 @@ def test_more_places_than_items() -> None:
     assert found.recall == pytest.approx(1.0)
     endless = evaluate_ranking(model, query, unseen, 10**14)
     assert (endless.recall, endless.ndcg) == (found.recall, found.ndcg)
+
+
+def test_a_model_that_ranks_by_ratings_has_a_ranking_and_no_errors() -> None:
+    """Its recall is that of its own scores, with the ratings as evidence."""
+    made = make_model("implicit")
+    side = replace(made.item_side, scale=RatingScale((1.0, 5.0)))
+    model = Model(side, made.catalogue, Statement.not_private("by hand"), "by hand")
+    query, target = random_ratings(model, HISTORY_USERS, 1), random_ratings(model, HISTORY_USERS, 2)
+    with pytest.raises(SettingsInvalid, match="this model ranks; it does not predict ratings: train with"):
+        evaluate_ratings(model, query, target)
+    first = evaluate_ranking(model, query, target, 1)
+    hits = [
+        model.recommend(query.history(user), 1)[0].item in dict(target.history(user))
+        for user in target.user_ids
+    ]
+    assert first.recall == pytest.approx(np.mean(hits))
 
 
 def test_what_cannot_be_evaluated() -> None:

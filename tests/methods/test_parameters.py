@@ -106,7 +106,7 @@ def test_an_old_name_is_refused_with_the_new_one(
         (ALS, "offset_penality", "did you mean offset_penalty"),
         (ALS, "lambda", "lambda: no such setting; it is called penalty"),
         (DPALS, "iterations", "it is called rounds"),
-        (ALS, "colour", r"colour: no such setting\. Known settings: count_exponent, gravity"),
+        (ALS, "colour", r"colour: no such setting\. Known settings: count_exponent, goal"),
         # It has no penalty, so it must not be sent there.
         (FrankWolfe, "factor_penalty", r"factor_penalty: no such setting\. Known settings"),
     ],

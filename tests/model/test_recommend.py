@@ -154,7 +154,7 @@ def test_a_model_must_fit_together(explicit: Model) -> None:
         replace(explicit, item_side=replace(side, offsets=np.where(side.offsets > 0, np.nan, side.offsets)))
     with pytest.raises(ModelInvalid, match="popularity has the shape"):
         replace(explicit, item_side=replace(side, popularity=np.ones(11)))
-    with pytest.raises(ModelInvalid, match="cannot be folded in as if they clicked"):
+    with pytest.raises(ModelInvalid, match="trained to rate, but this one is there to rank"):
         replace(explicit, item_side=replace(side, rule=Clicks()))
     with pytest.raises(ModelInvalid, match="penalties"):
         replace(explicit, item_side=replace(side, rule=Ridge(-1.0)))

@@ -66,7 +66,7 @@ def sides(draw: st.DrawFn) -> ItemSide:
     assert set(rules) == set(RULES)
     rule = draw(st.one_of(*rules.values()))
     low, width = draw(st.floats(-1e9, 1e9)), draw(st.floats(1.0, 1e9))
-    clicks = isinstance(rule, Clicks) or draw(st.booleans())
+    clicks = draw(st.booleans())
     popularity = array(items) if draw(st.booleans()) else None
     scale = RatingScale(None if clicks else (low, low + width))
     return ItemSide(scale, draw(finite), array(items), array(items, rank), rule, popularity)
@@ -193,10 +193,15 @@ def test_penalties_below_zero_are_refused(change: dict[str, float]) -> None:
     refused(whole | {"rule": whole["rule"] | change}, arrays, "penalties")
 
 
-def test_ratings_are_not_clicks() -> None:
+def test_ratings_to_rank_by_come_back_as_such() -> None:
+    side = replace(side_with(RULES["clicks"]), scale=RatingScale((1.0, 5.0)))
+    back = item_side_from_bytes(item_side_to_bytes(side))
+    assert (back.goal, back.scale.range) == ("rank", (1.0, 5.0))
+
+
+def test_a_scale_that_is_none_is_refused() -> None:
     whole, arrays = to_parts(side_with(RULES["clicks"]))
     ratings = {"class": "RatingScale", "range": [1.0, 5.0]}
-    refused(whole | {"scale": ratings}, arrays, "as if they clicked")
     for upside_down in ([5.0, 1.0], [1.0], [1.0, 1.0], [1.0, 5.0, 9.0], "1 to 5"):
         refused(whole | {"scale": ratings | {"range": upside_down}}, arrays)
 

@@ -356,3 +356,15 @@ def test_only_private_trials_can_be_chosen_from() -> None:
     for trial in (Statement.not_private("no noise"), Statement.nothing_released()):
         with pytest.raises(ModelInvalid, match="only private trials"):
             Statement.from_selection(trial, score, SELECTION, BUDGET)
+
+
+def test_the_goal_is_said_in_words_and_may_be_absent(statement: Statement) -> None:
+    assert "trained to" not in str(statement)
+    older = json.loads(statement.to_json())
+    del older["goal"]
+    assert Statement.from_json(json.dumps(older)) == statement
+    for goal, words in (("rank", "trained to rank"), ("rate", "trained to predict ratings")):
+        said = Statement.from_json(json.dumps(older | {"goal": goal}))
+        assert words in str(said)
+    with pytest.raises(ModelInvalid):
+        Statement.from_json(json.dumps(older | {"goal": "please"}))

@@ -38,6 +38,7 @@ def test_the_model_is_the_central_one(tmp_path: Path, count: int, noise: str, ki
 
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
+    ("budgeted", {"goal": "rank", "rank": 3, "rounds": 2}),
     ("dpals", {"rank": 3, "max_ratings": 6, "rounds": 2}),
     ("dpals", {"rank": 3, "max_ratings": 6, "sampling": "weights", "frequent_share": 0.7, "gravity": 0.2}),
     ("dpals", {"rank": 3, "max_ratings": 6, "sampling": "uniform", "start": "spectral", "split_users": True}),

@@ -12,13 +12,14 @@ from discreet.catalogue.catalogue import (
 )
 from discreet.catalogue.feature_columns import FeatureNames
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
-from discreet.catalogue.scale import CLICKS, RatingScale
+from discreet.catalogue.scale import CLICKS, Goal, RatingScale
 
 __all__ = [
     "CLICKS",
     "Catalogue",
     "FeatureEncoder",
     "FeatureNames",
+    "Goal",
     "Id",
     "IdArray",
     "Ids",

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 
-__all__ = ["CLICKS", "RatingScale"]
+__all__ = ["CLICKS", "Goal", "RatingScale"]
+
+Goal: TypeAlias = Literal["rank", "rate"]
+"""What a model is for: to put items in order, or to predict ratings."""
+
+# Evidence of the lowest rating that somebody likes what they rated: who rates an item low still chose to meet it.
+# Measured on MovieLens 1M: 0.75 to 0.8 ranks best over small and large budgets; 1 is as good at epsilon 5 and worse at
+# epsilon 1, and 0 is clearly worse everywhere.
+_LOWEST_EVIDENCE = 0.75
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,21 @@ class RatingScale:
     def clipped(self, predictions: Floats) -> Floats:
         """Predictions brought into the range; scores of clicks stay as they are."""
         return predictions if self.range is None else np.clip(predictions, *self.range)
+
+    def evidence(self, values: Floats) -> Floats:
+        """How much each value says for its item, for a model that ranks: 0.75 (lowest rating) to 1; a click is 1.
+
+        A public rule of the rating range alone.
+
+        Examples
+        --------
+        >>> RatingScale((1.0, 5.0)).evidence(np.array([1.0, 3.0, 5.0])).tolist()
+        [0.75, 0.875, 1.0]
+        """
+        if self.range is None:
+            return np.ones(len(values))
+        low, high = self.range
+        return _LOWEST_EVIDENCE + (1.0 - _LOWEST_EVIDENCE) * (values - low) / (high - low)
 
     def __str__(self) -> str:
         return "clicks" if self.range is None else f"{self.range[0]:g} to {self.range[1]:g}"

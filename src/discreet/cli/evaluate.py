@@ -35,7 +35,7 @@ __all__ = ["command"]
     "--only",
     type=click.Choice(["errors", "rankings"]),
     help="Errors of predicted ratings alone, or rankings alone. Ranking every item for every user can take as long as "
-    "training.  [default: both, or rankings for a model without ratings]",
+    "training.  [default: both, or rankings for a model that ranks]",
 )
 @json_option
 def command(
@@ -43,9 +43,9 @@ def command(
 ) -> None:
     """Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.
 
-    The free baselines stand beside: the mean of all ratings in TRAIN, each user's own mean, and for
-    rankings the items most often met in TRAIN. What this prints depends on TEST and TRAIN without any
-    noise: keep it to yourself.
+    A model that ranks predicts no ratings: its errors are left out. The free baselines stand beside: the mean
+    of all ratings in TRAIN, each user's own mean, and for rankings the items most often met in TRAIN. What
+    this prints depends on TEST and TRAIN without any noise: keep it to yourself.
 
     \b
     Examples:
@@ -53,20 +53,26 @@ def command(
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --only errors
     """
     model = Model.load(model_directory)
-    if only == "errors" and not model.item_side.scale.explicit:
-        raise SettingsInvalid(
-            "--only errors: the model was trained without ratings, so it predicts none; leave it out"
-        )
+    if only == "errors" and model.goal == "rank":
+        raise SettingsInvalid(f"--only errors: {_no_errors(model)}; leave it out")
     past, held_out = (_read(model, path, columns) for path in (history, test))
-    errors = evaluate_ratings(model, past, held_out) if past.explicit and only != "rankings" else None
+    errors = evaluate_ratings(model, past, held_out) if model.goal == "rate" and only != "rankings" else None
     ranking = evaluate_ranking(model, past, held_out, at) if only != "errors" else None
     if as_json:
         print_json(_as_dict(model, errors, ranking, held_out, at))
     else:
         printer().print(_table(errors, ranking, held_out).to_rich())
+    if model.goal == "rank" and past.explicit and only is None:
+        click.echo(f"No errors of predicted ratings: {_no_errors(model)}.", err=True)
     warning = _worse_than_popularity(model, ranking)
     if warning is not None:
         click.echo(warning, err=True)
+
+
+def _no_errors(model: Model) -> str:
+    if model.item_side.scale.explicit:
+        return "this model ranks; it does not predict ratings: train with --goal rate"
+    return "the model was trained without ratings, so it predicts none"
 
 
 def _read(model: Model, path: str, columns: dict[str, Any]) -> Ratings:
@@ -84,8 +90,8 @@ def _as_dict(
     model: Model, errors: RatingScores | None, ranking: RankingScores | None, test: Ratings, k: int
 ) -> dict[str, Any]:
     """What was measured; null where it was not."""
-    goal = {"goal": model.settings["goal"]} if "goal" in model.settings else {}
-    return goal | {
+    return {
+        "goal": model.goal,
         "rmse": None if errors is None else errors.rmse,
         "mae": None if errors is None else errors.mae,
         f"recall@{k}": None if ranking is None else ranking.recall,
@@ -129,7 +135,7 @@ def _worse_than_popularity(model: Model, ranking: RankingScores | None) -> str |
     if ranking is None or not ranking.recall < ranking.popularity_recall:
         return None
     found = f"recall@{ranking.k} {ranking.recall:.4f}, popularity {ranking.popularity_recall:.4f}"
-    if model.item_side.scale.explicit and model.settings.get("goal") != "rank":
+    if model.goal == "rate":
         way = "it was trained to predict ratings; to recommend, train with --goal rank"
     else:
         way = "train with more budget or more users, or recommend what is popular"

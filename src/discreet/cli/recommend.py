@@ -143,4 +143,4 @@ def _show_many(frame: pl.DataFrame, score_name: str) -> None:
 
 
 def _score_name(model: Model) -> str:
-    return "predicted rating" if model.item_side.scale.explicit else "score"
+    return "predicted rating" if model.goal == "rate" else "score"

@@ -54,6 +54,8 @@ def command(
           --catalogue items.csv --epsilon 1 --delta 1e-6 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --features genres,title --epsilon 1 --delta 1e-6 --out model/
+      discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --goal rate --epsilon 1 --delta 1e-6 --out model/
       discreet train plays.parquet --user who --item song --discover-items \\
           --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\

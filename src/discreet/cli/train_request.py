@@ -9,6 +9,7 @@ import click
 
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import read_features
+from discreet.cli.goal import read_goal
 from discreet.cli.output import ReportProgress
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
@@ -26,6 +27,7 @@ __all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_request", "re
 
 # Settings that have an option of their own in a command that has it: its name there, and as it is typed.
 OWN_OPTIONS = {
+    "goal": ("goal", "--goal"),
     "rank": ("rank", "--rank"),
     "rounds": ("rounds", "--rounds"),
     "discover_share": ("discover", "--discover-items"),
@@ -71,7 +73,7 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
 
 
 def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -> dict[str, Any]:
-    """The method's settings from ``--set``, the configuration file, ``--rank`` and ``--rounds``."""
+    """The method's settings from ``--set``, the configuration file, ``--goal``, ``--rank`` and ``--rounds``."""
     settings = merge_settings(ctx, options["sets"])
     for key, (name, option) in OWN_OPTIONS.items():
         if key in settings and name in options:
@@ -86,7 +88,13 @@ def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -
                 f"{', '.join(sorted(known))}"
             )
         settings[key] = options[key]
-    return settings
+    return settings | read_goal(
+        options["goal"],
+        method.method_name(),
+        method.settings_type,
+        rated=options["rating"] is not None,
+        ignores_ratings=issubclass(method, PrivateMethod) and method.public_half.ignores_ratings,
+    )
 
 
 def _refuse_private_options(options: dict[str, Any]) -> None:

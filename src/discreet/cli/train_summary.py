@@ -31,6 +31,7 @@ def summarise(fitted: Fitted, ratings: Ratings, seconds: float) -> dict[str, Any
     model, statement = fitted.model_, fitted.model_.statement
     return {
         "method": model.method,
+        "goal": model.goal,
         "rank": model.item_side.rank,
         "rounds": fitted.rounds_,
         "users": ratings.n_users,

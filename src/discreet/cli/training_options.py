@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from discreet.cli.columns import column_options, features_option
+from discreet.cli.goal import goal_option
 from discreet.cli.output import json_option
 from discreet.cli.setting_options import (
     auto_option,
@@ -50,6 +51,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help=f"{', '.join(METHODS)}, or another package's class. als is not private; user-mean releases nothing.",
     ),
+    goal_option,
     auto_option("--rank", 0, "Number of factors; 0: offsets alone; auto: the method's own choice."),
     auto_option("--rounds", 1, "Rounds of training; auto: the method's own choice."),
     set_option("Another setting of the method; repeatable."),

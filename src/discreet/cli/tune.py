@@ -60,9 +60,9 @@ def command(
     """Try settings of a private method on RATINGS, and save the best model that was found.
 
     Epsilon and delta cover the whole search: every model, every score, and the choice. Settings are drawn at
-    random from the space; a tenth of everybody's ratings is held back to compare models by (root mean squared
-    error of ratings, Recall@20 without). How long it takes depends on how many trials there were, so keep that
-    to yourself.
+    random from the space; a tenth of everybody's ratings is held back to compare models by (Recall@20 of models that
+    rank, root mean squared error of those that predict ratings). How long it takes depends on how many trials there
+    were, so keep that to yourself.
 
     \b
     Example:

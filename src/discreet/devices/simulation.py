@@ -85,7 +85,7 @@ def fit(
     >>> from discreet.data.synthetic import market
     >>> found = fit(market(2_000, 40, 20_000, rng=0), epsilon=4.0, rng=0)
     >>> found.model_
-    Model(devices, 1 to 5, 40 items, rank 0)
+    Model(devices, 1 to 5, goal rate, 40 items, rank 0)
     >>> found.statement_.epsilon, found.statement_.relation
     (4.0, "replace all of one user's ratings")
     """

@@ -65,10 +65,13 @@ def evaluate_ratings(model: Model, history: Ratings, test: Ratings) -> RatingSco
         Ratings to predict; they must not be in ``history``.
     """
     side = model.item_side
-    if not side.scale.explicit:
-        raise SettingsInvalid(
-            "the model was trained without ratings, so it predicts none; evaluate its ranking"
+    if side.goal == "rank":
+        why = (
+            'this model ranks; it does not predict ratings: train with goal="rate" (--goal rate)'
+            if side.scale.explicit
+            else "the model was trained without ratings, so it predicts none"
         )
+        raise SettingsInvalid(f"{why}; evaluate its ranking")
     rows = _aligned(model, history, test)
     predicted = np.empty(len(test.values))
     for part in fold_in_blocks(side, rows):

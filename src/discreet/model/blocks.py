@@ -63,7 +63,7 @@ def score_top(
         exclude_items=items,
         allowed=allowed,
     )
-    return index, item_side.scale.clipped(scores)
+    return index, item_side.clipped(scores)
 
 
 def check_histories(histories: Histories, catalogue: Catalogue, item_side: ItemSide) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet import kernels
-from discreet.catalogue.scale import RatingScale
+from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import ModelInvalid
 from discreet.model.fold_in import Clicks, FoldIn, Ridge
 from discreet.model.fold_in.histories import Rows
@@ -29,7 +29,7 @@ class ItemSide:
     Parameters
     ----------
     scale
-        Of the ratings; predictions are clipped to it.
+        Of the histories; predicted ratings are clipped to it.
     centre
         Public middle of the model, usually the middle of the rating range; 0 for clicks.
     offsets, factors
@@ -64,6 +64,11 @@ class ItemSide:
         return int(self.factors.shape[1])
 
     @property
+    def goal(self) -> Goal:
+        """``"rank"``: scores of what people take, from clicks or from ratings as evidence; ``"rate"``: ratings."""
+        return "rank" if isinstance(self.rule, Clicks) or not self.scale.explicit else "rate"
+
+    @property
     def ridge(self) -> Ridge:
         """The rule of a model that folds people in by ridge regression; an error for any other."""
         assert isinstance(self.rule, Ridge)
@@ -71,7 +76,7 @@ class ItemSide:
 
     @property
     def clicks(self) -> Clicks:
-        """The rule of a model of clicks; an error for any other."""
+        """The rule of a model that ranks by what people take; an error for any other."""
         assert isinstance(self.rule, Clicks)
         return self.rule
 
@@ -83,15 +88,19 @@ class ItemSide:
         ``kind`` is the arithmetic of the solves: float32 takes half the time, which training uses, where the
         outcome goes onto a 14-bit grid anyway.
         """
-        if not self.scale.explicit:
-            values = np.ones(len(items))
+        if self.goal == "rank":
+            values = self.scale.evidence(values)
         return self.rule.coefficients(self, Rows(indptr, items, values), kind)
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
-        """Predicted rating (clipped to the range) or score for pairs of user row and item index."""
+        """Predicted rating or score for pairs of user row and item index."""
         raw = kernels.dot_pairs(users, items, coefficients, self.design())
         raw += self.centre + self.offsets[items]
-        return self.scale.clipped(raw)
+        return self.clipped(raw)
+
+    def clipped(self, predictions: Floats) -> Floats:
+        """Predicted ratings brought into the range; scores stay as they are."""
+        return self.scale.clipped(predictions) if self.goal == "rate" else predictions
 
     def design(self) -> Floats:
         """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
@@ -117,8 +126,6 @@ class ItemSide:
                 raise ModelInvalid(f"{name} has numbers that are not finite")
         if not math.isfinite(self.centre):
             raise ModelInvalid(f"the centre is {self.centre} and not a finite number")
-        if isinstance(self.rule, Clicks) and self.scale.explicit:
-            raise ModelInvalid(f"people who rate from {self.scale} cannot be folded in as if they clicked")
         wrong = self.rule.wrong(self.n_items, self.rank)
         if wrong is not None:
             raise ModelInvalid(wrong)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet import kernels
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, Goal
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import storage
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
@@ -37,7 +37,7 @@ class Model:
     catalogue
         The items, in the order of the rows of ``item_side``.
     statement
-        What the release promises.
+        What the release promises. Its goal is filled in where it has none, as in older files.
     method
         Name of the method that trained it.
     settings
@@ -61,15 +61,28 @@ class Model:
             raise ModelInvalid(
                 "the statement says that nothing was released, but the model has learnt something"
             )
+        if self.statement.goal is None:
+            said = self.statement.model_copy(update={"goal": self.goal})
+            object.__setattr__(self, "statement", said)
+        elif self.statement.goal != self.goal:
+            raise ModelInvalid(
+                f"the statement says that the model was trained to {self.statement.goal}, but this one is there to "
+                f"{self.goal}"
+            )
         if len(self.catalogue) != self.item_side.n_items:
             raise ModelInvalid(
                 f"the catalogue has {len(self.catalogue)} items and the arrays have {self.item_side.n_items}"
             )
 
+    @property
+    def goal(self) -> Goal:
+        """``"rate"`` where predictions are ratings, ``"rank"`` where they are scores that order items."""
+        return self.item_side.goal
+
     def predict(
         self, history: History, items: Iterable[Any], *, unknown_items: UnknownItems = "error"
     ) -> Floats:
-        """Predicted ratings (explicit) or scores (implicit) of ``items`` for the owner of ``history``.
+        """Predicted ratings, or scores of a model that ranks, of ``items`` for the owner of ``history``.
 
         ``unknown_items`` concerns the history; the items asked for must be in the catalogue.
         """
@@ -182,7 +195,7 @@ class Model:
 
     def __repr__(self) -> str:
         side = self.item_side
-        return f"Model({self.method}, {side.scale}, {side.n_items} items, rank {side.rank})"
+        return f"Model({self.method}, {side.scale}, goal {self.goal}, {side.n_items} items, rank {side.rank})"
 
     @cached_property
     def _titles(self) -> dict[int | str, str]:

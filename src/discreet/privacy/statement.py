@@ -99,6 +99,7 @@ class Statement(_Frozen):
 
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
     must cover the releases it lists, and the whole selection where the model was chosen among several.
+    ``goal`` is what the model was trained for; absent before there is a model, and in older files.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
@@ -118,6 +119,7 @@ class Statement(_Frozen):
     not_protected: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
+    goal: Literal["rank", "rate"] | None = None
 
     @classmethod
     def from_ledger(

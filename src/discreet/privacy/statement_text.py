@@ -26,6 +26,8 @@ _MODELS = {
     "local": "(nothing is trusted but one's own device): the whole transcript of a device is private",
 }
 
+_GOALS = {"rank": "trained to rank", "rate": "trained to predict ratings"}
+
 
 def lines(statement: Statement) -> Iterator[str]:
     """The statement line by line."""
@@ -34,6 +36,8 @@ def lines(statement: Statement) -> Iterator[str]:
         yield from _promise(statement)
     else:
         yield from _item("NOT PRIVATE: ", statement.reason or "")
+    if statement.goal is not None:
+        yield from _item("Goal:      ", _GOALS[statement.goal])
     if statement.releases:
         pure = any(release.epsilon > 0.0 for release in statement.releases)
         cost = "epsilon" if pure else "mu squared"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet import ALS, Ratings
-from discreet.data import splits
+from discreet.data import splits, synthetic
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from tests.conformance import suite
 from tests.conformance.cases import town
@@ -85,3 +85,40 @@ def test_it_is_served_like_any_model_and_keeps_no_training_data(kind: str, tmp_p
     assert fitted.statement_ is fitted.model_.statement
     suite.check_served(fitted, town(kind), tmp_path)
     suite.check_nothing_kept(fitted, town(kind))
+
+
+def test_ratings_as_evidence_rank_and_predict_none() -> None:
+    market = synthetic.market(2_000, 500, 80_000, rng=0, lift=1.5)
+    train, test = splits.by_rating(market, (0.9, 0.1), rng=0)
+    fitted = ALS(goal="rank", rank=8).fit(train, rng=0)
+    assert fitted.model_.goal == fitted.model_.settings["goal"] == fitted.statement_.goal == "rank"
+    assert fitted.model_.item_side.scale == market.scale
+    rated = ALS(goal="rate", rank=8).fit(train, rng=0).model_
+    assert rated.goal == "rate"
+    ranked = evaluate_ranking(fitted.model_, train, test, 20)
+    assert ranked.recall > 2.0 * evaluate_ranking(rated, train, test, 20).recall
+
+
+def test_to_rank_the_height_of_a_rating_counts() -> None:
+    market = synthetic.market(300, 40, 3_000, rng=0)
+    same = Ratings.from_arrays(
+        market.indptr,
+        market.items,
+        np.full_like(market.values, 5.0),
+        catalogue=market.catalogue,
+        rating_range=market.rating_range,
+    )
+    ours, theirs = (
+        ALS(goal="rank", rank=3).fit(one, rng=0).model_.item_side.factors for one in (market, same)
+    )
+    assert np.abs(ours - theirs).max() > 1e-3
+    clicks = Ratings.from_arrays(
+        market.indptr,
+        market.items,
+        np.ones_like(market.values),
+        catalogue=market.catalogue,
+        rating_range=None,
+    )
+    model = ALS(goal="rate", rank=3).fit(clicks, rng=0).model_
+    assert model.goal == model.settings["goal"] == "rank"
+    np.testing.assert_array_equal(model.item_side.factors, theirs)

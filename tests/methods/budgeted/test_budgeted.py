@@ -17,9 +17,15 @@ from discreet.errors import (
     SettingsInvalid,
 )
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.budgeted.private.user_side import user_statistics
 from discreet.methods.budgeted.public import train
 from discreet.methods.budgeted.public.plan import Plan
+from discreet.methods.budgeted.public.round import Frame
+from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.public_half import Facts
+from discreet.model.fold_in import Clicks
 from discreet.privacy import Noise
+from discreet.privacy.gaussian.pattern import Pattern
 
 BUDGET = Budget(2.0, 1e-6)
 
@@ -210,3 +216,59 @@ def test_nothing_to_discover_is_said(market: Ratings) -> None:
         BudgetedALS(discover_share=0.01).fit(
             without_catalogue(market.take_users(slice(0, 30))), Budget(0.1, 1e-6)
         )
+
+
+def test_ratings_as_evidence_rank_better_than_predicted_ratings_and_popularity_do() -> None:
+    market = synthetic.market(6_000, 1_000, 250_000, rng=0, lift=1.5)
+    train, test = splits.by_rating(market, (0.9, 0.1), rng=0)
+    budget = Budget(20.0, 1e-6)
+    ranks = BudgetedALS(goal="rank").fit(train, budget, rng=0).model_
+    rates = BudgetedALS(goal="rate").fit(train, budget, rng=0).model_
+    assert (ranks.goal, rates.goal) == ("rank", "rate")
+    assert (ranks.settings["goal"], rates.settings["goal"]) == ("rank", "rate")
+    assert ranks.item_side.scale == rates.item_side.scale == market.scale
+    ranked, rated = (evaluate_ranking(model, train, test, 20) for model in (ranks, rates))
+    assert ranked.recall > 2.0 * rated.recall
+    assert ranked.recall > 1.05 * ranked.popularity_recall
+
+
+def test_the_default_goal_predicts_ratings(market: Ratings) -> None:
+    assert BudgetedALS(rank=0).fit(market, BUDGET, rng=0).model_.goal == "rate"
+
+
+def test_to_rank_the_questions_are_those_of_clicks(market: Ratings, clicks: Ratings) -> None:
+    """Only what users answer differs: the first release leaves out the variances, the second is popularity."""
+    names = []
+    for ratings in (market, clicks):
+        fitted = BudgetedALS(goal="rank", rank=2, rounds=1).fit(ratings, BUDGET, rng=0)
+        names.append([release.name for release in fitted.statement_.releases])
+        assert isinstance(fitted.model_.item_side.rule, Clicks)
+    assert names[0] == names[1]
+    asked = train.train(
+        BudgetedSettings(goal="rank"), Facts(9, market.scale, BUDGET, 1.0), np.random.default_rng(0)
+    )
+    assert not next(asked).explicit
+
+
+def test_to_rank_the_height_of_a_rating_counts(market: Ratings) -> None:
+    """The residual of a user's item is its evidence less the score."""
+    fitted = BudgetedALS(goal="rank", rank=0).fit(market, BUDGET, rng=0)
+    side = fitted.model_.item_side
+    some = market.take_users(slice(0, 5))
+    pattern = Pattern(some.indptr, some.items, some.n_items)
+    found = user_statistics(some, pattern, side, Frame(np.eye(1), 1.0, 1.0)).residuals
+    wanted = 0.75 + 0.25 * (some.values - 1.0) / 4.0 - side.offsets[some.items]
+    assert np.ptp(some.values) > 0
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_without_ratings_there_is_nothing_to_rate_whatever_was_set(clicks: Ratings) -> None:
+    key = "of a test"
+    told, silent = (
+        BudgetedALS(goal=goal, rank=2, rounds=1)
+        .fit(clicks, BUDGET, rng=0, noise=Noise.fixed_key_not_private(key))
+        .model_
+        for goal in ("rank", "rate")
+    )
+    assert told.goal == silent.goal == told.settings["goal"] == silent.settings["goal"] == "rank"
+    assert told.item_side.factors.tobytes() == silent.item_side.factors.tobytes()

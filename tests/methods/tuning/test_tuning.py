@@ -23,7 +23,7 @@ from discreet.methods.trivial.public.train import ITEM_MEAN
 from discreet.methods.tuning import tuning
 from discreet.methods.tuning.space import Space
 from discreet.methods.tuning.tuning import Tuned, tune
-from discreet.methods.tuning.validation import release_score
+from discreet.methods.tuning.validation import release_score, split_validation, user_losses
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate
 from discreet.privacy.selection import Selection
@@ -112,6 +112,15 @@ def test_clicks(clicks: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.01 <= fitted.settings_["penalty"] <= 1.0
     assert 0.1 < fitted.score_ < 1.0
     assert len(fitted.model_.recommend(["item-0003"], n=5)) == 5
+
+
+def test_ratings_to_rank_by_are_scored_by_recall(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials(monkeypatch, 1)
+    fitted = tune(BudgetedALS, {"rank": [2]}, market, BUDGET, settings={"goal": "rank"})
+    assert fitted.model_.goal == fitted.statement_.goal == "rank"
+    assert 0.5 < fitted.score_ <= 1.0
+    losses = user_losses(fitted.model_.item_side, *split_validation(market, 0.1, 7))
+    assert losses.mean() < 0.5  # a score taken for a rating would be wrong by the whole range
 
 
 def test_a_seed_decides_neither_settings_nor_their_number(market: Ratings) -> None:
@@ -220,6 +229,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a number of trials": ({"space": {"trials": [10]}}, "fixed one is not private.*mean_trials=10"),
     "optuna's number of trials": ({"space": {"n_trials": 10}}, "fixed one is not private"),
     "a sampler in the space": ({"space": {"sampler": ["tpe"]}}, "learns from them"),
+    "a goal in the space": ({"space": {"goal": ["rank", "rate"]}}, "goal: .*cannot be told apart"),
     "TPE": ({"sampler": "tpe"}, "'tpe'.*TPE and the like.*not covered"),
     "one trial": ({"mean_trials": 1.0}, "mean_trials.*mean above 1"),
     "no mean": ({"mean_trials": math.nan}, "mean_trials"),

@@ -105,7 +105,7 @@ def test_the_levels_to_beat(context: Context) -> None:
     ratings, clicks = Task.of_ratings(context), Task.of_clicks(context)
     name, error = ratings.trivial()
     assert name == "user mean"
-    assert ratings.without_privacy(2, 1).value.mean < error
+    assert ratings.without_privacy(len(FIRST), 1).value.mean < error
     name, recall = clicks.trivial()
     assert name == "popularity, no noise"
     assert 1.0 > clicks.without_privacy(2, 1).value.mean > recall > 20 / clicks.train.n_items

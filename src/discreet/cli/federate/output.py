@@ -17,6 +17,7 @@ __all__ = ["RoundProgress", "answered", "show_run"]
 
 _SHOWN = [
     "method",
+    "goal",
     "rank",
     "rounds",
     "prototypes",

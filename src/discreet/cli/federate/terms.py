@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import features_option, read_features
 from discreet.cli.federate.options import catalogue_option
+from discreet.cli.goal import goal_option, read_goal
 from discreet.cli.setting_options import (
     auto_option,
     config_option,
@@ -63,6 +64,12 @@ def make_agreement(
     for key in ("rank", "rounds"):
         if options[key] != "auto":
             _set(settings, key, options[key], f"--{key}")
+    rated = bool(options["rating_range"])
+    chosen = read_goal(
+        options["goal"], half.name, half.settings_type, rated=rated, ignores_ratings=half.ignores_ratings
+    )
+    for key, value in chosen.items():
+        _set(settings, key, value, f"--{key}")
     return Agreement.make(
         name,
         silos=silos,
@@ -84,6 +91,7 @@ def _prototypes(
     options: dict[str, Any],
     settings: dict[str, Any],
 ) -> PrototypeAgreement:
+    read_goal(options["goal"], "prototypes", PrototypeSettings, rated=bool(options["rating_range"]))
     check_features("prototypes", used=False, given=bool(options["features"]))
     for key in ("honest", "noise", "rounds"):
         if ctx.get_parameter_source(key) not in (ParameterSource.DEFAULT, None):
@@ -161,6 +169,7 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Who adds the noise: every silo a share, or a server trusted with exact totals. Not for prototypes.",
     ),
+    goal_option,
     auto_option(
         "--rank", 0, "Number of factors; 0: offsets alone; auto: by a public rule (10 for prototypes)."
     ),

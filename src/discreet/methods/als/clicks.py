@@ -1,4 +1,4 @@
-"""Clicks: factors of both sides by exact alternating least squares, with unseen items as weak zeros."""
+"""Clicks, or ratings to rank by: factors of both sides by exact least squares, with unseen items as weak zeros."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ def train_clicks(
     clicks = max(ratings.n_ratings, 1) / max(ratings.n_users, 1)
     penalty = _PENALTY_SHARE * clicks ** (1.0 - exponent) if settings.penalty == "auto" else settings.penalty
     gravity = _GRAVITY * clicks / _items_in_use(ratings) if settings.gravity == "auto" else settings.gravity
-    indptr, users, _ = kernels.transpose(ratings.indptr, ratings.items, ratings.n_items)
+    indptr, users, position = kernels.transpose(ratings.indptr, ratings.items, ratings.n_items)
     ridge = np.full(rank, penalty, dtype=np.float32)
-    ones = np.ones(ratings.n_ratings, dtype=np.float32)
+    by_user = ratings.scale.evidence(ratings.values).astype(np.float32)
+    by_item = by_user[position]
     user_scale = np.maximum(np.diff(ratings.indptr), 1).astype(np.float32) ** exponent
     item_scale = np.maximum(np.diff(indptr), 1).astype(np.float32) ** exponent
     factors = (rng.standard_normal((ratings.n_items, rank)) * 0.1).astype(np.float32)
@@ -47,10 +48,10 @@ def train_clicks(
         progress("training", done, rounds)
         gram = gravity * (factors.T @ factors)
         vectors = kernels.solve_rows(
-            ratings.indptr, ratings.items, ones, factors, ridge, user_scale, gram=gram
+            ratings.indptr, ratings.items, by_user, factors, ridge, user_scale, gram=gram
         )
         gram = gravity * (vectors.T @ vectors)
-        factors = kernels.solve_rows(indptr, users, ones, vectors, ridge, item_scale, gram=gram)
+        factors = kernels.solve_rows(indptr, users, by_item, vectors, ridge, item_scale, gram=gram)
     progress("training", rounds, rounds)
     fold_in = Clicks(gravity, penalty, exponent)
     zeros = np.zeros(ratings.n_items)

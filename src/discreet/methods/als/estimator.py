@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, Goal
 from discreet.data.ratings import Ratings
 from discreet.methods.als.choice import choose, descent
 from discreet.methods.als.clicks import train_clicks
@@ -41,6 +41,10 @@ class ALS(Estimator):
 
     Parameters
     ----------
+    goal
+        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.75 for the lowest to 1
+        for the highest) that somebody takes an item, and ranks: the settings are then those of clicks. Without ratings
+        the goal is always ``"rank"``.
     rank
         Factors. For ratings ``"auto"`` judges 8 and 32 by the held-out tenth; for clicks it is 128.
     rounds
@@ -70,6 +74,7 @@ class ALS(Estimator):
     def __init__(
         self,
         *,
+        goal: Goal = "rate",
         rank: int | Literal["auto"] = "auto",
         rounds: int | Literal["auto"] = "auto",
         offset_penalty: float | Literal["auto"] = "auto",
@@ -78,6 +83,7 @@ class ALS(Estimator):
         gravity: float | Literal["auto"] = "auto",
     ) -> None:
         super().__init__(
+            goal=goal,
             rank=rank,
             rounds=rounds,
             offset_penalty=offset_penalty,
@@ -108,14 +114,14 @@ class ALS(Estimator):
         check_items(ratings.n_items)
         check_users(ratings)
         generator = np.random.default_rng(rng)
-        train = _train_ratings if ratings.explicit else train_clicks
         settings: ALSSettings = self.settings
+        train = _train_ratings if ratings.explicit and settings.goal == "rate" else train_clicks
         side, self.rounds_ = train(settings, ratings, generator, progress or _silent)
         self.rank_ = side.rank
-        self.statement_ = Statement.not_private("trained by plain ALS, which adds no noise")
-        self.model_ = Model(
-            side, ratings.catalogue, self.statement_, self.method_name(), settings.model_dump(mode="json")
-        )
+        statement = Statement.not_private("trained by plain ALS, which adds no noise")
+        said = settings.model_dump(mode="json") | {"goal": side.goal}
+        self.model_ = Model(side, ratings.catalogue, statement, self.method_name(), said)
+        self.statement_ = self.model_.statement
         return self
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from discreet.catalogue import Goal
 from discreet.methods.budgeted.private.answers import BudgetedAnswers
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.method import PrivateMethod
@@ -16,6 +17,10 @@ class BudgetedALS(PrivateMethod):
 
     Parameters
     ----------
+    goal
+        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.75 for the lowest to 1
+        for the highest) that somebody takes an item, and ranks: what is said of clicks below then holds for ratings.
+        Without ratings the goal is always ``"rank"``.
     rank, rounds
         ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget.
     curvature
@@ -71,6 +76,7 @@ class BudgetedALS(PrivateMethod):
     def __init__(
         self,
         *,
+        goal: Goal = "rate",
         rank: int | Literal["auto"] = "auto",
         rounds: int | Literal["auto"] = "auto",
         curvature: Literal["shared", "full"] = "shared",
@@ -86,6 +92,7 @@ class BudgetedALS(PrivateMethod):
         discover_share: float | None = None,
     ) -> None:
         super().__init__(
+            goal=goal,
             rank=rank,
             rounds=rounds,
             curvature=curvature,

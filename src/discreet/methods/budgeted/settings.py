@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from discreet.catalogue import Goal, RatingScale
 from discreet.methods.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
 
 __all__ = ["BudgetedSettings"]
@@ -14,6 +15,7 @@ __all__ = ["BudgetedSettings"]
 class BudgetedSettings(PrivateSettings):
     """Budgeted private ALS; described in :class:`discreet.BudgetedALS`."""
 
+    goal: Goal = "rate"
     rank: Rank | Auto = "auto"
     rounds: Rounds | Auto = "auto"
     curvature: Literal["shared", "full"] = "shared"
@@ -26,3 +28,7 @@ class BudgetedSettings(PrivateSettings):
     item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] | Auto = "auto"
     penalty: Positive | Auto = "auto"
     gravity: Positive | Auto = "auto"
+
+    def ranks(self, scale: RatingScale) -> bool:
+        """Whether the objective is that of clicks: there are no ratings, or they are evidence to rank by."""
+        return self.goal == "rank" or not scale.explicit

@@ -14,6 +14,8 @@ _KEYS = {"low", "high", "log", "step", "kind"}
 _NO_SETTINGS = {
     "trials": "the number of trials is drawn at random, because a fixed one is not private: give the mean instead "
     "(mean_trials=10, on the command line --mean-trials 10)",
+    "goal": "a model that ranks and one that rates cannot be told apart by one score; fix the goal instead "
+    '(settings={"goal": "rank"}, on the command line --goal rank)',
     "sampler": "settings are drawn at random and independently of what earlier trials found; a sampler that learns "
     "from them (TPE and the like) is not covered by the privacy proof",
 }

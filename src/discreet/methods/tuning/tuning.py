@@ -165,7 +165,9 @@ def _released(best: _Outcome, selection: Selection, budget: Budget) -> Tuned:
         best.fitted.statement_, best.ledger, selection, budget, public=_PUBLIC
     )
     model = replace(best.fitted.model_, statement=statement)
-    return Tuned(model, statement, best.settings, best.score.value, best.fitted.rank_, best.fitted.rounds_)
+    return Tuned(
+        model, model.statement, best.settings, best.score.value, best.fitted.rank_, best.fitted.rounds_
+    )
 
 
 def _selection(mean_trials: float, score_share: float) -> Selection:

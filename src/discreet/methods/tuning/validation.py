@@ -20,7 +20,7 @@ __all__ = ["RANKED", "Score", "release_score", "split_validation", "user_losses"
 
 
 RANKED = 20
-"""Length of the rankings that implicit feedback is scored by."""
+"""Length of the rankings that a model that ranks is scored by."""
 
 
 class Score(NamedTuple):
@@ -53,12 +53,12 @@ def split_validation(ratings: Ratings, share: float, seed: int) -> tuple[Ratings
 def user_losses(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
     """Each user's loss on their validation part, between 0 and 1; 0 for a user without one.
 
-    For ratings the mean squared error in units of half the range, each square at most 1, predicted from the user's own
-    training part. Without ratings 1 - Recall@20 of the ranking of all items outside the training part.
+    Of a model that rates the mean squared error in units of half the range, each square at most 1, predicted from the
+    user's own training part. Of one that ranks 1 - Recall@20 of the ranking of all items outside the training part.
     """
     counts = np.diff(validation.indptr)
     losses = np.zeros(len(counts))
-    if not side.scale.explicit:
+    if side.goal == "rank":
         losses = 1.0 - _hits(side, training, validation) / np.maximum(np.minimum(counts, RANKED), 1)
     elif validation.n_ratings:
         filled = counts > 0
@@ -80,7 +80,7 @@ def release_score(
     """
     losses = user_losses(side, training, validation)
     total, mean = release(gate, name, LossAndCount(), losses, np.diff(validation.indptr) > 0, mu=mu)
-    if not side.scale.explicit:
+    if side.goal == "rank":
         return Score(total, 1.0 - mean)
     return Score(total, side.scale.half_width * mean**0.5)
 

@@ -1,4 +1,4 @@
-"""Clicks: what a user took counts as 1, and everything else, weakly, as 0."""
+"""Clicks: what a user took counts by its evidence, 1 for a click, and everything else, weakly, as 0."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ __all__ = ["Clicks"]
 @dataclass(frozen=True)
 class Clicks:
     """A score is ``b_j + u_i . v_j``; u minimises squared residuals on what was taken, gravity and the penalty.
+
+    The values of the rows are evidence (`RatingScale.evidence`): 1 for a click, less for a low rating.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ class Clicks:
             coefficients[:, 1:] = kernels.solve_rows(
                 rows.indptr,
                 rows.items,
-                1.0 - side.offsets[rows.items],
+                rows.values - side.offsets[rows.items],
                 side.factors.astype(kind),
                 np.full(rank, self.factor_penalty),
                 row_scale=row_scale(rows, self.count_exponent),

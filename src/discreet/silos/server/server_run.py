@@ -87,6 +87,7 @@ def _summary(coordinator: AnyCoordinator, model: Model) -> dict[str, Any]:
     status, statement = coordinator.status(), model.statement
     common = {
         "method": model.method,
+        "goal": model.goal,
         "rank": model.item_side.rank,
         "rounds": status["rounds"],
         "silos": list(status["roster"]),

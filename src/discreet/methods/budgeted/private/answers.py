@@ -11,6 +11,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.private.user_side import user_statistics
 from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
 from discreet.methods.question import Question
+from discreet.model.fold_in import Clicks
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
 
@@ -37,7 +38,8 @@ class BudgetedAnswers:
             return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
         assert isinstance(question, RoundQuestion)
         users = user_statistics(ratings, pattern, question.side, question.frame)
-        counts = pattern.counts if ratings.explicit else np.ones(pattern.n_users)
+        ranks = isinstance(question.side.rule, Clicks)
+        counts = np.ones(pattern.n_users) if ranks else pattern.counts
         return question.mechanism.blocks(
             pattern, users.features, users.residuals, users.spread / question.frame.residual, counts
         )

@@ -8,8 +8,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.public.frame import Frame
-from discreet.model.fold_in import Ridge
+from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Pattern
 from discreet.types import Floats
@@ -41,7 +40,7 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     if frame.start:
         explained[:, 1:] = 0.0
         coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
-    goal = ratings.values if side.scale.explicit else np.ones_like(ratings.values)
+    goal = side.scale.evidence(ratings.values) if isinstance(side.rule, Clicks) else ratings.values
     targets = goal - side.centre - side.offsets[ratings.items]
     residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
     # What a user's own numbers explain of their few ratings says nothing about other ratings.

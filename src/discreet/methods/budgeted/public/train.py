@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.catalogue import CLICKS
 from discreet.errors import BudgetInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
@@ -50,19 +51,19 @@ _MOST_MOMENT = 0.5
 # Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
 _CLICK_WEIGHT_SHARE = 0.99
 # Share of the budget for the offsets of ratings, and for the popularity of clicks.
-_FIRST_SHARE = {True: 0.2, False: 0.1}
+_FIRST_SHARE = {False: 0.2, True: 0.1}
 
 
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Activity, then offsets (or popularity), then rounds of gradients; each release moves the item side."""
-    explicit, n_items = facts.scale.explicit, facts.n_items
+    ranks, n_items = settings.ranks(facts.scale), facts.n_items
     noisy = yield ActivityQuestion(
         "activity: users and ratings per user",
         facts.mu * float(np.sqrt(settings.activity_share)),
         n_items,
-        explicit,
+        explicit=not ranks,
     )
-    activity = read_activity(noisy, n_items, facts.scale)
+    activity = read_activity(noisy, n_items, CLICKS if ranks else facts.scale)
     if activity is None:
         raise BudgetInvalid(
             f"the budget ({facts.budget}) is too small to train on these ratings: the number of users does not "
@@ -74,11 +75,11 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     rules = Rules(activity, prior, settings.gravity == "auto")
     ask = _Asker(settings, facts, activity)
     side, frame = _empty(settings, facts, activity)
-    share = _FIRST_SHARE[explicit] if settings.offset_share == "auto" else settings.offset_share
+    share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
     if settings.rank == 0:
         share = 1.0
     statistics = yield ask.first(left * float(np.sqrt(share)), side, frame)
-    begin = first_offsets if explicit else first_popularity
+    begin = first_popularity if ranks else first_offsets
     state = begin(side, frame, statistics, rules)
     if share == 1.0:
         return Trained(state.side, 0)
@@ -89,7 +90,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         state = _start(rng, rank, state)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
     for number, cost in enumerate(costs, 1):
-        if rank == 0 and not explicit:
+        if rank == 0 and ranks:
             # Nothing but the popularity is worth asking for.
             statistics = yield ask.first(cost, side, frame)
             return Trained(first_popularity(side, frame, statistics, rules, state.popularity).side, 0)
@@ -111,7 +112,7 @@ def _plan(
             f"and {used:,.0f} items in use: every estimate would be noise. Raise epsilon, bring more users, or offer "
             "fewer items; the first two releases of this run have been spent"
         )
-    explicit = facts.scale.explicit
+    explicit = not settings.ranks(facts.scale)
     rank, rounds = settings.rank, settings.rounds
     if rank == "auto":
         rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
@@ -127,7 +128,7 @@ def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tupl
     frame = Frame.first(float(np.sqrt(activity.within)))
     empty = np.zeros(facts.n_items), np.zeros((facts.n_items, 0))
     scale = facts.scale
-    if scale.explicit:
+    if not settings.ranks(scale):
         return ItemSide(scale, scale.middle, *empty, Ridge(activity.within / activity.between)), frame
     # Without a setting the first release decides.
     gravity = 1.0 if settings.gravity == "auto" else settings.gravity
@@ -159,9 +160,9 @@ class _Asker:
 
     def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
         """Offsets of ratings, popularity of clicks."""
-        explicit = self.facts.scale.explicit
+        ranks = isinstance(side.rule, Clicks)
         name, share = (
-            ("offsets", self.settings.first_weight_share) if explicit else ("popularity", _CLICK_WEIGHT_SHARE)
+            ("popularity", _CLICK_WEIGHT_SHARE) if ranks else ("offsets", self.settings.first_weight_share)
         )
         return self._ask(name, mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
@@ -187,7 +188,7 @@ class _Asker:
     def _item_weights(self, popularity: ItemWeights) -> Floats:
         exponent = self.settings.item_exponent
         if exponent == "auto":
-            exponent = 0.25 if self.facts.scale.explicit else 0.0
+            exponent = 0.0 if self.settings.ranks(self.facts.scale) else 0.25
         positive = popularity.positive()
         weights: Floats = (positive / positive.mean()) ** -exponent
         return weights
@@ -200,7 +201,7 @@ class _Asker:
         """
         order, per_user = len(frame.whiten), self.activity.ratings_per_user
         gradient = order * per_user * frame.residual**2
-        moment = (per_user if self.facts.scale.explicit else 1.0) * (order + 1.0)
+        moment = (1.0 if self.settings.ranks(self.facts.scale) else per_user) * (order + 1.0)
         needed = ((order + 1.0) * self.facts.noise_excess / (_READABLE * self.activity.users * mu)) ** 2
         share = min(max(self.settings.moment_share, needed), _MOST_MOMENT)
         full = self.settings.curvature == "full" and order > 1

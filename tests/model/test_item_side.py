@@ -1,0 +1,84 @@
+"""The item side: what it is for, and what it makes of a history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.catalogue import CLICKS, RatingScale
+from discreet.model import Model
+from discreet.model.blocks import score_top
+from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
+from discreet.model.item_side import ItemSide
+from discreet.privacy.statement import Statement
+from discreet.types import Floats
+from tests.model.models import make_model
+
+ITEMS, RANK = 12, 3
+STARS = RatingScale((1.0, 5.0))
+
+
+def ranking_side() -> ItemSide:
+    """People give stars, and items are ordered."""
+    return replace(make_model("implicit", ITEMS, RANK).item_side, scale=STARS)
+
+
+def vector_of(side: ItemSide, stars: Floats) -> Floats:
+    return side.fold_in(np.array([0, len(stars)]), np.arange(len(stars)), stars)[0, 1:]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [Ridge(), OwnMean(np.ones(ITEMS)), FrankWolfeReplay(np.ones(RANK), 1.0, 1.0), NonNegative(), Clicks()],
+)
+def test_the_goal_follows_from_the_rule_and_the_scale(rule: FoldIn) -> None:
+    side = replace(ranking_side(), rule=rule)
+    assert side.goal == ("rank" if isinstance(rule, Clicks) else "rate")
+    assert replace(side, scale=CLICKS).goal == "rank"
+
+
+def test_ratings_count_as_evidence_where_a_model_ranks() -> None:
+    """The normal equations of the click objective, with the evidence where a click has 1."""
+    side, stars = ranking_side(), np.array([5.0, 1.0, 3.0])
+    factors, offsets = side.factors, side.offsets
+    taken, evidence = np.arange(3), np.array([1.0, 0.75, 0.875])
+    left = factors[taken].T @ factors[taken] + side.clicks.gravity * factors.T @ factors + np.eye(RANK)
+    right = factors[taken].T @ (evidence - offsets[taken]) - side.clicks.gravity * factors.T @ offsets
+    np.testing.assert_allclose(vector_of(side, stars), np.linalg.solve(left, right), atol=1e-12)
+
+
+def test_only_the_highest_ratings_count_like_clicks() -> None:
+    side = ranking_side()
+    clicked = vector_of(replace(side, scale=CLICKS), np.ones(3))
+    np.testing.assert_array_equal(vector_of(side, np.full(3, 5.0)), clicked)
+    assert np.abs(vector_of(side, np.full(3, 1.0)) - clicked).max() > 1e-3
+
+
+def test_scores_are_not_brought_into_the_range_of_the_ratings() -> None:
+    side = ranking_side()
+    coefficients = side.fold_in(np.array([0, 2]), np.array([0, 1]), np.array([5.0, 2.0]))
+    scores = side.predict(coefficients, np.zeros(ITEMS, dtype=np.int64), np.arange(ITEMS))
+    assert scores.min() < 1.0
+    assert len(set(scores)) == ITEMS
+    index, best = score_top(side, coefficients, ITEMS)
+    np.testing.assert_allclose(best[0], scores[index[0]])
+
+
+def test_a_model_that_ranks_takes_histories_of_ratings() -> None:
+    made = make_model("implicit", ITEMS, RANK)
+    model = Model(ranking_side(), made.catalogue, Statement.not_private("by hand"), "by hand")
+    assert model.goal == "rank"
+    high, low = model.recommend({0: 5.0, 10: 5.0}, 3), model.recommend({0: 5.0, 10: 1.0}, 3)
+    assert [entry.score for entry in high] != [entry.score for entry in low]
+
+
+def test_the_statement_says_the_goal_of_its_model_and_keeps_to_it() -> None:
+    for feedback, goal, words in (
+        ("explicit", "rate", "trained to predict ratings"),
+        ("implicit", "rank", "trained to rank"),
+    ):
+        statement = make_model(feedback).statement
+        assert statement.goal == goal
+        assert words in str(statement)
