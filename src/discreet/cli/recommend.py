@@ -119,11 +119,11 @@ def _check_out(out: Path) -> None:
 def _frame(found: Recommendations | pl.DataFrame, user: str | None, errors: bool) -> pl.DataFrame:
     if isinstance(found, pl.DataFrame):
         return found
-    rows = [(user, rank, *entry._replace(title=None)) for rank, entry in enumerate(found, 1)]
-    names = {"user": None, "rank": None, "item": None, "score": None, "title": None}
-    frame = pl.DataFrame(
-        rows, schema=names | {"standard_error": pl.Float64, "mark": pl.String}, orient="row"
-    ).drop("title")
+    rows = [
+        (user, rank, one.item, one.score, one.standard_error, one.mark) for rank, one in enumerate(found, 1)
+    ]
+    names: dict[str, Any] = dict.fromkeys(("user", "rank", "item", "score"))
+    frame = pl.DataFrame(rows, schema=names | {"standard_error": pl.Float64, "mark": pl.String}, orient="row")
     return frame if errors else frame.drop("standard_error", "mark")
 
 

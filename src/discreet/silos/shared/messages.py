@@ -26,8 +26,8 @@ __all__ = ["AnswerMessage", "QuestionMessage", "digest", "max_bytes"]
 
 _QUESTION, _ANSWER = b"dsQ1", b"dsA1"
 _RELEASE = "release:"
-# A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for each
-# feature, times the rank.
+# A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for
+# each feature, times the rank.
 _FEATURE_NUMBERS = 10_000_000
 
 Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
