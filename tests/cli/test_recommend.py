@@ -216,7 +216,12 @@ def test_recommendations_are_a_sequence(explicit_model: Path) -> None:
 
 
 def test_standard_errors_in_every_form(
-    run: Run, refused: Callable[..., str], doubtful_model: Path, explicit_model: Path, everyone: Path, tmp_path: Path
+    run: Run,
+    refused: Callable[..., str],
+    doubtful_model: Path,
+    explicit_model: Path,
+    everyone: Path,
+    tmp_path: Path,
 ) -> None:
     mine, out = tmp_path / "mine.json", tmp_path / "out.parquet"
     mine.write_text(json.dumps(HISTORY))

@@ -215,9 +215,10 @@ class Model:
         is charged, and the statement gets a note.
         """
         side, catalogue = add_items(self.item_side, self.catalogue, ids, columns, titles)
+        count = len(catalogue) - len(self.catalogue)
         note = (
-            f"{len(catalogue) - len(self.catalogue)} items were added after training, without any ratings: their "
-            "vectors follow from public features and from what was released, which costs nothing"
+            f"{count} {'item was' if count == 1 else 'items were'} added after training, without any ratings: what is "
+            "said about new items follows from public features and from what was released, which costs nothing"
         )
         return replace(self, item_side=side, catalogue=catalogue, statement=self.statement.with_note(note))
 
