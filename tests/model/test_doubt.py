@@ -169,6 +169,12 @@ def test_without_factors_everybody_gets_the_same_order_and_is_told() -> None:
     assert own.notes == ()
 
 
+def test_a_guess_is_no_unknown_item_however_uncertain_it_is() -> None:
+    doubt = Doubt(np.array([0.1, 0.5]), np.eye(1), prior=0.5).with_guesses(1, 0.7)
+    assert doubt.unknown.tolist() == [False, True, False]
+    assert doubt.marks(np.array([2, 1, 0])) == ["guess", "unknown", None]
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too few variances": ({"variances": np.ones(11)}, r"variances \(11,\)"),
     "too few directions": ({"directions": np.eye(3)}, r"directions \(3, 3\)"),
