@@ -76,23 +76,6 @@ class ItemSide:
         return int(self.factors.shape[1])
 
     @property
-    def trained(self) -> slice | Bools:
-        """Index of the items that were there in training; the others were added, and nobody could take them."""
-        return slice(None) if self.doubt is None or self.doubt.guessed is None else ~self.doubt.guessed
-
-    @property
-    def known(self) -> Bools:
-        """Of which items training learnt something; all of them where the model does not say how sure it is."""
-        if self.doubt is None:
-            return np.ones(self.n_items, dtype=np.bool_)
-        return ~(self.doubt.unknown | self.doubt.added)
-
-    @property
-    def same_for_all(self) -> bool:
-        """Whether everybody's items are in the same order: no factors, and no item leans on the user's own mean."""
-        return self.rank == 0 and len(set(self.rule.shown(self.n_items).tolist())) == 1
-
-    @property
     def ridge(self) -> Ridge:
         """The rule of a model that folds people in by ridge regression; an error for any other."""
         assert isinstance(self.rule, Ridge)
@@ -125,6 +108,23 @@ class ItemSide:
     def design(self) -> Floats:
         """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
         return np.column_stack([self.rule.shown(self.n_items), self.factors])
+
+    @property
+    def trained(self) -> slice | Bools:
+        """Index of the items that were there in training; the others were added, and nobody could take them."""
+        return slice(None) if self.doubt is None or self.doubt.guessed is None else ~self.doubt.guessed
+
+    @property
+    def known(self) -> Bools:
+        """Of which items training learnt something; all of them where the model does not say how sure it is."""
+        if self.doubt is None:
+            return np.ones(self.n_items, dtype=np.bool_)
+        return ~(self.doubt.unknown | self.doubt.added)
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether everybody's items are in the same order: no factors, and no item leans on the user's own mean."""
+        return self.rank == 0 and len(set(self.rule.shown(self.n_items).tolist())) == 1
 
     def check(self) -> None:
         """Refuse arrays that do not fit each other, or numbers that are not finite.
