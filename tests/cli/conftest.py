@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from discreet.cli import main
 from discreet.data.synthetic import market
-from tests.model.models import make_model
+from tests.model.models import make_doubtful, make_model
 
 Run = Callable[..., Result]
 
@@ -54,6 +54,12 @@ def explicit_model(tmp_path: Path) -> Path:
 def implicit_model(tmp_path: Path) -> Path:
     """A saved model with the items 0, 10, ..., 110 and no ratings."""
     return make_model("implicit").save(tmp_path / "implicit")
+
+
+@pytest.fixture
+def doubtful_model(tmp_path: Path) -> Path:
+    """A saved model like the explicit one that says how sure it is (not of item-5), with features genres and year."""
+    return make_doubtful("explicit").save(tmp_path / "doubtful")
 
 
 @pytest.fixture(scope="session")

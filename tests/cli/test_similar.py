@@ -31,3 +31,20 @@ def test_mistakes(refused: Callable[..., str], explicit_model: Path, tmp_path: P
     assert "rank 0" in refused("similar", flat, "--item", "item-1")
     (explicit_model / "model.json").write_text("{}")
     assert "model.json does not have the digest" in refused("similar", explicit_model, "--item", "item-1")
+
+
+def test_what_is_not_known_is_said(run: Run, doubtful_model: Path) -> None:
+    sure = run("similar", doubtful_model, "--item", "item-4", "-n", "11")
+    assert "unknown: next to nothing is known about this item." in sure.stdout
+    assert sum("│ unknown" in line for line in sure.stdout.splitlines()) == 1
+    assert "item-4:" not in sure.stdout
+    warned = run("similar", doubtful_model, "--item", "item-5")
+    assert "Next to nothing is known about 'item-5'" in warned.stdout
+    silent = run("similar", doubtful_model, "--item", "item-5", "--json")
+    assert json.loads(silent.stdout)["item"] == "item-5"
+    assert "Next to nothing is known about 'item-5'" in silent.stderr
+    assert run("similar", doubtful_model, "--item", "item-4", "--json").stderr == ""
+
+
+def test_no_marks_without_a_reason(run: Run, explicit_model: Path) -> None:
+    assert "mark" not in run("similar", explicit_model, "--item", "item-1").stdout

@@ -33,5 +33,5 @@ def test_help_and_version_load_nothing_heavy_and_take_no_time(option: str) -> No
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_help_says_of_a_command_is_what_the_command_says(name: str) -> None:
-    command = importlib.import_module(f"discreet.cli.{name}").command
+    command = importlib.import_module(f"discreet.cli.{name.replace('-', '_')}").command
     assert command.get_short_help_str(200) == COMMANDS[name]

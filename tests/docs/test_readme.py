@@ -51,6 +51,16 @@ def test_the_examples_of_silos_and_devices_run(
     assert shown in capsys.readouterr().out
 
 
+def test_the_example_of_the_page_on_lists_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "lists.md").read_text(), re.DOTALL)
+    exec(compile(block, "lists.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("(unknown)" in line for line in lines) == 2
+    assert "± " in lines[0]
+    assert any(line.startswith("  1. new ") and line.endswith("(guess)") for line in lines)
+    assert "1 item was added" in lines[-1]
+
+
 @pytest.mark.parametrize(
     ("page", "number"), [("README.md", 4), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 5)]
 )
@@ -92,6 +102,8 @@ def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, numbe
         "discreet.privacy.budget",
         "discreet.evaluation.comparison",
         "discreet.catalogue",
+        "discreet.model.doubt",
+        "discreet.model.feature_map",
     ],
 )
 def test_examples_in_docstrings(name: str) -> None:

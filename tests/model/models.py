@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.model import Model
+from discreet.model.doubt import Doubt
+from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
@@ -29,3 +33,28 @@ def make_model(feedback: str, items: int = 12, rank: int = 3, seed: int = 0) -> 
     )
     titles = {"item-3": "Third of its kind"} if explicit and items > 3 else None
     return Model(side, Catalogue(ids, titles), STATEMENT, "by hand", {"rank": rank})
+
+
+GENRES = ["Drama", "War", "Drama|War", "Comedy"] * 3
+YEARS = [1990, 1995, 2000, None, 2005, 2010] * 2
+
+
+def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
+    """The same with doubt, item-5 (or 50) unknown, and with features (genres, year) that map to random vectors."""
+    model = make_model(feedback, rank=rank, seed=seed)
+    rng = np.random.default_rng(seed + 1)
+    root = rng.normal(size=(1 + rank, 1 + rank))
+    variances = rng.uniform(0.01, 0.2, 12)
+    variances[5] = 0.48
+    catalogue = Catalogue(
+        model.catalogue.ids, model.catalogue.titles, features={"genres": GENRES, "year": YEARS}
+    )
+    assert catalogue.features is not None
+    columns = catalogue.features.matrix.shape[1]
+    side = replace(
+        model.item_side,
+        popularity=rng.random(12),
+        doubt=Doubt(variances, root @ root.T / (1 + rank), prior=0.5),
+        feature_map=FeatureMap(rng.normal(size=(columns, 1 + rank)), rng.normal(size=1 + rank), 0.3),
+    )
+    return replace(model, item_side=side, catalogue=catalogue)

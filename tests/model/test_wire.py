@@ -18,6 +18,8 @@ from hypothesis.extra import numpy as arrays_of
 
 from discreet.catalogue.scale import RatingScale
 from discreet.errors import ModelInvalid
+from discreet.model.doubt import Doubt
+from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import from_parts, item_side_from_bytes, item_side_to_bytes, to_parts
@@ -35,11 +37,17 @@ RULES: dict[str, FoldIn] = {
 }
 
 
-def side_with(rule: FoldIn, popularity: bool = True) -> ItemSide:
+def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
+    """With all that an item side may have, or with as little as possible."""
     rng = np.random.default_rng(0)
     scale = RatingScale(None if isinstance(rule, Clicks) else (1.0, 5.0))
-    popular = rng.random(ITEMS) if popularity else None
-    return ItemSide(scale, 0.5, rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK)), rule, popular)
+    arrays = rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK))
+    if not full:
+        return ItemSide(scale, 0.5, *arrays, rule)
+    doubt = Doubt(rng.random(ITEMS), np.eye(1 + RANK), 0.5, np.arange(ITEMS) > 2)
+    guesses = FeatureMap(rng.normal(size=(4, 1 + RANK)), rng.normal(size=1 + RANK), 0.25)
+    takes_new = not isinstance(rule, OwnMean)
+    return ItemSide(scale, 0.5, *arrays, rule, rng.random(ITEMS), doubt, guesses if takes_new else None)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -69,7 +77,21 @@ def sides(draw: st.DrawFn) -> ItemSide:
     clicks = draw(st.booleans())
     popularity = array(items) if draw(st.booleans()) else None
     scale = RatingScale(None if clicks else (low, low + width))
-    return ItemSide(scale, draw(finite), array(items), array(items, rank), rule, popularity)
+    doubt = draw(doubts(items, rank)) if draw(st.booleans()) else None
+    guesses = None
+    if doubt is not None and not isinstance(rule, OwnMean) and draw(st.booleans()):
+        guesses = FeatureMap(array(draw(st.integers(0, 3)), 1 + rank), array(1 + rank), draw(weights))
+    arrays = array(items), array(items, rank)
+    return ItemSide(scale, draw(finite), *arrays, rule, popularity, doubt, guesses)
+
+
+@st.composite
+def doubts(draw: st.DrawFn, items: int, rank: int) -> Doubt:
+    """Any doubt that there can be."""
+    root = draw(arrays_of.arrays(np.float64, (1 + rank, 1 + rank), elements=st.floats(-1e3, 1e3)))
+    variances = draw(arrays_of.arrays(np.float64, items, elements=weights))
+    guessed = draw(st.none() | arrays_of.arrays(np.bool_, items))
+    return Doubt(variances, root @ root.T, draw(st.floats(1e-300, 1e300)), guessed)
 
 
 def test_every_rule_is_here() -> None:
@@ -94,7 +116,9 @@ def test_arrays_come_back_whole_however_they_lay_in_memory(order: Any) -> None:
 def test_single_precision_is_read_as_double() -> None:
     side = side_with(RULES["ridge"])
     content, arrays = to_parts(side)
-    narrow = {name: array.astype(np.float32) for name, array in arrays.items()}
+    narrow = {
+        name: array if array.dtype == bool else array.astype(np.float32) for name, array in arrays.items()
+    }
     back = item_side_from_bytes(forged(content, narrow))
     assert back.offsets.dtype == np.float64
     np.testing.assert_array_equal(back.offsets, side.offsets.astype(np.float32))
@@ -119,10 +143,10 @@ def objects(content: Any) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("popularity", [True, False])
-def test_every_field_must_be_there_and_no_other(name: str, popularity: bool) -> None:
-    whole, arrays = to_parts(side_with(RULES[name], popularity))
-    assert same(item_side_from_bytes(forged(whole, arrays)), side_with(RULES[name], popularity))
+@pytest.mark.parametrize("full", [True, False])
+def test_every_field_must_be_there_and_no_other(name: str, full: bool) -> None:
+    whole, arrays = to_parts(side_with(RULES[name], full))
+    assert same(item_side_from_bytes(forged(whole, arrays)), side_with(RULES[name], full))
     for number, one in enumerate(objects(whole)):
         for key in one:
             content = deepcopy(whole)
@@ -172,6 +196,8 @@ def test_every_array_must_have_its_shape_and_type_and_be_finite(name: str) -> No
             np.where(np.arange(array.size).reshape(array.shape) == 1, np.nan, array),
             np.where(np.arange(array.size).reshape(array.shape) == 1, np.inf, array),
         ):
+            if key == "feature_map.weights" and len(other) != len(array):
+                continue  # how many features there are is the catalogue's to say
             refused(whole, arrays | {key: np.ascontiguousarray(other)})
 
 
@@ -185,6 +211,17 @@ def test_a_rule_does_not_pass_for_another(name: str) -> None:
         if {name, other} in ({"clicks", "Ridge"}, {"ridge", "Clicks"}, {"non-negative", "Clicks"}):
             continue
         refused(whole | {"rule": whole["rule"] | {"class": other}}, arrays)
+
+
+def test_what_an_item_side_does_not_have_is_not_mentioned_so_that_older_files_are_read() -> None:
+    content, arrays = to_parts(side_with(RULES["ridge"], full=False))
+    assert set(content) == {"class", "scale", "centre", "rule", "popularity"}
+    for field in ("doubt", "feature_map"):
+        refused(content | {field: None}, arrays, f"{field} is left out where there is none")
+    content, arrays = to_parts(side_with(RULES["ridge"]))
+    doubtless = {key: value for key, value in content.items() if key != "doubt"}
+    rest = {key: array for key, array in arrays.items() if not key.startswith("doubt")}
+    refused(doubtless, rest, "a feature map needs doubt")
 
 
 @pytest.mark.parametrize("change", [{"gravity": -0.1}, {"factor_penalty": -1.0}, {"count_exponent": -1.0}])

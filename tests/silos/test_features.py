@@ -17,9 +17,17 @@ from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.public_half import Facts
 from discreet.methods.public_halves import PUBLIC_HALVES
+from discreet.model import Model
+from discreet.model.doubt import Doubt
+from discreet.model.feature_map import FeatureMap
+from discreet.model.fold_in import Ridge
+from discreet.model.item_side import ItemSide
+from discreet.privacy.statement import Statement
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from tests.conformance.runs import same
 from tests.silos.worlds import Run, agree, central, parts, world
 
 
@@ -134,3 +142,25 @@ def test_in_one_process_features_come_from_the_catalogue(ratings: Ratings, plain
     assert "the items' features: genres, year" in fitted.statement_.public
     with pytest.raises(Refused, match="item features were agreed on"):
         discreet.silos.fit([ratings, plain], budget, method=method, noise="server")
+
+
+def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain: Ratings) -> None:
+    """However many columns the features have: here more than all other numbers of the run."""
+    rng, n, columns = np.random.default_rng(0), plain.n_items, 5_000
+    assert plain.catalogue is not None
+    catalogue = Catalogue(plain.catalogue.ids, features={"embedding": rng.normal(size=(n, columns))})
+    agreement = agree(replace(plain, catalogue=catalogue), 2)
+    assert catalogue.features is not None
+    guesses = FeatureMap(rng.normal(size=(len(catalogue.features.group_of), 4)), rng.normal(size=4), 0.5)
+    doubt = Doubt(rng.random(n), np.eye(4), 1.0)
+    arrays = rng.normal(size=n), rng.normal(size=(n, 3))
+    side = ItemSide(plain.scale, 3.0, *arrays, Ridge(), doubt=doubt, feature_map=guesses)
+    model = Model(side, catalogue, Statement.not_private("made by hand"), "budgeted")
+    body = encode_model(model, agreement)
+    sent = decode_model(body, agreement, catalogue)
+    assert same(sent.item_side, model.item_side)
+    new = {"embedding": rng.normal(size=(1, columns))}
+    assert same(sent.with_items(["new"], new).item_side, model.with_items(["new"], new).item_side)
+    silent = agreement.model_copy(update={"features": None, "features_digest": None})
+    with pytest.raises(Refused, match="larger than any message"):
+        decode_model(body, silent, catalogue)

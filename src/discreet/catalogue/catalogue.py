@@ -206,6 +206,39 @@ class Catalogue:
         """SHA-256 of the ids in their order, as JSON: who has the same digest means the same item by a number."""
         return hashlib.sha256(json.dumps(self._ids.tolist()).encode()).hexdigest()
 
+    def extended(self, ids: Ids, titles: Mapping[Any, str] | None = None) -> Catalogue:
+        """These items followed by new ones, with the same encoder of features; the matrix is left behind.
+
+        Parameters
+        ----------
+        ids
+            Of the kind that the catalogue has, none of them in it.
+        titles
+            Of new items; those without one may be left out.
+
+        Raises
+        ------
+        CatalogueInvalid
+            Naming the id that cannot be added.
+        """
+        new = Catalogue(ids)
+        known = np.flatnonzero(self.index(new._series) >= 0)
+        if len(known):
+            raise CatalogueInvalid(
+                f"{new.ids[known[0]]!r} is already in the catalogue ({len(known)} of the {len(new)} new items are); "
+                "add new items only"
+            )
+        alike = _in_kind_of(new._series, self._series)
+        if alike.has_nulls():
+            raise CatalogueInvalid(
+                f"the ids of the catalogue are whole numbers, and {new.ids[int(alike.is_null().arg_max() or 0)]!r} is "
+                "none"
+            )
+        both = Catalogue(pl.concat([self._series, alike.rename("id")]))
+        both._titles = self._titles | both._new_titles(titles or {}, len(self))
+        both._encoder = self._encoder
+        return both
+
     def index(self, ids: Ids) -> npt.NDArray[np.int64]:
         """Position of each id in the catalogue, -1 where it is not listed."""
         if not isinstance(ids, pl.Series | np.ndarray):
@@ -259,6 +292,14 @@ class Catalogue:
                 "id, in the order of the ids"
             )
         return described
+
+    def _new_titles(self, titles: Mapping[Any, str | None], start: int) -> dict[Id, str]:
+        """Titles of the items from a position on; the old ones have theirs."""
+        named = self._known_titles(titles)
+        for identity in named:
+            if self._positions[identity] < start:
+                raise CatalogueInvalid(f"a title is given for {identity!r}, which is none of the new items")
+        return named
 
     def _known_titles(self, titles: Mapping[Any, str | None]) -> dict[Id, str]:
         keyed = {self._key(identity): title for identity, title in titles.items() if title is not None}

@@ -27,6 +27,7 @@ COMMANDS = {
     "evaluate": "Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.",
     "recommend": "Recommend items from a history, for anyone, whether they were in the training data or not.",
     "similar": "Show the items whose factors are most like those of an item.",
+    "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
     "federate": "Train one model in several organisations without pooling their ratings.",
     "collect": "Collect one noisy bit per device and round; there is nothing in it to trust.",
@@ -73,7 +74,8 @@ class Commands(click.Group):
         """The command of that name, or ``None``."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"discreet.cli.{cmd_name}").command
+        module = importlib.import_module(f"discreet.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -11,7 +11,7 @@ import polars as pl
 from rich.table import Table
 
 from discreet.catalogue import Catalogue
-from discreet.cli.answers import show_recommendations
+from discreet.cli.answers import explained, say_notes, sentence, show_recommendations
 from discreet.cli.histories import read_histories
 from discreet.cli.output import json_option, print_json, printer
 from discreet.data.ratings import Ratings
@@ -44,6 +44,12 @@ __all__ = ["command"]
     show_default=True,
     help="Items of the history or of the lists that the model does not know.",
 )
+@click.option(
+    "--errors",
+    "standard_errors",
+    is_flag=True,
+    help="Say how far each score may be off because of what is not known about the item.",
+)
 @click.option("--out", metavar="FILE", help="Write user, rank, item and score to a Parquet file.")
 @json_option
 def command(model_directory: str, out: str | None, as_json: bool, **options: Any) -> None:
@@ -54,6 +60,7 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
     \b
     Examples:
       discreet recommend model/ --history mine.csv -n 5
+      discreet recommend model/ --history mine.csv --errors
       discreet recommend model/ --history everyone.parquet --user 17
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
@@ -62,13 +69,16 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
     model = Model.load(model_directory)
     found = _recommend(model, _history(model, options), options)
     if out is not None:
-        _write(_frame(found, options["user"]), Path(out), as_json)
+        _write(_frame(found, options["user"], options["standard_errors"]), Path(out), as_json)
     elif as_json:
         print_json(_as_dict(found, options["user"]))
     elif isinstance(found, Recommendations):
         show_recommendations(found, "Recommended", _score_name(model))
+        return
     else:
-        _show_many(found, _score_name(model))
+        _show_many(found, _score_name(model), model.notes)
+        return
+    say_notes(model.notes)
 
 
 def _history(model: Model, options: dict[str, Any]) -> Ratings | History:
@@ -88,7 +98,8 @@ def _recommend(
     model: Model, history: Ratings | History, options: dict[str, Any]
 ) -> Recommendations | pl.DataFrame:
     choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
-    choice |= {"exclude_seen": not options["include_seen"], "unknown_items": options["unknown_items"]}
+    choice |= {"exclude_seen": not options["include_seen"]}
+    choice |= {name: options[name] for name in ("unknown_items", "standard_errors")}
     if isinstance(history, Ratings):
         return model.recommend_batch(history, options["count"], **choice)
     return model.recommend(history, options["count"], **choice)
@@ -105,11 +116,15 @@ def _check_out(out: Path) -> None:
         raise SettingsInvalid(f"there is no directory {out.parent} to write {out.name} to")
 
 
-def _frame(found: Recommendations | pl.DataFrame, user: str | None) -> pl.DataFrame:
+def _frame(found: Recommendations | pl.DataFrame, user: str | None, errors: bool) -> pl.DataFrame:
     if isinstance(found, pl.DataFrame):
         return found
-    rows = [(user, rank, entry.item, entry.score) for rank, entry in enumerate(found, 1)]
-    return pl.DataFrame(rows, schema=["user", "rank", "item", "score"], orient="row")
+    rows = [
+        (user, rank, one.item, one.score, one.standard_error, one.mark) for rank, one in enumerate(found, 1)
+    ]
+    names: dict[str, Any] = dict.fromkeys(("user", "rank", "item", "score"))
+    frame = pl.DataFrame(rows, schema=names | {"standard_error": pl.Float64, "mark": pl.String}, orient="row")
+    return frame if errors else frame.drop("standard_error", "mark")
 
 
 def _write(frame: pl.DataFrame, out: Path, as_json: bool) -> None:
@@ -128,18 +143,30 @@ def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[st
         return {"user": user, **found.to_dict()}
     users = []
     for (one,), rows in found.group_by("user", maintain_order=True):
-        given = rows.drop_nulls("item").select("item", "score").to_dicts()
+        given = [_present(row) for row in rows.drop_nulls("item").drop("user", "rank").to_dicts()]
         users.append({"user": one, "recommendations": given, "shortfall": rows.height - len(given)})
     return {"users": users}
 
 
-def _show_many(frame: pl.DataFrame, score_name: str) -> None:
-    table = Table("user", "rank", "item", score_name)
-    for user, rank, item, score in frame.iter_rows():
-        table.add_row(
-            str(user), str(rank), *(("none left", "") if item is None else (str(item), f"{score:.3f}"))
-        )
-    printer().print(table)
+def _present(row: dict[str, Any]) -> dict[str, Any]:
+    """Without a mark where there is none, as for one person."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _show_many(frame: pl.DataFrame, score_name: str, notes: tuple[str, ...]) -> None:
+    further = [name.replace("_", " ") for name in frame.columns[4:]]
+    table = Table("user", "rank", "item", score_name, *further)
+    for user, rank, *cells in frame.iter_rows():
+        shown = ["none left"] if cells[0] is None else [str(cells[0]), *map(_cell, cells[1:])]
+        table.add_row(str(user), str(rank), *shown)
+    console = printer()
+    console.print(table)
+    for line in (*explained(frame["mark"] if further else ()), *map(sentence, notes)):
+        console.print(line)
+
+
+def _cell(value: float | str | None) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else value or ""
 
 
 def _score_name(model: Model) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from discreet.cli.answers import show_recommendations
+from discreet.cli.answers import say_notes, show_recommendations
 from discreet.cli.output import json_option, print_json
 from discreet.model import Model
 
@@ -21,6 +21,9 @@ __all__ = ["command"]
 def command(model_directory: str, item: str, count: int, as_json: bool) -> None:
     """Show the items whose factors are most like those of an item.
 
+    The similarity is the expected correlation of what people think of the two items. It is smaller for items of which
+    little is known; such items are marked.
+
     \b
     Example:
       discreet similar model/ --item item-17 -n 5
@@ -29,5 +32,6 @@ def command(model_directory: str, item: str, count: int, as_json: bool) -> None:
     found = model.similar(item, count)
     if as_json:
         print_json({"item": item, **found.to_dict()})
+        say_notes(found.notes)
     else:
         show_recommendations(found, f"Like {item}", "similarity")

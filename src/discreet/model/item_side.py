@@ -8,18 +8,24 @@ the training data is treated exactly like one who was.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import ModelInvalid
+from discreet.model.doubt import Doubt
+from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, FoldIn, Ridge
 from discreet.model.fold_in.histories import Rows
-from discreet.types import Floats, Indices
+from discreet.types import Bools, Floats, Indices
 
 __all__ = ["ItemSide"]
+
+# Files do not mention these fields where they are None (discreet.model.wire): an item side without them is written as
+# it was before there were any, which is what devices and older files have.
+_LATER = {"wire": "left out"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,10 @@ class ItemSide:
         How a history becomes coefficients: one of :mod:`discreet.model.fold_in`.
     popularity
         Released estimate of how often each item is taken, in any unit, where there is one beside the offsets.
+    doubt
+        How sure the model is of each item, where the method says so.
+    feature_map
+        What it expects of an item from its features alone, where it was trained with features.
     """
 
     scale: RatingScale
@@ -46,6 +56,8 @@ class ItemSide:
     factors: Floats
     rule: FoldIn
     popularity: Floats | None = None
+    doubt: Doubt | None = field(default=None, metadata=_LATER)
+    feature_map: FeatureMap | None = field(default=None, metadata=_LATER)
 
     def __post_init__(self) -> None:
         """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
@@ -106,6 +118,23 @@ class ItemSide:
         """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
         return np.column_stack([self.rule.shown(self.n_items), self.factors])
 
+    @property
+    def trained(self) -> slice | Bools:
+        """Index of the items that were there in training; the others were added, and nobody could take them."""
+        return slice(None) if self.doubt is None or self.doubt.guessed is None else ~self.doubt.guessed
+
+    @property
+    def known(self) -> Bools:
+        """Of which items training learnt something; all of them where the model does not say how sure it is."""
+        if self.doubt is None:
+            return np.ones(self.n_items, dtype=np.bool_)
+        return ~(self.doubt.unknown | self.doubt.added)
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether everybody's items are in the same order: no factors, and no item leans on the user's own mean."""
+        return self.rank == 0 and len(set(self.rule.shown(self.n_items).tolist())) == 1
+
     def check(self) -> None:
         """Refuse arrays that do not fit each other, or numbers that are not finite.
 
@@ -129,3 +158,17 @@ class ItemSide:
         wrong = self.rule.wrong(self.n_items, self.rank)
         if wrong is not None:
             raise ModelInvalid(wrong)
+        if self.doubt is not None:
+            self.doubt.check(self.n_items, self.rank)
+        if self.feature_map is not None:
+            self._check_feature_map(self.feature_map)
+
+    def _check_feature_map(self, feature_map: FeatureMap) -> None:
+        feature_map.check(self.rank)
+        if self.doubt is None:
+            raise ModelInvalid("a feature map needs doubt: its guesses would pass for what was learnt")
+        if self.rule.wrong(self.n_items + 1, self.rank) is not None:
+            raise ModelInvalid(
+                f"a feature map needs a rule that takes new items; {type(self.rule).__name__} has a number of its own "
+                "for each item"
+            )

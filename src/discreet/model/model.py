@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ from discreet.catalogue import Catalogue, Goal
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import storage
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
+from discreet.model.doubt import Mark
 from discreet.model.history import Histories, History, UnknownItems, locate, name_some, read_history
 from discreet.model.item_side import ItemSide
-from discreet.model.recommendations import Recommendation, Recommendations
+from discreet.model.new_items import add_items, check_features
+from discreet.model.recommendations import SAME_ORDER, Recommendation, Recommendations
+from discreet.model.similarity import compared
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
 
@@ -57,6 +60,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.item_side.check()
+        check_features(self.item_side, self.catalogue)
         if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):
             raise ModelInvalid(
                 "the statement says that nothing was released, but the model has learnt something"
@@ -99,6 +103,7 @@ class Model:
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
         unknown_items: UnknownItems = "error",
+        standard_errors: bool = False,
     ) -> Recommendations:
         """The ``n`` best items for the owner of ``history``.
 
@@ -113,6 +118,9 @@ class Model:
         unknown_items
             ``"error"`` refuses ids outside the catalogue; ``"drop"`` leaves them out and counts them in
             ``ignored``.
+        standard_errors
+            Say how far each score may be off because of what is not known about the item; the order stays that of
+            the scores. See `discreet.model.doubt.Doubt.standard_errors`.
 
         Returns
         -------
@@ -124,7 +132,8 @@ class Model:
         mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
         index, scores = score_top(self.item_side, coefficients, n, seen, mask)
-        return self._name(index[0], scores[0], n, read.ignored + strangers)
+        errors = self._standard_errors(coefficients, index)[0] if standard_errors else None
+        return self._name(index[0], scores[0], n, read.ignored + strangers, self.notes, errors)
 
     def recommend_batch(
         self,
@@ -135,31 +144,37 @@ class Model:
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
         unknown_items: UnknownItems = "error",
+        standard_errors: bool = False,
         block: int = BLOCK,
     ) -> pl.DataFrame:
         """The ``n`` best items for each of many users, as a frame (``user``, ``rank``, ``item``, ``score``).
 
         Every user has exactly ``n`` rows, ranks 1 to ``n``; where too few items were left, ``item`` and
         ``score`` are null. ``histories`` is anything shaped like ``discreet.Ratings`` over this
-        catalogue; ``unknown_items`` concerns the filters.
+        catalogue; ``unknown_items`` concerns the filters. ``standard_errors`` adds the columns
+        ``standard_error`` and ``mark`` (see `Recommendation`).
         """
         _check_n(n)
         check_histories(histories, self.catalogue, self.item_side)
         mask, _ = self._mask(allowed, blocked, unknown_items)
         index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
         scores = np.full(index.shape, np.nan)
+        errors = np.full(index.shape, np.nan) if standard_errors else None
         for part in fold_in_blocks(self.item_side, histories, block):
             seen = (part.indptr, part.items) if exclude_seen else None
             best, score = score_top(self.item_side, part.coefficients, n, seen, mask)
             index[part.users, : best.shape[1]] = best
             scores[part.users, : best.shape[1]] = score
-        return self._frame(histories.user_ids, index, scores)
+            if errors is not None:
+                errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best)
+        return self._frame(histories.user_ids, index, scores, errors)
 
     def similar(self, item: Any, n: int = 10) -> Recommendations:
-        """The ``n`` items whose factors point most nearly the same way, without the item itself.
+        """The ``n`` items that are most like an item, without the item itself.
 
-        The score is the cosine, made smaller for items whose factors are shorter than usual (root mean square):
-        a short vector is one of which training could learn little, and its direction is mostly noise.
+        The score is the expected correlation, over people, of the two items' scores, which is smaller the less is
+        known about them; of a model that does not say how sure it is, it is the cosine of the factors, made smaller
+        for short ones (:func:`discreet.model.similarity.compared`).
         """
         _check_n(n)
         if self.item_side.rank == 0:
@@ -168,20 +183,72 @@ class Model:
                 "train with a rank of at least 1 (--rank 4), which may need a larger budget"
             )
         position = int(locate([item], self.catalogue, "the request", "error", droppable=False)[0][0])
-        lengths = np.linalg.norm(self.item_side.factors, axis=1)
-        if lengths[position] == 0.0:
+        others: Bools = np.any(self.item_side.factors, axis=1)
+        if not others[position]:
             raise HistoryInvalid(
                 f"the model learned no direction for {name_some([item])}: its factors are zero"
             )
-        usual = float(np.sqrt(np.square(lengths).mean()))
-        directions = self.item_side.factors / np.maximum(lengths, usual)[:, np.newaxis]
-        wanted = self.item_side.factors[[position]] / lengths[position]
-        others = lengths > 0.0
         others[position] = False
+        wanted, directions = compared(self.item_side, position)
         index, scores = kernels.top_n(
-            wanted, directions, np.zeros(len(lengths)), min(n, len(lengths)), allowed=others
+            wanted, directions, np.zeros(len(others)), min(n, len(others)), allowed=others
         )
-        return self._name(index[0], scores[0], n, 0)
+        (mark,) = self._marks([position])
+        notes = () if mark is None else (_ABOUT[mark].format(name_some([item])),)
+        return self._name(index[0], scores[0], n, 0, notes)
+
+    def with_items(self, ids: Iterable[Any], columns: Any, titles: Mapping[Any, str] | None = None) -> Model:
+        """The same model with more items, which it expects to be what their features say.
+
+        Parameters
+        ----------
+        ids
+            Of the new items, none of them in the catalogue.
+        columns
+            Their features, in the order of the ids: the columns that the model was trained with, by name (a mapping
+            or a frame; see `discreet.catalogue.FeatureEncoder.encode`). Values may be missing.
+        titles
+            Optional title of each new id.
+
+        Returns
+        -------
+        Model
+            The old items, whose vectors stay as they are, followed by the new ones, marked as guesses.
+
+        Raises
+        ------
+        ModelInvalid
+            When the model was trained without features.
+        CatalogueInvalid
+            For ids that are there already, and columns that are missing.
+
+        Notes
+        -----
+        **Privacy.** Post-processing: the new vectors follow from what was released and from public features, so nothing
+        is charged, and the statement gets a note.
+        """
+        side, catalogue = add_items(self.item_side, self.catalogue, ids, columns, titles)
+        count = len(catalogue) - len(self.catalogue)
+        note = (
+            f"{count} {'item was' if count == 1 else 'items were'} added after training, without any ratings: what is "
+            "said about new items follows from public features and from what was released, which costs nothing"
+        )
+        return replace(self, item_side=side, catalogue=catalogue, statement=self.statement.with_note(note))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about every list of this model, in whole sentences."""
+        return (SAME_ORDER,) if self.item_side.same_for_all else ()
+
+    def known(self, items: Iterable[Any]) -> Bools:
+        """Of which of these items training learnt something.
+
+        False for items of which next to nothing was learnt, and for items that were added afterwards
+        (:meth:`with_items`). A model that does not say how sure it is (``item_side.doubt`` is ``None``) is taken to
+        know all of its items.
+        """
+        wanted, _ = locate(list(items), self.catalogue, "the list of items", "error", droppable=False)
+        return self.item_side.known[wanted]
 
     def save(self, directory: str | Path, *, overwrite: bool = False) -> Path:
         """Write the model to ``directory``, whole or not at all; see :mod:`discreet.model.storage`."""
@@ -222,42 +289,78 @@ class Model:
             strangers += missing
         return mask, strangers
 
+    def _standard_errors(self, coefficients: Floats, index: npt.NDArray[np.int32]) -> Floats:
+        if self.item_side.doubt is None:
+            raise SettingsInvalid(
+                f"this model does not say how sure it is of its items (method {self.method}), so there are no "
+                "standard errors to give; ask without them"
+            )
+        return self.item_side.doubt.standard_errors(coefficients, index)
+
+    def _marks(self, positions: Sequence[int] | npt.NDArray[np.int32]) -> list[Mark | None]:
+        doubt = self.item_side.doubt
+        return [None] * len(positions) if doubt is None else doubt.marks(np.asarray(positions))
+
     def _name(
-        self, index: npt.NDArray[np.int32], scores: Floats, requested: int, ignored: int
+        self,
+        index: npt.NDArray[np.int32],
+        scores: Floats,
+        requested: int,
+        ignored: int,
+        notes: tuple[str, ...],
+        errors: Floats | None = None,
     ) -> Recommendations:
         found = index >= 0
         ids = self.catalogue.ids[index[found]].tolist()
         entries = tuple(
-            Recommendation(one, score, self._titles.get(one))
-            for one, score in zip(ids, scores[found].tolist(), strict=True)
+            Recommendation(one, score, self._titles.get(one), error, mark)
+            for one, score, error, mark in zip(
+                ids,
+                scores[found].tolist(),
+                [None] * len(ids) if errors is None else errors[found].tolist(),
+                self._marks(index[found]),
+                strict=True,
+            )
         )
-        return Recommendations(entries, requested, ignored)
+        return Recommendations(entries, requested, ignored, notes)
 
     def _frame(
-        self, user_ids: npt.NDArray[Any], index: npt.NDArray[np.int32], scores: Floats
+        self,
+        user_ids: npt.NDArray[Any],
+        index: npt.NDArray[np.int32],
+        scores: Floats,
+        errors: Floats | None,
     ) -> pl.DataFrame:
         users, n = index.shape
         ids = _series("item", self.catalogue.ids)
         positions = pl.Series(index.ravel())
         ranks = np.tile(np.arange(1, n + 1, dtype=np.uint32), users)
-        frame = pl.DataFrame(
-            {
-                "user": _series("user", user_ids).gather(np.repeat(np.arange(users), n)),
-                "rank": ranks,
-                "item": ids.gather(positions.clip(0)),
-                "score": pl.Series(scores.ravel()),
-            }
-        )
+        columns = {
+            "user": _series("user", user_ids).gather(np.repeat(np.arange(users), n)),
+            "rank": ranks,
+            "item": ids.gather(positions.clip(0)),
+            "score": pl.Series(scores.ravel()),
+        }
+        if errors is not None:
+            columns["standard_error"] = pl.Series(errors.ravel())
+            columns["mark"] = pl.Series(self._marks(index.ravel()), dtype=pl.String)
         missing = positions < 0
-        return frame.with_columns(
+        return pl.DataFrame(columns).with_columns(
             pl.when(missing).then(None).otherwise(pl.col(column)).alias(column)
-            for column in ("item", "score")
+            for column in list(columns)[2:]
         )
+
+
+_ABOUT: dict[Mark, str] = {
+    "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",
+    "guess": "{} was added after training: what is like it is guessed from its features",
+}
 
 
 def _says_nothing(side: ItemSide) -> bool:
     """Whether the arrays could be there without any ratings."""
-    return side.rank == 0 and not side.offsets.any() and side.popularity is None
+    extras = (side.popularity, side.doubt, side.feature_map)
+    return side.rank == 0 and not side.offsets.any() and all(extra is None for extra in extras)
 
 
 def _check_n(n: int) -> None:

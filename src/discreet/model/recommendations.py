@@ -6,15 +6,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
-__all__ = ["Recommendation", "Recommendations"]
+from discreet.model.doubt import Mark
+
+__all__ = ["SAME_ORDER", "Recommendation", "Recommendations"]
+
+SAME_ORDER = "this model has no taste directions: everybody gets the same order, minus what they have seen"
+"""What is said with every list of a model that ranks alike for all."""
 
 
 class Recommendation(NamedTuple):
-    """One item, its score (predicted rating, score or cosine) and its title where the catalogue has one."""
+    """One item, its score (predicted rating, score or similarity) and its title where the catalogue has one.
+
+    ``standard_error`` is there where it was asked for; ``mark`` says that next to nothing is known about the item
+    (``"unknown"``), or that it was added after training (``"guess"``).
+    """
 
     item: int | str
     score: float
     title: str | None = None
+    standard_error: float | None = None
+    mark: Mark | None = None
+
+    def __str__(self) -> str:
+        error = "" if self.standard_error is None else f" ± {self.standard_error:.2g}"
+        mark = "" if self.mark is None else f"  ({self.mark})"
+        return f"{self.item if self.title is None else self.title}  {self.score:.4g}{error}{mark}"
 
 
 @dataclass(frozen=True)
@@ -29,11 +45,14 @@ class Recommendations(Sequence[Recommendation]):
         The ``n`` that was asked for.
     ignored
         How many ids of the history and the filters were unknown and left out.
+    notes
+        What to know about this list, in whole sentences.
     """
 
     entries: tuple[Recommendation, ...]
     requested: int
     ignored: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def shortfall(self) -> int:
@@ -61,12 +80,10 @@ class Recommendations(Sequence[Recommendation]):
         return self.entries[position]
 
     def __str__(self) -> str:
-        lines = [
-            f"{rank:>3}. {entry.item if entry.title is None else entry.title}  {entry.score:.4g}"
-            for rank, entry in enumerate(self.entries, 1)
-        ]
+        lines = [f"{rank:>3}. {entry}" for rank, entry in enumerate(self.entries, 1)]
         if self.shortfall:
             lines.append(f"     ({self.shortfall} of {self.requested} missing: no more items are left)")
+        lines.extend(f"     ({note})" for note in self.notes)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 A field that is an array goes to the arrays under its path (``side.factors``); everything else is JSON. Reading is
 strict and follows the type of each field, so that only what could have been written comes back: nothing missing,
-nothing added, no infinities, arrays of the right kind and number of dimensions. The item side as bytes is a
-safetensors file whose metadata is that JSON; model folders, silos and devices all use it. The same item side gives the
-same bytes, always. Devices read them with the standard library alone (``devices/device/item_side.py``).
+nothing added, no infinities, arrays of the right kind and number of dimensions. A field with the metadata
+``{"wire": "left out"}`` is not mentioned where it is None; so a class gets a field and still reads older files.
+
+The item side as bytes is a safetensors file whose metadata is that JSON; model folders, silos and devices all use it.
+The same item side gives the same bytes, always. Devices read them with the standard library alone
+(``devices/device/item_side.py``).
 """
 
 from __future__ import annotations
@@ -138,7 +141,11 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
             if field.init
         }
         # An array that is there is said by its name among the arrays.
-        present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
+        present = {
+            name: item
+            for name, item in fields.items()
+            if _join(path, name) not in arrays and not (item is None and name in _left_out(value))
+        }
         return {KIND: type(value).__name__, **present}
     if isinstance(value, tuple | list):
         return [
@@ -175,16 +182,20 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     unknown = set(content) - {KIND, *names}
     if unknown:
         raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
-    values = {}
+    values, later = {}, _left_out(wanted)
     for name in names:
         place = _join(path, name)
         if name in content and place in arrays:
             raise ModelInvalid(f"{place} is there twice, as an array and beside it")
+        if name in later and content.get(name, _ABSENT) is None:
+            raise ModelInvalid(f"{place} is left out where there is none")
         if (
             name not in content
             and place not in arrays
             and not any(key.startswith(place + ".") for key in arrays)
         ):
+            if name in later:
+                continue
             raise ModelInvalid(f"{place} is missing")
         values[name] = _read(hints[name], content.get(name, _ABSENT), place, arrays)
     try:
@@ -193,6 +204,11 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
         raise
     except Exception as error:  # whatever a class refuses in its own words
         raise ModelInvalid(f"{path or wanted.__name__} cannot be used: {error}") from None
+
+
+def _left_out(kind: Any) -> set[str]:
+    """Fields that are not mentioned where they are None."""
+    return {field.name for field in dataclasses.fields(kind) if field.metadata.get("wire") == "left out"}
 
 
 _ABSENT = object()

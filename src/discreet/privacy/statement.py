@@ -117,6 +117,7 @@ class Statement(_Frozen):
     silos: Silos | None = None
     public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
     goal: Literal["rank", "rate"] | None = None
@@ -323,6 +324,10 @@ class Statement(_Frozen):
             Where the ratings were: on one server, in silos, or on people's own devices.
         """
         return cls(private=False, reason=reason, public=tuple(public), model=model)
+
+    def with_note(self, note: str) -> Statement:
+        """The same promise with one more note: what was done to the model since, at no cost."""
+        return self.model_copy(update={"notes": (*self.notes, note)})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Statement:

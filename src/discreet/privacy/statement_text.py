@@ -47,6 +47,7 @@ def lines(statement: Statement) -> Iterator[str]:
     for title, entries in (
         ("Public: given, not read off the ratings", statement.public),
         ("Not protected", statement.not_protected),
+        ("Notes", statement.notes),
     ):
         if entries:
             yield title

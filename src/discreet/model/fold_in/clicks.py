@@ -22,7 +22,7 @@ class Clicks:
     Parameters
     ----------
     gravity
-        Weight of every item as a zero.
+        Weight of every item as a zero, as far as it was there in training.
     factor_penalty
         Ridge on the user's vector.
     count_exponent
@@ -38,6 +38,8 @@ class Clicks:
         rank = side.factors.shape[1]
         coefficients = np.zeros((len(rows.indptr) - 1, 1 + rank))
         if rank:
+            # An item that was added later says nothing by not having been taken.
+            factors = side.factors[side.trained]
             coefficients[:, 1:] = kernels.solve_rows(
                 rows.indptr,
                 rows.items,
@@ -45,8 +47,8 @@ class Clicks:
                 side.factors.astype(kind),
                 np.full(rank, self.factor_penalty),
                 row_scale=row_scale(rows, self.count_exponent),
-                gram=self.gravity * (side.factors.T @ side.factors),
-                rhs=-self.gravity * (side.factors.T @ side.offsets),
+                gram=self.gravity * (factors.T @ factors),
+                rhs=-self.gravity * (factors.T @ side.offsets[side.trained]),
             )
         return coefficients
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from discreet.types import Floats, Indices
+from discreet.types import Bools, Floats, Indices
 
 __all__ = ["Arrays", "Rows", "row_scale", "wrong_penalties"]
 
@@ -21,6 +21,8 @@ class Arrays(Protocol):
     def offsets(self) -> Floats: ...
     @property
     def factors(self) -> Floats: ...
+    @property
+    def trained(self) -> slice | Bools: ...
 
 
 class Rows(NamedTuple):

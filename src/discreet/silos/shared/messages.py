@@ -26,6 +26,9 @@ __all__ = ["AnswerMessage", "QuestionMessage", "digest", "max_bytes"]
 
 _QUESTION, _ANSWER = b"dsQ1", b"dsA1"
 _RELEASE = "release:"
+# A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for
+# each feature, times the rank.
+_FEATURE_NUMBERS = 10_000_000
 
 Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -166,6 +169,7 @@ def digest(body: bytes) -> str:
 def max_bytes(agreement: Agreement) -> int:
     """Length that no message of the run exceeds."""
     numbers = agreement.half.numbers(agreement.settings, agreement.n_items)
+    numbers += _FEATURE_NUMBERS * len(agreement.features or ())
     return 8 + MOST_HEADER + 8 * numbers
 
 
