@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
+from discreet.methods.budgeted.public.frame import Frame
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Pattern

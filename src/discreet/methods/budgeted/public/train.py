@@ -87,7 +87,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     rank, rounds, hard = _plan(settings, facts, activity, state, left / facts.noise_excess)
     ask = replace(ask, planned=2 + rounds, least_energy=energy_floor(hard))
     if rank:
-        state = _start(rng, rank, state)
+        state = _start(rng, rank, state, prior)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
     for number, cost in enumerate(costs, 1):
         if rank == 0 and ranks:
@@ -136,10 +136,15 @@ def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tupl
     return ItemSide(scale, 0.0, *empty, Clicks(gravity, penalty)), frame
 
 
-def _start(rng: np.random.Generator, rank: int, state: State) -> State:
-    """Random factors. The strong ridge makes a user's first vector the projection of their residuals on them."""
+def _start(rng: np.random.Generator, rank: int, state: State, prior: FeaturePrior | None) -> State:
+    """Random factors, alike for items with like features.
+
+    The strong ridge makes a user's first vector the projection of their residuals on them.
+    """
     side, frame = state.side, state.frame
     factors = rng.standard_normal((side.n_items, rank))
+    if prior is not None:
+        factors = prior.alike(factors, rng)
     if isinstance(side.rule, Clicks):
         factors *= np.sqrt(side.offsets * side.offsets.mean())[:, None]
     else:

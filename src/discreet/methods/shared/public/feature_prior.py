@@ -20,7 +20,7 @@ from discreet.types import Floats
 __all__ = ["FeatureFit", "FeaturePrior"]
 
 # A group's moment must exceed this many standard deviations of what it would be by chance.
-_BEYOND = 2.0
+_BEYOND = 3.0
 # Precision of the conjugate gradients, relative to the right side.
 _TOLERANCE = 1e-3
 _MOST_STEPS = 60
@@ -77,6 +77,12 @@ class FeaturePrior:
         """Number of feature columns."""
         return int(self._rows.shape[1])
 
+    def alike(self, vectors: Floats, rng: np.random.Generator) -> Floats:
+        """Random ``vectors`` of variance 1 mixed with as much that items with the same features share."""
+        shared = self._rows @ rng.standard_normal((self.n_columns, vectors.shape[1]))
+        size = float(np.sqrt(np.square(shared).mean()))
+        return np.sqrt(0.5) * (vectors + shared / size) if size > 0.0 else vectors
+
     def fit(self, vectors: Floats, weight: Floats, variance: Floats, total: Floats) -> FeatureFit:
         """Variances by moments, then the best linear estimate.
 
@@ -128,7 +134,7 @@ class FeaturePrior:
         sums = self._by_group.T @ np.square(self._columns @ told)
         moments = sums - self._lengths.T @ np.square(told)
         # By chance a moment scatters with this deviation, where the direction's variance is `total`.
-        deviation = spread[:, None] * (total / level)[None, :]
+        deviation = spread[:, None] * np.maximum(total / level, 1.0)[None, :]
         kept = moments * np.maximum(
             1.0 - np.square(np.divide(_BEYOND * deviation, moments, out=np.ones_like(moments), where=moments > 0)),
             0.0,
