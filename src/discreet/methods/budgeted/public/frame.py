@@ -41,8 +41,8 @@ class Frame:
     def degrees_of_freedom(self, counts: Floats, offset_penalty: float, factor_penalty: float) -> Floats:
         """How many of a user's ratings their own fitted numbers use up, from the number of ratings alone.
 
-        A ridge regression of n ratings on a feature of mean square p uses ``n p / (n p + ridge)`` of one. Public but for
-        the counts, so each user can work it out.
+        A ridge regression of n ratings on a feature of mean square p uses ``n p / (n p + ridge)`` of one. Public but
+        for the counts, so each user can work it out.
         """
         used = counts / (counts + offset_penalty)
         if not self.start:

@@ -1,9 +1,9 @@
 """Coordinates for the next round, and how strongly the users' ridge holds each direction. Public: sees releases only.
 
-``V M`` with ``M^-1 u`` is the same model as V with u. The factors are turned and stretched so that users' vectors are about
-uncorrelated and as large as the ridge expects. While directions are being found they are all held as if their released
-spread were taste. In the end each is held by what is taste in it: a user's few ratings, or clicks, move their vector by
-chance too, and how far follows from public numbers.
+``V M`` with ``M^-1 u`` is the same model as V with u. The factors are turned and stretched so that users' vectors
+are about uncorrelated and as large as the ridge expects. While directions are being found they are all held as if
+their released spread were taste. In the end each is held by what is taste in it: a user's few ratings, or clicks,
+move their vector by chance too, and how far follows from public numbers.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def spread_of(frame: Frame, moment: Floats, square: float, share: Floats) -> Spr
 
 def regauge_ratings(
     side: ItemSide, frame: Frame, spread: Spread, activity: Activity, caution: float, *, last: bool
-) -> tuple[ItemSide, Frame]:
-    """Coordinates after a round on ratings.
+) -> tuple[ItemSide, Frame, Floats]:
+    """Coordinates after a round on ratings: the item side, the frame, and what factors were multiplied by.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def regauge_ratings(
 
 def regauge_clicks(
     side: ItemSide, before: ItemSide, frame: Frame, spread: Spread, taken: Floats, *, last: bool
-) -> tuple[ItemSide, Frame]:
-    """Coordinates after a round on clicks.
+) -> tuple[ItemSide, Frame, Floats]:
+    """Coordinates after a round on clicks: the item side, the frame, and what factors were multiplied by.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _principal(side: ItemSide, spread: Spread, root: Floats) -> tuple[Floats, Fl
     return root @ turn, power
 
 
-def _moved(side: ItemSide, spread: Spread, change: Floats) -> tuple[ItemSide, Frame]:
+def _moved(side: ItemSide, spread: Spread, change: Floats) -> tuple[ItemSide, Frame, Floats]:
     transform = np.eye(1 + side.rank)
     transform[1:, 1:] = np.linalg.inv(change)
     factors = side.factors @ change
@@ -152,7 +152,7 @@ def _moved(side: ItemSide, spread: Spread, change: Floats) -> tuple[ItemSide, Fr
         float(np.sqrt(spread.square)),
         spread.share @ factors**2,
     )
-    return replace(side, factors=factors), frame
+    return replace(side, factors=factors), frame, change
 
 
 def _inverse_root(moment: Floats) -> Floats:

@@ -1,9 +1,9 @@
 """How strongly everything that was not taken pulls scores toward zero (clicks). Public: sees releases only.
 
-The score of a taken item under gravity g is about d / (d + g), where d is how often people with the same taste take it. A
-gravity that suits one market is far off in another, but the score that suits what was taken is nearly the same everywhere.
-So the rule fixes that score, which is released anyway, and gravity follows. Items that nobody uses, more users, or a
-copy of all data leave it where it is.
+The score of a taken item under gravity g is about d / (d + g), where d is how often people with the same taste take
+it. A gravity that suits one market is far off in another, but the score that suits what was taken is nearly the same
+everywhere. So the rule fixes that score, which is released anyway, and gravity follows. Items that nobody uses, more
+users, or a copy of all data leave it where it is.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ def round_shares(rounds: int, growth: float) -> list[float]:
 def items_in_use(popularity: ItemWeights) -> float:
     """How many items share the takes: three times ``1 / sum p_j^2``, at most all.
 
-    Items that nobody takes do not count, whatever the catalogue lists. The noise's share of the sum of squares is known and
-    taken off.
+    Items that nobody takes do not count, whatever the catalogue lists. The noise's share of the sum of squares is
+    known and taken off.
     """
     square = float(np.square(popularity.estimate).sum() - popularity.variance.sum())
     listed = float(len(popularity.estimate))
@@ -90,11 +90,11 @@ def choose_rank(
 ) -> int:
     """Rank that the budget can carry.
 
-    Three limits, each with its reason: the noise in an item's vector grows with the rank and the difficulty ``hard`` (for
-    clicks the product that still pays is about the same everywhere; for ratings the best rank grew with the root of the
-    budget, up to what an item's ratings tell); the users' moment must be readable, whose noise grows with the rank over n mu; and no more directions
-    than a handful of ratings per user can place or the catalogue can hold. Where an average item is hardly known at all,
-    ratings do better with the whole budget in the offsets.
+    Three limits, each with its reason: the noise in an item's vector grows with the rank and the difficulty ``hard``
+    (for clicks the product that still pays is about the same everywhere; for ratings the best rank grew with the
+    root of the budget, up to what an item's ratings tell); the users' moment must be readable, whose noise grows
+    with the rank over n mu; and no more directions than a handful of ratings per user can place or the catalogue can
+    hold. Where an average item is hardly known at all, ratings do better with the whole budget in the offsets.
     """
     if explicit:
         told = 0.8 * math.sqrt(activity.ratings / items)
@@ -116,8 +116,8 @@ def choose_rounds(hard: float, *, explicit: bool) -> int:
 def energy_floor(hard: float) -> float:
     """Energy below which users get no more weight, as a share of a typical user's.
 
-    With every user at the whole budget, those whose vectors are barely known have as much say as those who are sure. That is
-    right where noise prevails, and wrong where it does not.
+    With every user at the whole budget, those whose vectors are barely known have as much say as those who are sure.
+    That is right where noise prevails, and wrong where it does not.
     """
     return 0.5 * _ease(hard)
 

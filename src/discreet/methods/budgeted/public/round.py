@@ -16,6 +16,7 @@ from discreet import kernels
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
+from discreet.methods.budgeted.public.knowledge import Left, left_to_know
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
@@ -66,6 +67,8 @@ class State:
         Variance of what is left to find about each item, relative to the others'.
     explained
         Share of the offsets' variance that features explain.
+    left
+        After the last round: what is not known about the items.
     """
 
     side: ItemSide
@@ -73,6 +76,7 @@ class State:
     popularity: ItemWeights
     doubt: Floats | None = None
     explained: float = 0.0
+    left: Left | None = None
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
@@ -158,14 +162,24 @@ def refine(
     side = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
     share = popularity.positive()
     spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
+    change = np.eye(0)
     if side.rank and clicks:
-        side, frame = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
+        side, frame, change = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
     elif side.rank:
-        side, frame = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
+        side, frame, change = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
-    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt)
+    left = None
+    if last and not state.frame.start:
+        path = np.linalg.solve(now.moment, state.frame.whiten).astype(np.float64)
+        length = (
+            now.weight / (now.weight + side.clicks.gravity * now.total)
+            if clicks
+            else np.ones_like(now.weight)
+        )
+        left = left_to_know(found, now.weight, path, length).moved(change)
+    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt, left=left)
 
 
 def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:
@@ -218,8 +232,8 @@ def _mean_square(frame: Frame, statistics: RoundStatistics, total: float) -> flo
 def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float) -> float:
     """Squared residual of a usual user.
 
-    Users count by one over the size of their residuals, so the mean above is that of users who are easy to predict. In the
-    ratio of the second to the first moment of the sizes that weight cancels.
+    Users count by one over the size of their residuals, so the mean above is that of users who are easy to predict.
+    In the ratio of the second to the first moment of the sizes that weight cancels.
     """
     first = float(np.linalg.inv(frame.whiten)[0] @ statistics.moment[:-1, -1])
     second = float(statistics.moment[-1, -1])

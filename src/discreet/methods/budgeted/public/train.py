@@ -10,6 +10,7 @@ from discreet.catalogue import CLICKS
 from discreet.errors import BudgetInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
+from discreet.methods.budgeted.public.knowledge import with_knowledge
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
     Activity,
@@ -97,7 +98,9 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         statistics = yield ask.round(number, cost, state)
         caution = _CAUTION[min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
-    return Trained(without_start(state.side, state.frame), rounds if rank else 0)
+    taken = state.popularity.positive()
+    side = with_knowledge(without_start(state.side, state.frame), state.left, prior, taken / taken.sum())
+    return Trained(side, rounds if rank else 0)
 
 
 def _plan(

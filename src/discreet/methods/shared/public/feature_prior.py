@@ -1,9 +1,10 @@
 """What public item features say about released numbers: a random-effects regression. Public: sees releases only.
 
 For each direction on its own, item j's true value is ``z_j = f_j . beta + e_j``, and what was released of it is
-``y_j = w_j z_j + noise`` of known variance. The coefficients of one group of features (genres, authors, words of a title)
-have one variance, the rest e another. All variances follow from the released numbers by moments, so features that say
-nothing get none, and each group is believed as far as it explains each direction. This is post-processing: it costs nothing.
+``y_j = w_j z_j + noise`` of known variance. The coefficients of one group of features (genres, authors, words of a
+title) have one variance, the rest e another. All variances follow from the released numbers by moments, so features
+that say nothing get none, and each group is believed as far as it explains each direction. This is post-processing:
+it costs nothing.
 """
 
 from __future__ import annotations
@@ -120,8 +121,8 @@ class FeaturePrior:
     def _variances(self, vectors: Floats, weight: Floats, variance: Floats, total: Floats) -> Floats:
         """Groups x directions: variance of a coefficient, from products of different items' numbers.
 
-        For j != k the product ``y_j y_k`` has the mean ``w_j w_k sum_g s_g K_g[j, k]``, K_g the kernel of group g. Products
-        weighted by how much the items tell, summed against each kernel, give one equation a group.
+        For j != k the product ``y_j y_k`` has the mean ``w_j w_k sum_g s_g K_g[j, k]``, K_g the kernel of group g.
+        Products weighted by how much the items tell, summed against each kernel, give one equation a group.
         """
         level = float(total.mean())
         scale = 1.0 / (weight**2 * level + variance)
@@ -136,11 +137,14 @@ class FeaturePrior:
         # By chance a moment scatters with this deviation, where the direction's variance is `total`.
         deviation = spread[:, None] * np.maximum(total / level, 1.0)[None, :]
         kept = moments * np.maximum(
-            1.0 - np.square(np.divide(_BEYOND * deviation, moments, out=np.ones_like(moments), where=moments > 0)),
+            1.0
+            - np.square(
+                np.divide(_BEYOND * deviation, moments, out=np.ones_like(moments), where=moments > 0)
+            ),
             0.0,
         )
         kept[moments <= 0.0] = 0.0
-        found = np.zeros_like(kept)
+        found: Floats = np.zeros(kept.shape)
         usable = np.flatnonzero(np.diag(system) > 0.0)
         if len(usable):
             size = np.sqrt(np.diag(system)[usable])
@@ -156,13 +160,17 @@ class FeaturePrior:
         overlaps: Floats = self._by_group.T @ (square @ self._by_group)
         return overlaps
 
-    def _solve(self, vectors: Floats, weight: Floats, variance: Floats, own: Floats, variances: Floats) -> Floats:
+    def _solve(
+        self, vectors: Floats, weight: Floats, variance: Floats, own: Floats, variances: Floats
+    ) -> Floats:
         """The coefficients, by preconditioned conjugate gradients on all directions at once."""
         # Precision of y_j around w_j f_j beta: the noise and the item's own part.
         precision = 1.0 / (variance[:, None] + weight[:, None] ** 2 * own[None, :])
         curve = weight[:, None] ** 2 * precision
         loose = variances[self._group_of] > 0.0
-        ridge = np.divide(1.0, variances[self._group_of], out=np.zeros((self.n_columns, len(own))), where=loose)
+        ridge = np.divide(
+            1.0, variances[self._group_of], out=np.zeros((self.n_columns, len(own))), where=loose
+        )
         right = np.where(loose, self._columns @ (vectors * weight[:, None] * precision), 0.0)
         diagonal = self._squares @ curve + ridge
         diagonal = np.where(loose, diagonal, 1.0)

@@ -51,6 +51,8 @@ class Estimate:
         Posterior variance of ``z_j``, items x order, in the directions of ``basis``.
     basis
         Directions in columns.
+    values, expected
+        Variance of ``z`` in each direction before, beside what features explain; and of each item relative to others.
     fit
         What features explain in the directions of ``basis``, where there are any.
     """
@@ -58,6 +60,8 @@ class Estimate:
     vectors: Floats
     left: Floats
     basis: Floats
+    values: Floats
+    expected: Floats
     fit: FeatureFit | None = None
 
 
@@ -88,7 +92,8 @@ def estimate(
     prior
         Features of the items, toward whose regression estimates are shrunk, rather than toward zero.
     """
-    size = weight if expected is None else weight * np.sqrt(expected)
+    expected = np.ones_like(weight) if expected is None else expected
+    size = weight * np.sqrt(expected)
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
     turned, fit = vectors @ basis, None
@@ -100,8 +105,8 @@ def estimate(
     total = signal + variance[:, None]
     gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
     found: Floats = (told + gain * (turned - told)) @ basis.T
-    left = (1.0 - gain) * values * (1.0 if expected is None else expected[:, None])
-    return Estimate(found, left, basis, fit)
+    left = (1.0 - gain) * values * expected[:, None]
+    return Estimate(found, left, basis, values, expected, fit)
 
 
 def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:
