@@ -7,7 +7,7 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.private.user_side import user_statistics
-from discreet.methods.budgeted.public.round import Frame
+from discreet.methods.budgeted.public.frame import Frame
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.pattern import Pattern
@@ -32,7 +32,7 @@ def test_nobody_else_moves_on_the_way_from_ratings(feedback: str, rank: int) -> 
             rng.standard_normal((40, rank)),
             Ridge() if feedback == "explicit" else Clicks(gravity=0.3),
         )
-        frame = Frame(rng.standard_normal((1 + rank, 1 + rank)), 1.0, 10.0)
+        frame = Frame(rng.standard_normal((1 + rank, 1 + rank)), 1.0, rng.random(rank))
         full = _statistics(ratings, side, frame)
         for user in range(n):
             others = np.arange(n) != user

@@ -19,8 +19,7 @@ from discreet.errors import (
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.budgeted.private.user_side import user_statistics
 from discreet.methods.budgeted.public import train
-from discreet.methods.budgeted.public.plan import Plan
-from discreet.methods.budgeted.public.round import Frame
+from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts
 from discreet.model.fold_in import Clicks
@@ -40,13 +39,13 @@ def test_releases_are_activity_offsets_and_one_for_each_round(market: Ratings, c
 
 def test_one_round_more_than_planned_is_refused(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     """An off-by-one in the loop must stop the run, not overspend."""
-    original = train._make_plan
+    original = train.round_shares
 
-    def one_more(*arguments: Any) -> Plan:
-        plan = original(*arguments)
-        return Plan(plan.rank, (*plan.shares, plan.shares[-1]))
+    def one_more(*arguments: Any) -> list[float]:
+        shares = original(*arguments)
+        return [*shares, shares[-1]]
 
-    monkeypatch.setattr(train, "_make_plan", one_more)
+    monkeypatch.setattr(train, "round_shares", one_more)
     with pytest.raises(BudgetExceeded):
         BudgetedALS(rank=2, rounds=2).fit(market, BUDGET, rng=0)
 
@@ -256,8 +255,8 @@ def test_to_rank_the_height_of_a_rating_counts(market: Ratings) -> None:
     side = fitted.model_.item_side
     some = market.take_users(slice(0, 5))
     pattern = Pattern(some.indptr, some.items, some.n_items)
-    found = user_statistics(some, pattern, side, Frame(np.eye(1), 1.0, 1.0)).residuals
-    wanted = 0.75 + 0.25 * (some.values - 1.0) / 4.0 - side.offsets[some.items]
+    found = user_statistics(some, pattern, side, Frame.first(1.0)).residuals
+    wanted = 0.8 + 0.2 * (some.values - 1.0) / 4.0 - side.offsets[some.items]
     assert np.ptp(some.values) > 0
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 

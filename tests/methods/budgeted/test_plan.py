@@ -1,32 +1,47 @@
-"""The public rule: monotone in what makes learning easier, and shares that sum to one."""
+"""The public rule: monotone in what makes learning easier, blind to items that nobody uses, shares that sum to one."""
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 
-from discreet.methods.budgeted.public.plan import Activity, Plan, choose_rank, difficulty
+from discreet.methods.budgeted.public.plan import (
+    Activity,
+    choose_rank,
+    choose_rounds,
+    difficulty,
+    energy_floor,
+    items_in_use,
+    round_shares,
+)
+from discreet.methods.shared.public.item_weights import ItemWeights
 
 
 def crowd(users: float = 6_000, per_user: float = 150) -> Activity:
-    return Activity(users, per_user, 1.0, 0.5)
+    return Activity(users, per_user, 1.0, 0.5, np.array([per_user]), np.ones(1))
+
+
+def rank(
+    mu: float, items: float = 4_000, users: float = 6_000, per_user: float = 150, *, explicit: bool
+) -> int:
+    activity = crowd(users, per_user)
+    hard = difficulty(activity, items, mu)
+    return choose_rank(activity, hard, mu, items, int(items), explicit=explicit)
 
 
 def test_shares_sum_to_one_and_grow() -> None:
-    plan = Plan.make(rank=5, rounds=7, first=0.2, growth=1.3)
-    assert math.fsum(plan.shares) == pytest.approx(1.0, abs=1e-12)
-    assert plan.rounds == 7
-    assert all(later > earlier for earlier, later in zip(plan.shares[1:], plan.shares[2:], strict=False))
+    shares = round_shares(7, 1.3)
+    assert math.fsum(shares) == pytest.approx(1.0, abs=1e-12)
+    assert len(shares) == 7
+    assert all(later > earlier for earlier, later in itertools.pairwise(shares))
 
 
 @pytest.mark.parametrize("growth", [1e-6, 1.0, 100.0])
 def test_no_growth_is_too_extreme(growth: float) -> None:
-    plan = Plan.make(rank=5, rounds=1000, first=0.2, growth=growth)
-    assert math.fsum(plan.shares) == pytest.approx(1.0, abs=1e-12)
-    assert min(plan.shares) > 0
-
-
-def test_rank_zero_puts_everything_into_the_offsets() -> None:
-    assert Plan.make(rank=0, rounds=9, first=0.2, growth=1.3).shares == (1.0,)
+    shares = round_shares(1000, growth)
+    assert math.fsum(shares) == pytest.approx(1.0, abs=1e-12)
+    assert min(shares) > 0
 
 
 def test_difficulty_is_the_noise_of_an_average_item() -> None:
@@ -38,17 +53,42 @@ def test_difficulty_is_the_noise_of_an_average_item() -> None:
 
 @pytest.mark.parametrize("explicit", [True, False])
 def test_rank_grows_with_budget_and_users_and_falls_with_items(explicit: bool) -> None:
-    mus = [0.01, 0.1, 0.3, 1.0, 3.0, 10.0]
-    ranks = [choose_rank(crowd(), 4_000, mu, explicit=explicit) for mu in mus]
+    ranks = [rank(mu, explicit=explicit) for mu in (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)]
     assert ranks == sorted(ranks)
     assert ranks[0] == 0
     assert ranks[-1] >= 12
-    fewer = [choose_rank(crowd(), items, 1.0, explicit=explicit) for items in (500, 4_000, 100_000, 10**7)]
+    fewer = [rank(1.0, items, explicit=explicit) for items in (500, 4_000, 100_000, 10**7)]
     assert fewer == sorted(fewer, reverse=True)
-    more = [choose_rank(crowd(users), 4_000, 1.0, explicit=explicit) for users in (100, 3_000, 10**6)]
+    more = [rank(1.0, users=users, explicit=explicit) for users in (100, 3_000, 10**6)]
     assert more == sorted(more)
 
 
 def test_no_more_directions_than_ratings_can_place() -> None:
-    assert choose_rank(crowd(10**8, 8), 1_000, 10.0, explicit=True) <= 4
-    assert choose_rank(crowd(10**8, 100), 20, 10.0, explicit=True) <= 5
+    assert rank(10.0, 1_000, 10**8, 8, explicit=True) <= 4
+    assert rank(10.0, 20, 10**8, 100, explicit=True) <= 5
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+def test_less_noise_affords_more_rounds_and_a_floor_for_light_users(explicit: bool) -> None:
+    hards = [1.0, 0.1, 0.03, 0.01, 0.001]
+    rounds = [choose_rounds(hard, explicit=explicit) for hard in hards]
+    assert rounds == sorted(rounds)
+    assert rounds[0] < rounds[-1] <= 16
+    floors = [energy_floor(hard) for hard in hards]
+    assert floors == sorted(floors)
+    assert (floors[0], floors[-1]) == (0.0, 0.5)
+
+
+def test_items_that_nobody_takes_are_not_in_use() -> None:
+    rng = np.random.default_rng(1)
+    counts = 1e5 / np.arange(1, 1_001)
+    sigma = np.full(11_000, 5.0)
+    some = ItemWeights.first(counts, sigma[:1_000])
+    noisy = ItemWeights.first(
+        np.concatenate([counts, np.zeros(10_000)]) + 5.0 * rng.standard_normal(11_000), sigma
+    )
+    assert items_in_use(noisy) == pytest.approx(items_in_use(some), rel=0.02)
+    even = ItemWeights.first(np.full(500, 40.0), np.ones(500))
+    assert items_in_use(even) == 500.0
+    drowned = ItemWeights.first(np.ones(500), np.full(500, 10.0))
+    assert items_in_use(drowned) == 500.0

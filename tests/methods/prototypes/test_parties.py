@@ -282,7 +282,11 @@ def test_a_model_of_another_kind_or_run_is_refused(run: Run) -> None:
         "rule": replace(model, item_side=replace(side, rule=NonNegative(9.0))),
         "negative": replace(model, item_side=replace(side, factors=-side.factors)),
         "offsets": replace(model, item_side=replace(side, offsets=side.offsets + 1.0)),
-        "scale": replace(model, item_side=replace(side, scale=CLICKS)),
+        "scale": replace(
+            model,
+            item_side=replace(side, scale=CLICKS),
+            statement=model.statement.model_copy(update={"goal": None}),
+        ),
     }
     for changed in wrong.values():
         with pytest.raises(Refused, match=r"was agreed|negative factors"):

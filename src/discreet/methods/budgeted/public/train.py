@@ -74,7 +74,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
     rules = Rules(activity, prior, settings.gravity == "auto")
-    ask = _Asker(settings, facts, activity)
+    ask = _Asker(settings, facts, activity, _planned(settings))
     side, frame = _empty(settings, facts, activity)
     share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
     if settings.rank == 0:
@@ -84,8 +84,11 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     state = begin(side, frame, statistics, rules)
     if share == 1.0:
         return Trained(state.side, 0)
+    used = items_in_use(state.popularity)
+    _check_hope(facts, activity, used, left / facts.noise_excess)
     left *= float(np.sqrt(1.0 - share))
-    rank, rounds, hard = _plan(settings, facts, activity, state, left / facts.noise_excess)
+    hard = difficulty(activity, used, left / facts.noise_excess)
+    rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
     ask = replace(ask, planned=2 + rounds, least_energy=energy_floor(hard))
     if rank:
         state = _start(rng, rank, state, prior)
@@ -103,27 +106,33 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     return Trained(side, rounds if rank else 0)
 
 
-def _plan(
-    settings: BudgetedSettings, facts: Facts, activity: Activity, state: State, mu: float
-) -> tuple[int, int, float]:
-    """Rank and rounds, as set or by the public rule, and the difficulty that the rule saw."""
-    used = items_in_use(state.popularity)
-    hard = difficulty(activity, used, mu)
-    if hard > _HOPELESS:
+def _planned(settings: BudgetedSettings) -> int | None:
+    """Questions in all, where settings say."""
+    if settings.rank == 0:
+        return 2
+    return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
+
+
+def _check_hope(facts: Facts, activity: Activity, used: float, mu: float) -> None:
+    if difficulty(activity, used, mu) > _HOPELESS:
         raise BudgetInvalid(
             f"the budget ({facts.budget}) is too small to train on about {activity.users:,.0f} users "
             f"and {used:,.0f} items in use: every estimate would be noise. Raise epsilon, bring more users, or offer "
             "fewer items; the first two releases of this run have been spent"
         )
-    explicit = not settings.ranks(facts.scale)
+
+
+def _plan(
+    settings: BudgetedSettings, facts: Facts, activity: Activity, used: float, mu: float
+) -> tuple[int, int]:
+    """Rank and rounds, as set or by the public rule."""
+    hard, explicit = difficulty(activity, used, mu), not settings.ranks(facts.scale)
     rank, rounds = settings.rank, settings.rounds
     if rank == "auto":
         rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
     if rank == 0:
-        return 0, 1, hard
-    if rounds == "auto":
-        rounds = choose_rounds(hard, explicit=explicit)
-    return rank, rounds, hard
+        return 0, 1
+    return rank, choose_rounds(hard, explicit=explicit) if rounds == "auto" else rounds
 
 
 def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tuple[ItemSide, Frame]:
