@@ -74,7 +74,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
     rules = Rules(activity, prior, settings.gravity == "auto")
-    ask = _Asker(settings, facts, activity, _planned(settings))
+    ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
     side, frame = _empty(settings, facts, activity)
     share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
     if settings.rank == 0:
@@ -106,11 +106,11 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     return Trained(side, rounds if rank else 0)
 
 
-def _planned(settings: BudgetedSettings) -> int | None:
-    """Questions in all, where settings say."""
+def _planned(settings: BudgetedSettings, *, explicit: bool) -> int:
+    """Questions in all, as far as settings say; else as many as the rule asks where noise prevails."""
     if settings.rank == 0:
         return 2
-    return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
+    return 2 + (choose_rounds(1.0, explicit=explicit) if settings.rounds == "auto" else settings.rounds)
 
 
 def _check_hope(facts: Facts, activity: Activity, used: float, mu: float) -> None:
@@ -172,7 +172,7 @@ class _Asker:
     settings: BudgetedSettings
     facts: Facts
     activity: Activity
-    planned: int | None = None
+    planned: int
     least_energy: float = 0.0
 
     def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
