@@ -104,7 +104,10 @@ def test_the_gauge_does_not_depend_on_the_coordinates_before(kind: str) -> None:
     transform = np.eye(1 + RANK)
     transform[1:, 1:] = np.linalg.inv(mix)
     other = replace(spread, moment=transform @ spread.moment @ transform.T)
-    start, moved = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True), replace(side, factors=side.factors @ mix)
+    start, moved = (
+        Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True),
+        replace(side, factors=side.factors @ mix),
+    )
     if kind == "ratings":
         activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
         one, _, _ = regauge_ratings(side, start, spread, activity, 4.0, last=False)

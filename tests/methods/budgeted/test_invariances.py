@@ -132,7 +132,9 @@ def test_the_order_of_items_hardly_matters(split: Split, fitted: tuple[dict[str,
 def test_the_order_of_users_hardly_matters(split: Split) -> None:
     """Users' integers are the same in any order, and so are their sums."""
     order = np.random.default_rng(6).permutation(split.train.n_users)
-    one, two = (fit(part, rank=8, rounds=3).item_side for part in (split.train, split.train.take_users(order)))
+    one, two = (
+        fit(part, rank=8, rounds=3).item_side for part in (split.train, split.train.take_users(order))
+    )
     np.testing.assert_allclose(two.factors, one.factors, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(two.offsets, one.offsets, rtol=1e-6, atol=1e-9)
 

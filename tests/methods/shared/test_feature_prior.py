@@ -176,7 +176,9 @@ def nothing_explained(prior: FeaturePrior, items: int, order: int = 2) -> None:
 
 def described(matrix: np.ndarray) -> FeaturePrior:
     """These very numbers, all in one group."""
-    encoder = ItemFeatures.learn({"made": np.random.default_rng(0).standard_normal((9, matrix.shape[1]))}).encoder
+    encoder = ItemFeatures.learn(
+        {"made": np.random.default_rng(0).standard_normal((9, matrix.shape[1]))}
+    ).encoder
     return FeaturePrior(ItemFeatures(encoder, csr_array(matrix)))
 
 
