@@ -9,6 +9,7 @@ import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
 from discreet.methods.budgeted.public.knowledge import Left, left_to_know, with_knowledge
+from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.shrinkage import estimate
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
@@ -189,6 +190,26 @@ def test_what_is_left_is_the_error_of_the_estimate() -> None:
     for part in np.array_split(np.argsort(weight), 4):
         assert claimed[part].mean() == pytest.approx(error[part].mean(), rel=0.15)
     assert left.most == pytest.approx(1.0, rel=0.1)
+
+
+def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
+    """All offsets and factors far from zero: kinds explain how items differ from what is usual, not where that is."""
+    side, share = model.item_side, made.counts / made.counts.sum()
+    assert made.ratings.catalogue is not None
+    features = made.ratings.catalogue.features
+    assert features is not None
+    rng = np.random.default_rng(6)
+    offsets, factors = 5.0 + LEVELS[made.kind], 2.0 + made.traits[made.kind]
+    bare = replace(
+        side, offsets=offsets, factors=factors + 0.1 * rng.standard_normal(factors.shape), doubt=None
+    )
+    left = Left(np.full(ITEMS, 1e-4), np.eye(3), 1.0)
+    known = with_knowledge(bare, left, FeaturePrior(features), share)
+    assert known.feature_map is not None
+    np.testing.assert_allclose(known.feature_map.base, share @ np.column_stack([offsets, bare.factors]))
+    guessed = known.feature_map.guess(features.matrix)
+    np.testing.assert_allclose(guessed[:, 0], offsets, atol=0.15)
+    assert np.square(guessed[:, 1:] - factors).mean() < 0.1 * made.traits.var()
 
 
 def test_nothing_left_to_say_leaves_the_side_alone(model: Model) -> None:

@@ -159,6 +159,18 @@ def test_the_share_grows_with_what_is_explained() -> None:
     assert shares[0] < 0.02
 
 
+@pytest.mark.parametrize("number", [20, 500])
+def test_the_share_is_about_the_true_one_for_large_and_small_categories(number: int) -> None:
+    """An item's product with itself says nothing of others like it, and counts on neither side."""
+    shares = []
+    for seed in range(4):
+        made = Made(400 + seed, explained=0.7, number=number)
+        made.seen = made.weight[:, None] * made.truth  # next to no noise
+        prior = prior_of(kind=made.kind)
+        shares.append(prior.fit(made.seen, made.weight, np.full(ITEMS, 1e-3), np.ones(3)).share.mean())
+    assert np.mean(shares) == pytest.approx(0.7, abs=0.1)
+
+
 def nothing_explained(prior: FeaturePrior, items: int, order: int = 2) -> None:
     """In numbers of any kind."""
     rng = np.random.default_rng(11)
