@@ -1,0 +1,260 @@
+"""Features of items are believed as far as they explain what was released, and cost next to nothing otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from scipy.sparse import csr_array
+
+from discreet.catalogue.features import ItemFeatures
+from discreet.methods.shared.public.feature_prior import FeaturePrior
+from discreet.methods.shared.public.shrinkage import estimate, regress_offsets
+
+ITEMS = 1_500
+
+
+def categories(rng: Generator, number: int, items: int = ITEMS) -> np.ndarray:
+    return rng.integers(0, number, items)
+
+
+def prior_of(**columns: np.ndarray) -> FeaturePrior:
+    """One group for each column of category numbers."""
+    table = {name: [f"c{value}" for value in column] for name, column in columns.items()}
+    return FeaturePrior(ItemFeatures.learn(table, dict.fromkeys(table, "category")))
+
+
+def centred(rng: Generator, kind: np.ndarray, order: int) -> np.ndarray:
+    """A value of each category, of mean 0 and variance 1 over the items."""
+    values = rng.standard_normal((kind.max() + 1, order))[kind]
+    return (values - values.mean(axis=0)) / values.std(axis=0)
+
+
+class Made:
+    """Numbers of which everything is known: ``y = w z + noise``, z partly a category's."""
+
+    def __init__(self, seed: int, explained: float, order: int = 3, number: int = 20) -> None:
+        rng = np.random.default_rng(seed)
+        self.kind = categories(rng, number)
+        self.weight = np.exp(rng.normal(3.0, 1.0, ITEMS))
+        self.variance = np.full(ITEMS, 30.0**2)
+        self.part = np.sqrt(explained) * centred(rng, self.kind, order)
+        self.truth = self.part + np.sqrt(1.0 - explained) * rng.standard_normal((ITEMS, order))
+        noise = np.sqrt(self.variance)[:, None] * rng.standard_normal((ITEMS, order))
+        self.seen = self.weight[:, None] * self.truth + noise
+        self.rng = rng
+
+    def error(self, prior: FeaturePrior | None) -> float:
+        """Of z, which counts all items alike."""
+        found = estimate(self.seen, self.weight, self.variance, prior=prior).vectors / self.weight[:, None]
+        return float(np.square(found - self.truth).mean())
+
+    def fit(self, prior: FeaturePrior):
+        return prior.fit(self.seen, self.weight, self.variance, np.ones(self.truth.shape[1]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_features_that_explain_are_believed_and_help(seed: int) -> None:
+    made = Made(seed, explained=0.8)
+    prior = prior_of(kind=made.kind)
+    fit = made.fit(prior)
+    assert (fit.share > 0.5).all()
+    np.testing.assert_allclose(fit.own, 1.0 - fit.share)
+    assert np.square(fit.explained - made.part).mean() < 0.15 * np.square(made.part).mean()
+    assert made.error(prior) < 0.75 * made.error(None)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_offsets_of_like_items_help_each_other(seed: int) -> None:
+    made = Made(seed, explained=0.8, order=1)
+    truth, sigma = made.truth[:, 0], 1.0
+    noisy = truth + sigma * made.rng.standard_normal(ITEMS)
+    known = np.full(ITEMS, sigma**2), made.weight
+    plain, nothing = regress_offsets(noisy, *known)
+    found, fit = regress_offsets(noisy, *known, prior_of(kind=made.kind))
+    assert nothing is None
+    assert fit is not None
+    assert fit.share[0] == pytest.approx(0.8, abs=0.2)
+    assert np.square(found - truth).mean() < 0.6 * np.square(plain - truth).mean()
+
+
+@pytest.mark.parametrize("number", [5, 40, 400])
+def test_random_features_cost_at_most_a_hundredth(number: int) -> None:
+    """Labels that have nothing to do with the items; on average next to nothing is lost."""
+    costs = []
+    for seed in range(8):
+        made = Made(100 + seed, explained=0.0)
+        prior = prior_of(kind=categories(made.rng, number), other=categories(made.rng, 3))
+        costs.append(made.error(prior) / made.error(None))
+    assert max(costs) < 1.01
+    assert np.mean(costs) < 1.003
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_features_beside_good_ones_cost_at_most_a_hundredth(seed: int) -> None:
+    made = Made(200 + seed, explained=0.8)
+    alone = made.error(prior_of(kind=made.kind))
+    beside = made.error(prior_of(kind=made.kind, label=categories(made.rng, 60)))
+    assert beside < 1.01 * alone
+
+
+def test_coefficients_are_those_of_a_dense_solve() -> None:
+    made = Made(7, explained=0.5)
+    other = categories(made.rng, 150)
+    prior = prior_of(kind=made.kind, other=other)
+    dense, group = prior._rows.toarray(), prior._group_of
+    own, variances = np.array([0.3, 0.6, 0.9]), np.array([[0.5, 0.2, 0.0], [0.2, 0.0, 0.1]])
+    found = prior._solve(made.seen, made.weight, made.variance, own, variances)
+    for direction in range(3):
+        used = variances[group, direction] > 0.0
+        columns = dense[:, used] * made.weight[:, None]
+        precision = 1.0 / (made.variance + made.weight**2 * own[direction])
+        normal = (columns * precision[:, None]).T @ columns + np.diag(1.0 / variances[group[used], direction])
+        right = (columns * precision[:, None]).T @ made.seen[:, direction]
+        exact = np.linalg.solve(normal, right)
+        assert np.linalg.norm(found[used, direction] - exact) < 3e-3 * np.linalg.norm(exact)
+        assert not found[~used, direction].any()
+
+
+def test_a_group_is_believed_in_its_own_direction_only() -> None:
+    rng = np.random.default_rng(8)
+    first, second = categories(rng, 20), categories(rng, 20)
+    truth = 0.5 * rng.standard_normal((ITEMS, 3))
+    truth[:, [0]] += centred(rng, first, 1)
+    truth[:, [1]] += centred(rng, second, 1)
+    truth /= truth.std(axis=0)
+    weight, variance = rng.uniform(10.0, 50.0, ITEMS), np.full(ITEMS, 15.0**2)
+    seen = weight[:, None] * truth + 15.0 * rng.standard_normal(truth.shape)
+    prior = prior_of(first=first, second=second)
+    fit = prior.fit(seen, weight, variance, np.ones(3))
+    group = prior._group_of
+    size = np.array([np.abs(fit.coefficients[group == number]).mean(axis=0) for number in (0, 1)])
+    assert fit.share[0] > 0.5
+    assert fit.share[1] > 0.5
+    assert fit.share[2] < 0.02
+    assert size[1, 0] < 0.05 * size[0, 0]
+    assert size[0, 1] < 0.05 * size[1, 1]
+    assert size[:, 2].max() < 0.05 * size[0, 0]
+
+
+@pytest.mark.parametrize("explained", [0.0, 0.3, 0.6, 0.95, 1.0])
+@pytest.mark.parametrize("total", [1e-6, 0.2, 1.0, 50.0])
+def test_shares_stay_between_nothing_and_nearly_all(explained: float, total: float) -> None:
+    """Also where the variance that the caller states is wrong."""
+    made = Made(9, explained)
+    prior = prior_of(kind=made.kind, again=made.kind)
+    fit = prior.fit(made.seen, made.weight, made.variance, np.full(3, total))
+    assert (fit.share >= 0.0).all()
+    assert (fit.share <= 0.95 + 1e-12).all()
+    np.testing.assert_allclose(fit.own, total * (1.0 - fit.share))
+    assert np.isfinite(fit.explained).all()
+
+
+def test_the_share_grows_with_what_is_explained() -> None:
+    shares = [
+        float(made.fit(prior_of(kind=made.kind)).share.mean())
+        for made in (Made(10, part) for part in (0.0, 0.3, 0.6, 0.9))
+    ]
+    assert (np.diff(shares) > 0.1).all()
+    assert shares[0] < 0.02
+
+
+@pytest.mark.parametrize("number", [20, 500])
+def test_the_share_is_about_the_true_one_for_large_and_small_categories(number: int) -> None:
+    """An item's product with itself says nothing of others like it, and counts on neither side."""
+    shares = []
+    for seed in range(4):
+        made = Made(400 + seed, explained=0.7, number=number)
+        made.seen = made.weight[:, None] * made.truth  # next to no noise
+        prior = prior_of(kind=made.kind)
+        shares.append(prior.fit(made.seen, made.weight, np.full(ITEMS, 1e-3), np.ones(3)).share.mean())
+    assert np.mean(shares) == pytest.approx(0.7, abs=0.1)
+
+
+def nothing_explained(prior: FeaturePrior, items: int, order: int = 2) -> None:
+    """In numbers of any kind."""
+    rng = np.random.default_rng(11)
+    for vectors in (rng.standard_normal((items, order)), np.zeros((items, order))):
+        fit = prior.fit(vectors, np.ones(items), np.ones(items), np.full(order, 0.5))
+        assert not fit.explained.any()
+        assert not fit.share.any()
+        np.testing.assert_allclose(fit.own, 0.5)
+        found = estimate(vectors, np.ones(items), np.ones(items), prior=prior)
+        plain = estimate(vectors, np.ones(items), np.ones(items))
+        np.testing.assert_allclose(found.vectors, plain.vectors)
+        offsets, _ = regress_offsets(vectors[:, 0], np.ones(items), np.ones(items), prior)
+        assert np.isfinite(offsets).all()
+
+
+def described(matrix: np.ndarray) -> FeaturePrior:
+    """These very numbers, all in one group."""
+    encoder = ItemFeatures.learn(
+        {"made": np.random.default_rng(0).standard_normal((9, matrix.shape[1]))}
+    ).encoder
+    return FeaturePrior(ItemFeatures(encoder, csr_array(matrix)))
+
+
+def test_columns_that_say_nothing_explain_nothing() -> None:
+    flat = described(np.zeros((50, 3)))
+    nothing_explained(flat, 50)
+    vectors = np.ones((50, 2))
+    assert np.array_equal(flat.alike(vectors, np.random.default_rng(0)), vectors)
+
+
+def test_zero_columns_beside_others_change_nothing() -> None:
+    made = Made(14, explained=0.8)
+    dense = np.eye(20)[made.kind]
+    with_zeros = np.column_stack([np.zeros(ITEMS), dense, np.zeros((ITEMS, 2))])
+    plain, padded = made.fit(described(dense)), made.fit(described(with_zeros))
+    np.testing.assert_allclose(padded.explained, plain.explained, rtol=1e-6, atol=1e-9)
+    assert not padded.coefficients[[0, -2, -1]].any()
+    assert plain.share.min() > 0.5
+
+
+def test_one_item_explains_nothing() -> None:
+    nothing_explained(FeaturePrior(ItemFeatures.learn({"kind": ["a"], "year": [1999]})), 1)
+
+
+def test_items_with_a_feature_of_their_own_each_explain_nothing() -> None:
+    nothing_explained(prior_of(name=np.arange(40)), 40)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_a_signal_nothing_is_explained(seed: int) -> None:
+    made = Made(300 + seed, explained=0.8)
+    noise = np.sqrt(made.variance)[:, None] * made.rng.standard_normal((ITEMS, 4))
+    fit = prior_of(kind=made.kind).fit(noise, made.weight, made.variance, np.full(4, 1e-3))
+    assert np.abs(fit.explained).max() < 0.05
+    assert (fit.share == 0.0).mean() >= 0.75
+
+
+@pytest.mark.parametrize("number", [4, 60])
+def test_a_random_start_is_alike_for_like_items(number: int) -> None:
+    rng = np.random.default_rng(12)
+    kind = categories(rng, number)
+    prior = prior_of(kind=kind, other=categories(rng, 10))
+    found = prior.alike(rng.standard_normal((ITEMS, 30)), rng)
+    assert found.shape == (ITEMS, 30)
+    assert np.square(found).mean() == pytest.approx(1.0, abs=0.15)
+    like = kind[:, None] == kind[None, :]
+    np.fill_diagonal(like, False)
+    alike = found @ found.T / found.shape[1]
+    different = kind[:, None] != kind[None, :]
+    assert alike[like].mean() > alike[different].mean() + 0.1
+    assert abs(alike[different].mean()) < 0.1
+
+
+def test_rows_may_be_sparse_and_of_any_length() -> None:
+    """Items with many tags, few or none."""
+    rng = np.random.default_rng(13)
+    tags = [
+        "|".join(f"t{tag}" for tag in rng.choice(12, rng.integers(0, 5), replace=False)) or None
+        for _ in range(ITEMS)
+    ]
+    features = ItemFeatures.learn({"tags": tags}, {"tags": "tags"})
+    assert isinstance(features.matrix, csr_array)
+    effect = features.matrix @ rng.standard_normal((features.matrix.shape[1], 2))
+    truth = effect + 0.4 * rng.standard_normal(effect.shape)
+    seen = truth + 0.5 * rng.standard_normal(truth.shape)
+    fit = FeaturePrior(features).fit(seen, np.ones(ITEMS), np.full(ITEMS, 0.25), truth.var(axis=0))
+    assert np.corrcoef(fit.explained[:, 0], effect[:, 0])[0, 1] > 0.95
