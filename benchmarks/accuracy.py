@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 from rich.console import Console
 
@@ -28,12 +30,11 @@ from discreet.evaluation.comparison import Comparison
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 
 RESULTS = Path(__file__).parent / "results"
-Score = Callable[..., dict[str, float]]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One data set with its split, its budgets and how to score a model on it."""
+    """One data set with its split, its budgets, its goal and how to score a model on it."""
 
     name: str
     title: str
@@ -43,27 +44,46 @@ class Task:
     delta: float
     epsilons: tuple[float, ...]
     published: str = ""
+    goal: Literal["rate", "rank"] = "rate"
+    yardstick: bool = True
 
     @property
-    def explicit(self) -> bool:
-        return self.train.explicit
+    def rates(self) -> bool:
+        return self.train.explicit and self.goal == "rate"
 
-    def score(self, model: object) -> dict[str, float]:
-        if self.explicit:
-            return {"RMSE": evaluate_ratings(model, self.history, self.test).rmse}  # type: ignore[arg-type]
-        scores = evaluate_ranking(model, self.history, self.test, 20)  # type: ignore[arg-type]
-        return {"Recall@20": scores.recall}
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return ("RMSE",) if self.rates else ("Recall@20", "nDCG@20")
+
+    def private(self, **settings: Any) -> BudgetedALS:
+        return BudgetedALS(goal=self.goal, **settings)
+
+    def plain(self, **settings: Any) -> ALS:
+        return ALS(goal=self.goal, **settings)
+
+    def score(self, model: Any) -> dict[str, float]:
+        if self.rates:
+            return {"RMSE": evaluate_ratings(model, self.history, self.test).rmse}
+        scores = evaluate_ranking(model, self.history, self.test, 20)
+        return {"Recall@20": scores.recall, "nDCG@20": scores.ndcg}
 
 
 def tasks(data: Path, only: set[str]) -> Iterator[Task]:
     makers = {
         "jester": lambda: jester(data),
         "ml-1m": lambda: movielens(data),
+        "ml-1m-features": lambda: movielens(data, "genres,title"),
+        "goodbooks": lambda: goodbooks(data),
         "low-rank-5000": lambda: low_rank(5_000),
         "low-rank-20000": lambda: low_rank(20_000),
         "market": market,
+        "ml-1m-lists": lambda: lists(data),
+        "ml-1m-lists-features": lambda: lists(data, "genres,title"),
         "ml-1m-clicks": lambda: clicks(data, "ml-1m"),
         "goodbooks-clicks": lambda: clicks(data, "goodbooks"),
+        "goodbooks-clicks-features": lambda: clicks(data, "goodbooks", "title,authors:people"),
+        "jester-clicks": lambda: jester_clicks(data),
+        "market-clicks": market_clicks,
     }
     for name, make in makers.items():
         if only and name not in only:
@@ -92,19 +112,50 @@ def jester(data: Path) -> Task:
     )
 
 
-def movielens(data: Path) -> Task:
+def movielens(data: Path, features: str | None = None) -> Task:
     frame = _read(data / "ml-1m" / "ratings.parquet")
-    items = Catalogue(_read(data / "ml-1m" / "items.parquet")["item"])
-    reading = {
+    reading = _reading(data, "ml-1m", features)
+    train = Ratings.from_frame(frame.filter(pl.col("fold") != 5), **reading)
+    test = Ratings.from_frame(frame.filter(pl.col("fold") == 5), **reading)
+    name, title = _named("ml-1m", "MovieLens 1M, fold 5 held out", features)
+    epsilons = (0.5, 1.0, 5.0, 20.0)
+    return Task(name, title, train, train, test, 1e-5, epsilons, yardstick=features is None)
+
+
+def goodbooks(data: Path) -> Task:
+    frame = _read(data / "goodbooks" / "ratings.parquet")
+    ratings = Ratings.from_frame(frame, **_reading(data, "goodbooks", None))
+    train, test = splits.by_rating(ratings, (0.9, 0.1), rng=0)
+    epsilons = (1.0, 5.0, 20.0, 100.0, 1000.0)
+    return Task("goodbooks", "goodbooks, ratings, 90/10", train, train, test, 1e-5, epsilons)
+
+
+def lists(data: Path, features: str | None = None) -> Task:
+    """What a newcomer does: a file of ratings, the default goal of ``discreet train``."""
+    frame = _read(data / "ml-1m" / "ratings.parquet")
+    ratings = Ratings.from_frame(frame, **_reading(data, "ml-1m", features))
+    train, test = splits.by_rating(ratings, (0.9, 0.1), rng=0)
+    name, title = _named("ml-1m-lists", "MovieLens 1M, lists from ratings, 90/10", features)
+    epsilons = (0.5, 1.0, 5.0, 20.0)
+    return Task(name, title, train, train, test, 1e-5, epsilons, goal="rank", yardstick=features is None)
+
+
+def _reading(data: Path, name: str, features: str | None) -> dict[str, Any]:
+    path = data / name / "items.parquet"
+    _read(path)
+    return {
         "user": "user",
         "item": "item",
         "rating": "rating",
         "rating_range": (1.0, 5.0),
-        "catalogue": items,
+        "catalogue": Catalogue.from_file(path, features=features),
     }
-    train = Ratings.from_frame(frame.filter(pl.col("fold") != 5), **reading)
-    test = Ratings.from_frame(frame.filter(pl.col("fold") == 5), **reading)
-    return Task("ml-1m", "MovieLens 1M, fold 5 held out", train, train, test, 1e-5, (0.5, 1.0, 5.0, 20.0))
+
+
+def _named(name: str, title: str, features: str | None) -> tuple[str, str]:
+    if features is None:
+        return name, title
+    return f"{name}-features", f"{title}, with features ({features})"
 
 
 def low_rank(users: int) -> Task:
@@ -121,54 +172,85 @@ def market() -> Task:
     )
 
 
-def clicks(data: Path, name: str) -> Task:
+def clicks(data: Path, name: str, features: str | None = None) -> Task:
     frame = _read(data / name / "ratings.parquet").filter(pl.col("rating") >= 4)
-    items = Catalogue(_read(data / name / "items.parquet")["item"])
-    ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=items)
-    train, query, target = splits.held_out_users(ratings, 0.1, rng=0, query_fraction=0.8)
+    catalogue = Catalogue.from_file(data / name / "items.parquet", features=features)
+    ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=catalogue)
     title = f"{name}, ratings of 4 and 5 as clicks, a tenth of the users held out, 80/20 query and target"
-    return Task(f"{name}-clicks", title, train, query, target, 1e-5, (1.0, 5.0, 20.0))
+    return _click_task(*_named(f"{name}-clicks", title, features), ratings, yardstick=features is None)
+
+
+def jester_clicks(data: Path) -> Task:
+    frame = _read(data / "jester" / "ratings.parquet").filter(pl.col("rating") >= 5.0)
+    ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=range(1, 101))
+    title = (
+        "Jester, ratings of 5 and more of 10 as clicks, a tenth of the users held out, 80/20 query and target"
+    )
+    return _click_task("jester-clicks", title, ratings)
+
+
+def market_clicks() -> Task:
+    rated = synthetic.market(20_000, 2_000, 1_000_000, rng=0)
+    assert rated.catalogue is not None
+    users = np.repeat(np.arange(rated.n_users), np.diff(rated.indptr))
+    liked = rated.values >= 4.0
+    frame = pl.DataFrame({"user": users[liked], "item": rated.catalogue.ids[rated.items[liked]].astype(str)})
+    ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=rated.catalogue)
+    title = "skewed market, ratings of 4 and more as clicks, a tenth of the users held out, 80/20 query and target"
+    return _click_task("market-clicks", title, ratings)
+
+
+def _click_task(name: str, title: str, ratings: Ratings, *, yardstick: bool = True) -> Task:
+    train, query, target = splits.held_out_users(ratings, 0.1, rng=0, query_fraction=0.8)
+    return Task(name, title, train, query, target, 1e-5, (1.0, 5.0, 20.0), yardstick=yardstick)
 
 
 def run(task: Task, draws: int, console: Console) -> Comparison:
-    metric = "RMSE" if task.explicit else "Recall@20"
-    table = Comparison({metric: 4, "rank": 0, "seconds": 1}, title=task.title)
-    _baselines(task, table, metric)
-    for draw in range(min(draws, 3)):
-        _fit(task, table, "non-private ALS", lambda seed=draw: ALS().fit(task.train, rng=seed))
-    plain = "offsets alone" if task.explicit else "popularity"
+    table = Comparison({**dict.fromkeys(task.metrics, 4), "rank": 0, "seconds": 1}, title=task.title)
+    _baselines(task, table)
+    for draw in range(min(draws, 3) if task.yardstick else 0):
+        _fit(task, table, "non-private ALS", lambda seed=draw: task.plain().fit(task.train, rng=seed))
+        if not task.rates:
+            # On a small or sparse market the default's 128 directions are too many.
+            name = "non-private ALS, rank 16"
+            _fit(task, table, name, lambda seed=draw: task.plain(rank=16).fit(task.train, rng=seed))
+    plain = "offsets alone" if task.rates else "popularity"
     for epsilon in task.epsilons:
         budget = Budget(epsilon, task.delta)
+        name = f"private, epsilon {epsilon:g}"
         for draw in range(draws):
-            _fit(
-                task,
-                table,
-                f"private, epsilon {epsilon:g}",
-                lambda b=budget, s=draw: BudgetedALS().fit(task.train, b, rng=s),
-            )
+            _fit(task, table, name, lambda b=budget, s=draw: task.private().fit(task.train, b, rng=s))
         for _ in range(draws):
             _fit(
                 task,
                 table,
                 f"{plain}, epsilon {epsilon:g}",
-                lambda b=budget: BudgetedALS(rank=0).fit(task.train, b),
+                lambda b=budget: task.private(rank=0).fit(task.train, b),
             )
+        _before(task, table, name)
     console.print(table.to_rich())
     if task.published:
         console.print(task.published)
     return table
 
 
-def _baselines(task: Task, table: Comparison, metric: str) -> None:
-    model = BudgetedALS(rank=0).fit(task.train, Budget(1.0, task.delta)).model_
-    if task.explicit:
-        scores = evaluate_ratings(model, task.history, task.test)
-        table.add("global mean", **{metric: scores.global_mean_rmse})
-        table.add("user mean (free)", **{metric: scores.user_mean_rmse})
+def _before(task: Task, table: Comparison, name: str) -> None:
+    """What version 0.2.0 reached, as its own run of this benchmark wrote it."""
+    stored = json.loads((RESULTS / "accuracy-0.2.0.json").read_text())
+    earlier = stored.get(task.name, {}).get("table", {}).get(name)
+    if earlier is not None:
+        table.add(f"{name}, version 0.2.0", **{task.metrics[0]: earlier[task.metrics[0]]["mean"]})
+
+
+def _baselines(task: Task, table: Comparison) -> None:
+    # Offsets or popularity over the training users, without noise.
+    exact = task.private(rank=0).fit(task.train, Budget(1000.0, task.delta)).model_
+    if task.rates:
+        scores = evaluate_ratings(exact, task.history, task.test)
+        table.add("global mean", RMSE=scores.global_mean_rmse)
+        table.add("user mean (free)", RMSE=scores.user_mean_rmse)
     else:
-        # Popularity over the training users, without noise.
-        exact = BudgetedALS(rank=0).fit(task.train, Budget(1000.0, task.delta)).model_
-        table.add("popularity, no noise", **{metric: task.score(exact)[metric]})
+        table.add("popularity, no noise", **task.score(exact))
 
 
 def _fit(task: Task, table: Comparison, name: str, train: Callable[[], ALS | BudgetedALS]) -> None:
@@ -180,23 +262,22 @@ def _fit(task: Task, table: Comparison, name: str, train: Callable[[], ALS | Bud
 
 def decompose(task: Task, console: Console) -> Comparison:
     """What the private error is made of: noise, too few rounds, and what the weighting leaves."""
-    metric = "RMSE" if task.explicit else "Recall@20"
-    table = Comparison({metric: 4}, title=f"{task.title}: where the error comes from")
+    table = Comparison(dict.fromkeys(task.metrics, 4), title=f"{task.title}: where the error comes from")
     epsilon = task.epsilons[-1]
-    plain = BudgetedALS().fit(task.train, Budget(epsilon, task.delta), rng=0)
+    plain = task.private().fit(task.train, Budget(epsilon, task.delta), rng=0)
     table.add(
         f"private, epsilon {epsilon:g}, rank {plain.rank_}, {plain.rounds_} rounds",
         **task.score(plain.model_),
     )
     for rounds in (plain.rounds_, 4 * plain.rounds_):
-        quiet = BudgetedALS(rank=plain.rank_, rounds=rounds).fit(
-            task.train, Budget(1000.0, task.delta), rng=0
-        )
+        quiet = task.private(rank=plain.rank_, rounds=rounds)
+        quiet.fit(task.train, Budget(1000.0, task.delta), rng=0)
         table.add(f"the same without noise (epsilon 1000), {rounds} rounds", **task.score(quiet.model_))
-    same = ALS(rank=plain.rank_).fit(task.train, rng=0)
-    table.add(f"non-private ALS of the same rank {plain.rank_}", **task.score(same.model_))
-    free = ALS().fit(task.train, rng=0)
-    table.add(f"non-private ALS, rank {free.rank_}", **task.score(free.model_))
+    if task.yardstick:
+        same = task.plain(rank=plain.rank_).fit(task.train, rng=0)
+        table.add(f"non-private ALS of the same rank {plain.rank_}", **task.score(same.model_))
+        free = task.plain().fit(task.train, rng=0)
+        table.add(f"non-private ALS, rank {free.rank_}", **task.score(free.model_))
     console.print(table.to_rich())
     return table
 

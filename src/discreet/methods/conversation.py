@@ -204,7 +204,8 @@ def converse(
     conversation = Conversation(half, settings, facts, rng)
     done = 0
     while (question := conversation.question) is not None:
-        _report(progress, done, question.planned)
+        # Where the number is not known yet, this question is not the last.
+        _report(progress, done, done + 2 if question.planned is None else question.planned)
         release = gate.release_totals(
             question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu
         )
@@ -216,6 +217,6 @@ def converse(
     return conversation.trained
 
 
-def _report(progress: Progress | None, done: int, planned: int | None) -> None:
+def _report(progress: Progress | None, done: int, planned: int) -> None:
     if progress is not None:
-        progress("training", done, max(planned or 0, done, 1))
+        progress("training", done, max(planned, done, 1))

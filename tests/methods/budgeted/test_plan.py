@@ -71,9 +71,11 @@ def test_no_more_directions_than_ratings_can_place() -> None:
 @pytest.mark.parametrize("explicit", [True, False])
 def test_less_noise_affords_more_rounds_and_a_floor_for_light_users(explicit: bool) -> None:
     hards = [1.0, 0.1, 0.03, 0.01, 0.001]
-    rounds = [choose_rounds(hard, explicit=explicit) for hard in hards]
+    rounds = [choose_rounds(crowd(10**6), hard, 10.0, explicit=explicit) for hard in hards]
     assert rounds == sorted(rounds)
     assert rounds[0] < rounds[-1] <= 16
+    few = choose_rounds(crowd(1_000), 0.001, 0.1, explicit=explicit)
+    assert few == rounds[0], "the users' moment is not readable"
     floors = [energy_floor(hard) for hard in hards]
     assert floors == sorted(floors)
     assert (floors[0], floors[-1]) == (0.0, 0.5)

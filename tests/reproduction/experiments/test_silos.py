@@ -171,7 +171,7 @@ def test_the_cap_of_private_training_leaves_scores_alone() -> None:
 def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
     design = Design(
         (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {"support": 20}, B: {"clustering": "lloyd"}},
-        penalty=3.0, printed=0.1, draws=2, rounds=2, rank_epsilon=30.0, tuned=A, trials=2,
+        penalty=3.0, printed=0.1, draws=2, rounds=2, rank_epsilon=30.0, tuned=A, trials=3,
     )  # fmt: skip
     lines = run_all(world, design, 0, lambda *_: None, "")
     points = [line.point for line in lines]

@@ -41,8 +41,8 @@ class BudgetedALS(PrivateMethod):
         Ridge on a user's factors (clicks; for ratings it follows the released residual size); ``"auto"`` is 0.1 times
         the gravity.
     gravity
-        Weight of unseen items as zeros (clicks); ``"auto"`` is 20 times the (released) mean share of items that a user
-        takes, at most 1.
+        Weight of unseen items as zeros (clicks); ``"auto"`` follows the released mean score of what was taken
+        (:mod:`discreet.methods.budgeted.public.gravity`), at most 1.
     discover_share
         Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
 

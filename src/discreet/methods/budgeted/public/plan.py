@@ -101,16 +101,27 @@ def choose_rank(
         carried = min(1.35 / math.sqrt(hard), told) if hard < _HARD else 0.0
     else:
         carried = 1.35 / hard
-    readable = 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit][0]) - 1.0
+    readable = _readable(activity, mu, explicit=explicit)
+    # Many directions only where the moment could carry twice as many.
+    readable = max(min(readable, 12.0), 0.5 * readable)
     placed = min(activity.ratings_per_user / (2.0 if explicit else 0.5), n_items / 4.0)
     rank = int(min(_MOST[explicit], carried, readable, placed))
     return rank if rank >= (3 if explicit else 2) else 0
 
 
-def choose_rounds(hard: float, *, explicit: bool) -> int:
-    """Rounds: ratings need several to find their directions, clicks settle sooner; small noise affords more."""
+def choose_rounds(activity: Activity, hard: float, mu: float, *, explicit: bool) -> int:
+    """Rounds: ratings need several to find their directions, clicks settle sooner; small noise affords more.
+
+    The noise of the items' sums must be small, and that of the users' moment too.
+    """
     few, many = _ROUNDS[explicit]
-    return round(few + (many - few) * _ease(hard))
+    clear = min(max((_readable(activity, mu, explicit=explicit) - 16.0) / 32.0, 0.0), 1.0)
+    return round(few + (many - few) * min(_ease(hard), clear))
+
+
+def _readable(activity: Activity, mu: float, *, explicit: bool) -> float:
+    """Directions in which the users' moment stands out of its noise in every round."""
+    return 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit][0]) - 1.0
 
 
 def energy_floor(hard: float) -> float:

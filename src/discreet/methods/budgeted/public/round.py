@@ -16,7 +16,6 @@ from discreet import kernels
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
-from discreet.methods.budgeted.public.knowledge import Left, left_to_know
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
@@ -67,8 +66,8 @@ class State:
         Variance of what is left to find about each item, relative to the others'.
     explained
         Share of the offsets' variance that features explain.
-    left
-        After the last round: what is not known about the items.
+    known
+        What all rounds told about each item: one over the variance of their noise.
     """
 
     side: ItemSide
@@ -76,7 +75,7 @@ class State:
     popularity: ItemWeights
     doubt: Floats | None = None
     explained: float = 0.0
-    left: Left | None = None
+    known: Floats | None = None
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
@@ -162,24 +161,20 @@ def refine(
     side = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
     share = popularity.positive()
     spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
-    change = np.eye(0)
     if side.rank and clicks:
-        side, frame, change = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
+        side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
     elif side.rank:
-        side, frame, change = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
+        side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
+    # Without the floor that keeps divisions safe: of an item that nobody rates a round says nothing
+    # (and of one that nobody clicks, that its score is small).
+    ratio, _ = popularity.scaled(statistics.weight)
+    pull = side.clicks.gravity * now.total if clicks else 0.0
+    told = np.square(ratio * np.maximum(popularity.estimate, 0.0) + pull) / variance
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
-    left = None
-    if last and not state.frame.start:
-        path = np.linalg.solve(now.moment, state.frame.whiten).astype(np.float64)
-        length = (
-            now.weight / (now.weight + side.clicks.gravity * now.total)
-            if clicks
-            else np.ones_like(now.weight)
-        )
-        left = left_to_know(found, now.weight, path, length).moved(change)
-    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt, left=left)
+    known = told if state.known is None else state.known + told
+    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt, known=known)
 
 
 def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:

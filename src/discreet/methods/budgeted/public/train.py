@@ -74,7 +74,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
     rules = Rules(activity, prior, settings.gravity == "auto")
-    ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
+    ask = _Asker(settings, facts, activity, _planned(settings))
     side, frame = _empty(settings, facts, activity)
     share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
     if settings.rank == 0:
@@ -102,15 +102,16 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         caution = _CAUTION[min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
     taken = state.popularity.positive()
-    side = with_knowledge(without_start(state.side, state.frame), state.left, prior, taken / taken.sum())
+    side = without_start(state.side, state.frame)
+    side = with_knowledge(side, state.frame.whiten, state.known, prior, taken / taken.sum())
     return Trained(side, rounds if rank else 0)
 
 
-def _planned(settings: BudgetedSettings, *, explicit: bool) -> int:
-    """Questions in all, as far as settings say; else as many as the rule asks where noise prevails."""
+def _planned(settings: BudgetedSettings) -> int | None:
+    """Questions in all, where settings say."""
     if settings.rank == 0:
         return 2
-    return 2 + (choose_rounds(1.0, explicit=explicit) if settings.rounds == "auto" else settings.rounds)
+    return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
 
 
 def _check_hope(facts: Facts, activity: Activity, used: float, mu: float) -> None:
@@ -132,7 +133,7 @@ def _plan(
         rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
     if rank == 0:
         return 0, 1
-    return rank, choose_rounds(hard, explicit=explicit) if rounds == "auto" else rounds
+    return rank, choose_rounds(activity, hard, mu, explicit=explicit) if rounds == "auto" else rounds
 
 
 def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tuple[ItemSide, Frame]:
@@ -172,7 +173,7 @@ class _Asker:
     settings: BudgetedSettings
     facts: Facts
     activity: Activity
-    planned: int
+    planned: int | None
     least_energy: float = 0.0
 
     def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
