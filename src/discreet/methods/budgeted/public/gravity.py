@@ -20,6 +20,8 @@ _MOST_GRAVITY = 1.0
 # Most that one round may change it by.
 _MOST_CHANGE = 8.0
 _LEAST_SCORE, _MOST_SCORE = 0.02, 0.98
+# Noise of a score at which half of a change is believed.
+_CLEAR = 0.05
 
 
 def first_gravity(taken: Floats) -> float:
@@ -38,8 +40,12 @@ def first_gravity(taken: Floats) -> float:
     return float(np.exp(0.5 * (low + high)))
 
 
-def settled_gravity(gravity: float, score: float) -> float:
-    """Gravity at which what had ``score`` on average under ``gravity`` would have the right one."""
+def settled_gravity(gravity: float, score: float, sigma: float = 0.0) -> float:
+    """Gravity at which what had ``score`` on average under ``gravity`` would have the right one.
+
+    A score with noise of scale ``sigma`` is followed the less the more that is.
+    """
     score = min(max(score, _LEAST_SCORE), _MOST_SCORE)
-    goal = gravity * (score / (1.0 - score)) * ((1.0 - _SCORE) / _SCORE)
+    believed = 1.0 / (1.0 + (sigma / _CLEAR) ** 2)
+    goal = gravity * ((score / (1.0 - score)) * ((1.0 - _SCORE) / _SCORE)) ** believed
     return float(min(max(goal, gravity / _MOST_CHANGE), gravity * _MOST_CHANGE, _MOST_GRAVITY))

@@ -149,7 +149,7 @@ def refine(
     gradient, side = statistics.gradient, before
     if clicks:
         if rules.free_gravity and not frame.start:
-            side = _with_gravity(side, settled_gravity(side.clicks.gravity, _mean_score(frame, statistics)))
+            side = _with_gravity(side, settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics)))
         gradient = gradient - _pull(side, frame, now)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
     average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings
@@ -188,10 +188,12 @@ def _relative(found: Estimate, weight: Floats) -> Floats:
     return left / usual if usual > 0.0 else np.ones_like(left)
 
 
-def _mean_score(frame: Frame, statistics: RoundStatistics) -> float:
-    """Mean score of what was taken: the rest of it is in the gradients of the constant feature."""
-    missing = float((statistics.gradient @ np.linalg.inv(frame.whiten)[0]).sum())
-    return 1.0 - missing / float(statistics.weight.sum())
+def _mean_score(frame: Frame, statistics: RoundStatistics) -> tuple[float, float]:
+    """Mean score of what was taken, and its noise: the rest of it is in the gradients of the constant feature."""
+    constant, taken = np.linalg.inv(frame.whiten)[0], max(float(statistics.weight.sum()), 1e-300)
+    missing = float((statistics.gradient @ constant).sum())
+    noise = float(np.linalg.norm(statistics.gradient_sigma) * np.linalg.norm(constant))
+    return 1.0 - missing / taken, noise / taken
 
 
 def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
