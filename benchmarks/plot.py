@@ -20,7 +20,7 @@ PANELS = {
     "jester": ("Jester (24,983 users, 100 jokes)", "test RMSE"),
     "ml-1m": ("MovieLens 1M (6,040 users, 3,883 films)", "test RMSE"),
     "low-rank-5000": ("DPALS paper's synthetic world (5,000 users)", "test RMSE"),
-    "ml-1m-clicks": ("MovieLens 1M as clicks", "Recall@20"),
+    "ml-1m-lists": ("MovieLens 1M, lists from ratings", "Recall@20"),
 }
 LINES = {
     "non-private ALS": ("non-private ALS", "#444444", "-"),
@@ -39,7 +39,7 @@ def draw(axes: Axes, table: dict[str, dict[str, dict[str, float]]], title: str, 
         points = sorted(
             (float(found.group(1)), cells[key]["mean"], cells[key]["spread"] or 0.0)
             for name, cells in table.items()
-            if name.startswith(start) and (found := re.search(r"epsilon ([\d.]+)", name))
+            if name.startswith(start) and (found := re.search(r"epsilon ([\d.]+)$", name))
         )
         if points:
             x, mean, spread = zip(*points, strict=True)
@@ -51,7 +51,7 @@ def draw(axes: Axes, table: dict[str, dict[str, dict[str, float]]], title: str, 
             axes.axhline(table[name][key]["mean"], color=colour, linestyle=style, linewidth=1.2, label=label)
     axes.set_xscale("log")
     ticks = sorted(
-        {float(found.group(1)) for name in table if (found := re.search(r"epsilon ([\d.]+)", name))}
+        {float(found.group(1)) for name in table if (found := re.search(r"epsilon ([\d.]+)$", name))}
     )
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
