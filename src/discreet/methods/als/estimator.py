@@ -42,7 +42,7 @@ class ALS(Estimator):
     Parameters
     ----------
     goal
-        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.75 for the lowest to 1
+        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.8 for the lowest to 1
         for the highest) that somebody takes an item, and ranks: the settings are then those of clicks. Without ratings
         the goal is always ``"rank"``.
     rank

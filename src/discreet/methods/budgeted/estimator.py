@@ -18,7 +18,7 @@ class BudgetedALS(PrivateMethod):
     Parameters
     ----------
     goal
-        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.75 for the lowest to 1
+        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.8 for the lowest to 1
         for the highest) that somebody takes an item, and ranks: what is said of clicks below then holds for ratings.
         Without ratings the goal is always ``"rank"``.
     rank, rounds
