@@ -83,7 +83,7 @@ class BudgetedALS(PrivateMethod):
         activity_share: float = 0.01,
         offset_share: float | Literal["auto"] = "auto",
         growth: float = 1.3,
-        first_weight_share: float = 0.2,
+        first_weight_share: float = 0.4,
         weight_share: float = 0.02,
         moment_share: float = 0.02,
         item_exponent: float | Literal["auto"] = "auto",

@@ -22,7 +22,7 @@ class BudgetedSettings(PrivateSettings):
     activity_share: Share = 0.01
     offset_share: Share | Auto = "auto"
     growth: Positive = 1.3
-    first_weight_share: Share = 0.2
+    first_weight_share: Share = 0.4
     weight_share: Share = 0.02
     moment_share: Share = 0.02
     item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] | Auto = "auto"

@@ -10,6 +10,9 @@ from discreet.privacy.gaussian.activity import NoisyActivity
 
 __all__ = ["read_activity"]
 
+# Users' means differ at least by this share of the variance of their ratings.
+_LEAST_BETWEEN = 0.02
+
 
 def read_activity(noisy: NoisyActivity, n_items: int, scale: RatingScale) -> Activity | None:
     """Number of users, ratings per user and variances; ``None`` where the users do not stand out of the noise."""
@@ -24,7 +27,23 @@ def read_activity(noisy: NoisyActivity, n_items: int, scale: RatingScale) -> Act
     if kept.any():
         sizes, shares = middle[kept > 0.0], kept[kept > 0.0] / kept.sum()
     if not scale.explicit:
-        return Activity(noisy.users, per_user, 1.0, 1.0, sizes, shares)
-    sums = np.array([noisy.within, noisy.between])
-    within, between = np.clip(sums / noisy.users, 0.01, 1.0) * scale.half_width**2
-    return Activity(noisy.users, per_user, float(within), float(between), sizes, shares)
+        return Activity(noisy.users, per_user, 0.0, 1.0, 1.0, sizes, shares)
+    level, within, between = _levels(noisy, float((shares / sizes).sum()))
+    centre = scale.middle + level * scale.half_width
+    return Activity(noisy.users, per_user, centre, *(scale.half_width**2 * np.array([within, between])), sizes, shares)
+
+
+def _levels(noisy: NoisyActivity, few: float) -> tuple[float, float, float]:
+    """Mean of users' means; variance of their ratings around their own, and of their true means around each other.
+
+    ``few`` is the mean of one over a user's number of ratings: so much of the variance of single ratings is missing around
+    a mean of few, and found in that mean instead.
+    """
+    level = float(np.clip(noisy.level / noisy.users, -1.0, 1.0))
+    # Of a mean that noise could explain, the rest is believed.
+    doubt = (noisy.sigma / (0.8 * noisy.users)) ** 2
+    level *= max(0.0, 1.0 - doubt / max(level**2, 1e-300))
+    seen = float(np.clip(noisy.within / noisy.users, 0.01, 1.0))
+    within = min(seen / max(1.0 - few, 0.5), 1.0)
+    between = noisy.square / noisy.users - level**2 - within * few
+    return level, within, float(np.clip(between, _LEAST_BETWEEN * within, 1.0))

@@ -34,15 +34,18 @@ class Activity:
     ----------
     users, ratings_per_user
         How many, and their mean number of ratings.
+    centre
+        Mean of users' mean ratings (explicit feedback; 0 for implicit).
     within, between
-        Mean variance of a user's ratings around their own mean, and of these means around the centre
-        (explicit feedback; 1 for implicit).
+        Variance of a user's ratings around their own mean, and of these means around the centre (explicit feedback; 1
+        for implicit).
     sizes, shares
         Numbers of ratings, and the share of users who have about that many.
     """
 
     users: float
     ratings_per_user: float
+    centre: float
     within: float
     between: float
     sizes: Floats

@@ -16,10 +16,11 @@ from discreet import kernels
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
+from discreet.methods.budgeted.public.offsets import OffsetFilter
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.methods.shared.public.shrinkage import Estimate, estimate, regress_offsets, shrink_to_identity
+from discreet.methods.shared.public.shrinkage import Estimate, estimate, shrink_to_identity
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
@@ -64,8 +65,8 @@ class State:
         The item side, coordinates of the next question, and how often each item is taken.
     doubt
         Variance of what is left to find about each item, relative to the others'.
-    explained
-        Share of the offsets' variance that features explain.
+    offsets
+        What all releases say about the offsets (explicit feedback).
     known
         What all rounds told about each item: one over the variance of their noise.
     """
@@ -74,7 +75,7 @@ class State:
     frame: Frame
     popularity: ItemWeights
     doubt: Floats | None = None
-    explained: float = 0.0
+    offsets: OffsetFilter | None = None
     known: Floats | None = None
 
 
@@ -84,12 +85,10 @@ def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rul
     weight = popularity.positive()
     total = _total(statistics.moment, np.eye(1))
     mean_square = _mean_square(frame, statistics, total)
-    sampling = mean_square * (total / rules.activity.ratings) / weight
-    variance = (statistics.gradient_sigma / weight) ** 2 + sampling
-    offsets, fit = regress_offsets(statistics.gradient[:, 0] / weight, variance, weight, rules.prior)
-    explained = 0.0 if fit is None else float(fit.share[0])
-    frame = replace(frame, residual=float(np.sqrt(mean_square)))
-    return State(replace(side, offsets=offsets), frame, popularity, None, explained)
+    scatter = mean_square * (total / rules.activity.ratings) / weight
+    heard = OffsetFilter(statistics.gradient[:, 0] / weight, np.square(weight / statistics.gradient_sigma), scatter)
+    side = replace(side, offsets=heard.best(weight, rules.prior))
+    return State(side, replace(frame, residual=float(np.sqrt(mean_square))), popularity, offsets=heard)
 
 
 def first_popularity(
@@ -153,12 +152,19 @@ def refine(
         gradient = gradient - _pull(side, frame, now)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
     average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings
-    variance = statistics.gradient_sigma**2 + now.mean_square * average * now.weight
+    scatter = now.mean_square * average * now.weight
+    variance = statistics.gradient_sigma**2 + scatter
     expected = None if state.doubt is None else _REMEMBERED * state.doubt + 1.0 - _REMEMBERED
     found = estimate(gradient, now.weight, variance, floor=_FLOOR, expected=expected, prior=rules.prior)
     step = _step(side, now, statistics, found.vectors, variance) @ frame.whiten
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
-    side = replace(side, offsets=side.offsets + step[:, 0], factors=factors)
+    offsets, heard = side.offsets + step[:, 0], state.offsets
+    if heard is not None:
+        moved = _step(side, now, statistics, gradient, variance) @ frame.whiten[:, 0]
+        noise = np.square(statistics.gradient_sigma / now.weight) * float(np.square(frame.whiten[:, 0]).sum())
+        heard = heard.heard(side.offsets + moved, 1.0 / noise, scatter / np.square(now.weight))
+        offsets = heard.best(now.weight, rules.prior)
+    side = replace(side, offsets=offsets, factors=factors)
     share = popularity.positive()
     spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
     if side.rank and clicks:
@@ -174,7 +180,7 @@ def refine(
     told = np.square(ratio * np.maximum(popularity.estimate, 0.0) + pull) / variance
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
     known = told if state.known is None else state.known + told
-    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt, known=known)
+    return State(side, frame, popularity, doubt, heard, known)
 
 
 def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:

@@ -51,6 +51,8 @@ _READABLE = 0.07
 _MOST_MOMENT = 0.5
 # Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
 _CLICK_WEIGHT_SHARE = 0.99
+# Releases after the first where there are no factors: of offsets (ratings), of popularity (clicks).
+_ALONE = {True: 4, False: 1}
 # Share of the budget for the offsets of ratings, and for the popularity of clicks.
 _FIRST_SHARE = {False: 0.2, True: 0.1}
 
@@ -74,18 +76,15 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
     rules = Rules(activity, prior, settings.gravity == "auto")
-    ask = _Asker(settings, facts, activity, _planned(settings))
+    ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
     side, frame = _empty(settings, facts, activity)
     share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
-    if settings.rank == 0:
-        share = 1.0
     statistics = yield ask.first(left * float(np.sqrt(share)), side, frame)
     begin = first_popularity if ranks else first_offsets
     state = begin(side, frame, statistics, rules)
-    if share == 1.0:
-        return Trained(state.side, 0)
     used = items_in_use(state.popularity)
-    _check_hope(facts, activity, used, left / facts.noise_excess)
+    if settings.rank != 0:
+        _check_hope(facts, activity, used, left / facts.noise_excess)
     left *= float(np.sqrt(1.0 - share))
     hard = difficulty(activity, used, left / facts.noise_excess)
     rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
@@ -107,10 +106,10 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     return Trained(side, rounds if rank else 0)
 
 
-def _planned(settings: BudgetedSettings) -> int | None:
+def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
     """Questions in all, where settings say."""
     if settings.rank == 0:
-        return 2
+        return 2 + _ALONE[explicit]
     return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
 
 
@@ -132,7 +131,7 @@ def _plan(
     if rank == "auto":
         rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
     if rank == 0:
-        return 0, 1
+        return 0, _ALONE[explicit]
     return rank, choose_rounds(activity, hard, mu, explicit=explicit) if rounds == "auto" else rounds
 
 
@@ -142,7 +141,7 @@ def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tupl
     empty = np.zeros(facts.n_items), np.zeros((facts.n_items, 0))
     scale = facts.scale
     if not settings.ranks(scale):
-        return ItemSide(scale, scale.middle, *empty, Ridge(activity.within / activity.between)), frame
+        return ItemSide(scale, activity.centre, *empty, Ridge(activity.within / activity.between)), frame
     # Without a setting the first release decides.
     gravity = 1.0 if settings.gravity == "auto" else settings.gravity
     penalty = CLICK_PENALTY * gravity if settings.penalty == "auto" else settings.penalty
@@ -187,7 +186,7 @@ class _Asker:
     def round(self, number: int, mu: float, state: State) -> RoundQuestion:
         """Gradients at the current fit."""
         weights = self._item_weights(state.popularity)
-        name = f"round {number}" if state.side.rank else "offsets again"
+        name = f"round {number}" if state.side.rank else f"offsets, round {number}"
         return self._ask(name, mu, number, state.side, state.frame, weights, self.settings.weight_share)
 
     def _ask(
