@@ -119,7 +119,7 @@ def test_silos_that_are_left_out_may_all_have_been_honest() -> None:
 
 
 def test_the_rule_for_the_rank_stays_within_the_largest_message() -> None:
-    vast = Activity(1e12, 1e6, 1.0, 1.0, np.array([1e6]), np.ones(1))
+    vast = Activity(1e12, 1e6, 3.0, 1.0, 1.0, np.array([1e6]), np.ones(1))
     ranks = [choose_rank(vast, 1e-9, 100.0, 1e7, 10**7, explicit=kind) for kind in (True, False)]
     assert max(ranks) == MOST_RANK
     assert max_bytes(agree(RATINGS, 2, budget=Budget(1.0, 1e-6))) < 1_000_000

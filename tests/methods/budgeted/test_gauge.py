@@ -26,7 +26,7 @@ RANK, ITEMS = 3, 400
 
 def activity_of(counts: np.ndarray) -> Activity:
     sizes, users = np.unique(counts, return_counts=True)
-    return Activity(len(counts), counts.mean(), 1.0, 0.2, sizes.astype(float), users / users.sum())
+    return Activity(len(counts), counts.mean(), 3.0, 1.0, 0.2, sizes.astype(float), users / users.sum())
 
 
 def some_side(rng: np.random.Generator, rule: Ridge | Clicks) -> ItemSide:

@@ -19,7 +19,7 @@ from discreet.methods.shared.public.item_weights import ItemWeights
 
 
 def crowd(users: float = 6_000, per_user: float = 150) -> Activity:
-    return Activity(users, per_user, 1.0, 0.5, np.array([per_user]), np.ones(1))
+    return Activity(users, per_user, 3.0, 1.0, 0.5, np.array([per_user]), np.ones(1))
 
 
 def rank(

@@ -1,6 +1,7 @@
 """Item weights gathered over several noisy releases."""
 
 import numpy as np
+import pytest
 
 from discreet.methods.shared.public.item_weights import ItemWeights
 
@@ -19,10 +20,60 @@ def test_more_releases_mean_less_noise_even_at_other_scales() -> None:
     np.testing.assert_allclose(np.sqrt(gathered.variance), expected, rtol=0.05)
 
 
+def market(items: int, unused: int, sigma: float, seed: int = 0) -> tuple[np.ndarray, ItemWeights]:
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([1_000.0 / np.arange(1, items + 1) ** 0.9, np.zeros(unused)])
+    return truth, ItemWeights.first(
+        truth + sigma * rng.standard_normal(len(truth)), np.full(len(truth), sigma)
+    )
+
+
 def test_what_the_noise_drowned_stays_positive() -> None:
     drowned = ItemWeights.first(np.array([-100.0, -3.0, 0.0, 50.0]), np.full(4, 10.0))
     assert (drowned.positive() > 0).all()
-    assert drowned.positive()[3] == 50.0
+    assert (np.diff(drowned.positive()) >= 0).all()
     hopeless = ItemWeights.first(np.full(4, -100.0), np.full(4, 10.0))
     assert hopeless.total > 0
     assert np.isfinite(hopeless.scaled(np.full(4, -5.0))[1]).all()
+
+
+def test_without_noise_weights_are_what_was_released() -> None:
+    truth, weights = market(2_000, 0, 1e-6)
+    np.testing.assert_allclose(weights.positive(), truth, rtol=1e-3)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 5.0, 30.0])
+def test_expected_weights_are_nearer_to_the_truth_than_the_released_ones(sigma: float) -> None:
+    truth, weights = market(2_000, 8_000, sigma)
+    error = np.sqrt(np.mean((weights.positive() - truth) ** 2))
+    cut = np.sqrt(np.mean((np.maximum(weights.estimate, 0.0) - truth) ** 2))
+    assert error < 0.9 * cut
+    # Nobody takes these, and together they are taken for next to nothing.
+    assert weights.positive()[2_000:].sum() < 0.6 * np.maximum(weights.estimate, 0.0)[2_000:].sum()
+
+
+@pytest.mark.parametrize("sigma", [1.0, 5.0, 30.0])
+def test_unused_items_hardly_move_the_others(sigma: float) -> None:
+    _, alone = market(2_000, 0, sigma)
+    among = ItemWeights(
+        *(
+            np.concatenate(pair)
+            for pair in (
+                (alone.estimate, market(0, 18_000, sigma)[1].estimate),
+                (alone.variance, np.full(18_000, sigma**2)),
+            )
+        )
+    )
+    clear = alone.estimate > 6.0 * sigma
+    ratio = among.positive()[:2_000][clear] / alone.positive()[clear]
+    assert clear.sum() > 5
+    assert np.quantile(np.abs(ratio - 1.0), 0.8) < 0.15
+
+
+def test_weights_of_a_large_catalogue_do_not_depend_on_where_an_item_stands() -> None:
+    """The distribution is learnt from some of the items, and each is looked at once."""
+    truth, weights = market(30_000, 90_000, 5.0)
+    turn = np.random.default_rng(1).permutation(len(truth))
+    turned = ItemWeights(weights.estimate[turn], weights.variance[turn]).positive()
+    large = weights.estimate[turn] > 50.0
+    np.testing.assert_allclose(turned[large], weights.positive()[turn][large], rtol=0.05)

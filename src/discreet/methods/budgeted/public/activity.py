@@ -30,7 +30,9 @@ def read_activity(noisy: NoisyActivity, n_items: int, scale: RatingScale) -> Act
         return Activity(noisy.users, per_user, 0.0, 1.0, 1.0, sizes, shares)
     level, within, between = _levels(noisy, float((shares / sizes).sum()))
     centre = scale.middle + level * scale.half_width
-    return Activity(noisy.users, per_user, centre, *(scale.half_width**2 * np.array([within, between])), sizes, shares)
+    return Activity(
+        noisy.users, per_user, centre, *(scale.half_width**2 * np.array([within, between])), sizes, shares
+    )
 
 
 def _levels(noisy: NoisyActivity, few: float) -> tuple[float, float, float]:

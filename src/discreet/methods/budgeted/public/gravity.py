@@ -14,8 +14,12 @@ from discreet.types import Floats
 
 __all__ = ["first_gravity", "settled_gravity"]
 
-# Mean score to give to what was taken (docs/decisions/0044-gravity-by-score.md).
+# Mean score to give to what was taken (docs/decisions/0044-gravity-by-score.md), and the difficulty at which noise takes
+# half of it: a taste that cannot be found lifts no score.
 _SCORE = 0.25
+_HALF_HARD = 0.15
+# Taste at least doubles how often people take what they take.
+_LIFT = 2.0
 _MOST_GRAVITY = 1.0
 # Most that one round may change it by.
 _MOST_CHANGE = 8.0
@@ -25,7 +29,7 @@ _CLEAR = 0.05
 
 
 def first_gravity(taken: Floats) -> float:
-    """Gravity at which popularity alone would give what was taken that score.
+    """Gravity to begin with: twice that at which popularity alone would give what was taken that score.
 
     Parameters
     ----------
@@ -37,15 +41,24 @@ def first_gravity(taken: Floats) -> float:
         middle = 0.5 * (low + high)
         score = float((taken * taken / (taken + np.exp(middle))).sum() / taken.sum())
         low, high = (middle, high) if score > _SCORE else (low, middle)
-    return float(np.exp(0.5 * (low + high)))
+    return min(_LIFT * float(np.exp(0.5 * (low + high))), _MOST_GRAVITY)
 
 
-def settled_gravity(gravity: float, score: float, sigma: float = 0.0) -> float:
+def settled_gravity(gravity: float, score: float, sigma: float = 0.0, hard: float = 0.0) -> float:
     """Gravity at which what had ``score`` on average under ``gravity`` would have the right one.
 
-    A score with noise of scale ``sigma`` is followed the less the more that is.
+    Parameters
+    ----------
+    gravity, score
+        As they are, the score as released.
+    sigma
+        Noise of the score: it is followed the less the more that is.
+    hard
+        Difficulty of the whole run. Noise hides taste, so the scores that suit are lower than without it; to follow them
+        with a lower gravity would give noise the say.
     """
     score = min(max(score, _LEAST_SCORE), _MOST_SCORE)
     believed = 1.0 / (1.0 + (sigma / _CLEAR) ** 2)
-    goal = gravity * ((score / (1.0 - score)) * ((1.0 - _SCORE) / _SCORE)) ** believed
+    aim = _SCORE / (1.0 + (hard / _HALF_HARD) ** 2)
+    goal = gravity * ((score / (1.0 - score)) * ((1.0 - aim) / aim)) ** believed
     return float(min(max(goal, gravity / _MOST_CHANGE), gravity * _MOST_CHANGE, _MOST_GRAVITY))

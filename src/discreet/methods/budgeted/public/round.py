@@ -48,11 +48,14 @@ class Rules:
         Public features of the items.
     free_gravity
         Whether gravity follows the released scores.
+    hard
+        Difficulty of the run, known after the first release.
     """
 
     activity: Activity
     prior: FeaturePrior | None = None
     free_gravity: bool = True
+    hard: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rul
     total = _total(statistics.moment, np.eye(1))
     mean_square = _mean_square(frame, statistics, total)
     scatter = mean_square * (total / rules.activity.ratings) / weight
-    heard = OffsetFilter(statistics.gradient[:, 0] / weight, np.square(weight / statistics.gradient_sigma), scatter)
+    heard = OffsetFilter(
+        statistics.gradient[:, 0] / weight, np.square(weight / statistics.gradient_sigma), scatter
+    )
     side = replace(side, offsets=heard.best(weight, rules.prior))
     return State(side, replace(frame, residual=float(np.sqrt(mean_square))), popularity, offsets=heard)
 
@@ -148,7 +153,9 @@ def refine(
     gradient, side = statistics.gradient, before
     if clicks:
         if rules.free_gravity and not frame.start:
-            side = _with_gravity(side, settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics)))
+            side = _with_gravity(
+                side, settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), rules.hard)
+            )
         gradient = gradient - _pull(side, frame, now)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
     average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings

@@ -87,6 +87,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         _check_hope(facts, activity, used, left / facts.noise_excess)
     left *= float(np.sqrt(1.0 - share))
     hard = difficulty(activity, used, left / facts.noise_excess)
+    rules = replace(rules, hard=hard)
     rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
     ask = replace(ask, planned=2 + rounds, least_energy=energy_floor(hard))
     if rank:

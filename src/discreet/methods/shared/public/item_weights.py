@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.types import Floats
 
 __all__ = ["ItemWeights"]
+
+# Sizes that an item's weight may have: none, and so many from a hundredth of the mean up to the largest seen.
+_SIZES = 48
+_SMALLEST = 0.01
+_STEPS = 60
+# Of a large catalogue: as many of the largest items as of the others to learn from, and items looked at in one go.
+_ENOUGH = 10_000
+_AT_ONCE = 50_000
+# Share of the mean weight that every item is taken to have at least.
+_LEAST = 0.002
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,7 @@ class ItemWeights:
     Parameters
     ----------
     estimate, variance
-        Best estimate so far and its noise variance, one per item. Public: both come from releases.
+        Best unbiased estimate so far and its noise variance, one per item. Public: both come from releases.
     """
 
     estimate: Floats
@@ -34,10 +46,33 @@ class ItemWeights:
         """Sum over items, never below one noise standard deviation of that sum."""
         return max(float(self.estimate.sum()), float(np.sqrt(self.variance.sum())))
 
+    @cached_property
+    def _expected(self) -> Floats:
+        """Expected weight of each item, given what was released and how such weights are distributed.
+
+        No weight is negative, most are small and a few are large; how many of which size is estimated from all items
+        together by maximum likelihood (a mixture over a fixed grid of sizes, by EM). An item that nobody takes has a
+        noisy weight above zero as often as below: beside thousands of others like it, it is taken for what it is.
+        """
+        mean = self.total / len(self.estimate)
+        largest = max(float(self.estimate.max()), 2.0 * mean)
+        sizes = np.concatenate([[0.0], np.geomspace(_SMALLEST * mean, largest, _SIZES - 1)])
+        looked_at, counts = _sample(self.estimate)
+        likely, _ = _sized(self.estimate[looked_at], self.variance[looked_at], sizes)
+        share = np.full(_SIZES, 1.0 / _SIZES)
+        for _ in range(_STEPS):
+            share = share * (likely.T @ (counts / (likely @ share))) / counts.sum()
+        expected = np.empty_like(self.estimate)
+        for start in range(0, len(expected), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            likely, means = _sized(self.estimate[some], self.variance[some], sizes)
+            joint = likely * share
+            expected[some] = (joint * means).sum(axis=1) / joint.sum(axis=1)
+        return expected
+
     def positive(self) -> Floats:
-        """The estimate, floored where the noise has drowned it."""
-        floor = np.maximum(0.02 * self.total / len(self.estimate), 0.5 * np.sqrt(self.variance))
-        return np.maximum(self.estimate, floor)
+        """The expected weight, a little above nothing where the noise has drowned it."""
+        return np.maximum(self._expected, _LEAST * self.total / len(self.estimate))
 
     def scaled(self, weight: Floats) -> tuple[float, Floats]:
         """This round's weights predicted from all rounds: the ratio to the first release, and the weights."""
@@ -50,3 +85,28 @@ class ItemWeights:
         precision = 1.0 / self.variance + ratio**2 / sigma**2
         estimate = (self.estimate / self.variance + weight * ratio / sigma**2) / precision
         return ItemWeights(estimate, 1.0 / precision)
+
+
+def _sample(estimate: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Items to learn from, and how many each stands for: all of the large ones, and some of the many others."""
+    if len(estimate) <= 2 * _ENOUGH:
+        return np.arange(len(estimate)), np.ones(len(estimate))
+    order = np.argsort(-estimate, kind="stable")
+    stride = -(-(len(estimate) - _ENOUGH) // _ENOUGH)
+    some = order[_ENOUGH::stride]
+    stand = np.full(len(some), (len(estimate) - _ENOUGH) / len(some))
+    return np.concatenate([order[:_ENOUGH], some]), np.concatenate([np.ones(_ENOUGH), stand])
+
+
+def _sized(estimate: Floats, variance: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Items x sizes: likelihood of each size relative to an item's likeliest, and the expected weight if it is that.
+
+    A size stands for weights that scatter around it as far as half of the way to the next.
+    """
+    width = np.square(0.5 * np.diff(sizes, append=sizes[-1] ** 2 / sizes[-2]))
+    width[0] = 0.0
+    spread = variance[:, None] + width
+    away = estimate[:, None] - sizes
+    exponent = -0.5 * (np.square(away) / spread + np.log(spread))
+    likely = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+    return np.maximum(likely, 1e-300), np.maximum(sizes + width / spread * away, 0.0)

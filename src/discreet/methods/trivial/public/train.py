@@ -98,7 +98,8 @@ def _shrunk(tallies: NoisyTallies) -> tuple[float, Floats]:
     mean = float(np.clip(tallies.sums.sum() / weights.total, -1.0, 1.0))
     excess = tallies.sums - mean * tallies.weights
     variance = np.full(len(excess), tallies.sum_sigma**2 + (mean * tallies.weight_sigma) ** 2)
-    positive = weights.positive()
+    # A weight that may be nothing would let the noise of a sum pass for an item far from all others.
+    positive = np.maximum(weights.positive(), 0.5 * tallies.weight_sigma)
     return mean, denoise(excess[:, None], positive, variance)[:, 0] / positive
 
 

@@ -1,0 +1,62 @@
+"""What the first release says about users' levels: a model shrinks people toward where people are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet import Budget, BudgetedALS, Ratings
+from discreet.catalogue import RatingScale
+from discreet.methods.budgeted.public.activity import read_activity
+from discreet.privacy.gaussian.activity import ActivitySums
+from discreet.privacy.gaussian.pattern import Pattern
+
+SCALE = RatingScale((1.0, 5.0))
+
+
+def people(users: int, level: float, between: float, within: float, counts: np.ndarray, seed: int = 0):
+    """Users whose true means have variance ``between`` around ``level``, ratings variance ``within`` around them."""
+    rng = np.random.default_rng(seed)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    own = np.repeat(level + np.sqrt(between) * rng.standard_normal(users), counts)
+    values = own + np.sqrt(within) * rng.standard_normal(indptr[-1])
+    items = np.concatenate([np.sort(rng.permutation(64)[:count]) for count in counts])
+    return indptr.astype(np.int64), items.astype(np.int32), values
+
+
+def released(indptr: np.ndarray, items: np.ndarray, values: np.ndarray, sigma: float = 0.0, seed: int = 1):
+    mechanism = ActivitySums(64, explicit=True)
+    (block,) = mechanism.blocks(Pattern(indptr, items, 64), SCALE.scaled(values))
+    total = block.values.sum(axis=0, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    noisy = total + sigma * 2.0**20 * rng.standard_normal(len(total))
+    return mechanism.read({"activity": noisy}, mechanism.bound / max(sigma, 1e-9))
+
+
+@pytest.mark.parametrize("counts", [np.full(4_000, 4), np.full(4_000, 40), np.tile([2, 10, 30], 2_000)])
+def test_level_and_variances_are_those_of_the_users(counts: np.ndarray) -> None:
+    data = people(len(counts), 3.6, 0.09, 0.16, counts)
+    activity = read_activity(released(*data), 64, SCALE)
+    assert activity is not None
+    assert activity.centre == pytest.approx(3.6, abs=0.02)
+    assert activity.within == pytest.approx(0.16, rel=0.15)
+    # Means of few ratings scatter by chance: that part is not a difference between people.
+    assert activity.between == pytest.approx(0.09, rel=0.25)
+
+
+def test_a_level_that_noise_could_explain_is_the_middle() -> None:
+    data = people(500, 3.02, 0.09, 0.16, np.full(500, 10))
+    drowned = [read_activity(released(*data, sigma=100.0, seed=seed), 64, SCALE) for seed in range(20)]
+    assert all(found is not None for found in drowned)
+    assert np.mean([abs(found.centre - 3.0) for found in drowned if found]) < 0.5
+
+
+def test_people_with_few_ratings_are_expected_where_people_are() -> None:
+    """Ratings of 4 to 5 by people with three ratings each: the middle of the range is no guess for anybody."""
+    indptr, items, values = people(6_000, 4.4, 0.04, 0.1, np.full(6_000, 3))
+    ratings = Ratings.from_arrays(
+        indptr, items, np.clip(values, 1.0, 5.0), rating_range=(1.0, 5.0), catalogue=range(64)
+    )
+    model = BudgetedALS().fit(ratings, Budget(epsilon=2.0, delta=1e-6), rng=0).model_
+    assert model.item_side.centre == pytest.approx(4.4, abs=0.05)
+    assert model.predict({}, list(range(64))).mean() == pytest.approx(4.4, abs=0.1)
