@@ -42,7 +42,7 @@ def test_the_estimate_is_as_good_as_one_release_of_the_whole_budget() -> None:
 
 
 def test_what_has_moved_is_believed_less() -> None:
-    true, heard = releases([0.3, 0.3])
+    _, heard = releases([0.3, 0.3])
     moved = heard[1] + 1.0
     found = filtered([0.3, 0.3], [heard[0], moved])
     towards_new = float(np.mean(found.mean - heard[0])) / float(np.mean(moved - heard[0]))
@@ -51,7 +51,7 @@ def test_what_has_moved_is_believed_less() -> None:
 
 
 def test_scatter_that_the_fit_explains_by_now_counts_as_noise_of_what_came_before() -> None:
-    true, heard = releases([0.1, 0.1])
+    _, heard = releases([0.1, 0.1])
     before = OffsetFilter(heard[0], np.full(ITEMS, 100.0), np.full(ITEMS, 0.99))
     found = before.heard(heard[1], np.full(ITEMS, 100.0), np.zeros(ITEMS))
     assert found.known.mean() == pytest.approx(100.0 + 1.0 / (0.01 + 0.99), rel=0.05)

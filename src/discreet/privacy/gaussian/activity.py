@@ -93,4 +93,5 @@ def _moments(pattern: Pattern, scaled: Floats, rows: np.ndarray[tuple[int], np.d
     starts, counts = pattern.indptr[:-1][rows], np.diff(pattern.indptr)[rows]
     means = np.add.reduceat(scaled, starts) / counts
     squares = np.add.reduceat(scaled**2, starts) / counts
-    return np.column_stack([np.maximum(squares - means**2, 0.0), means, means**2]) * _PARTS
+    moments: Floats = np.column_stack([np.maximum(squares - means**2, 0.0), means, means**2]) * _PARTS
+    return moments

@@ -30,16 +30,15 @@ def read_activity(noisy: NoisyActivity, n_items: int, scale: RatingScale) -> Act
         return Activity(noisy.users, per_user, 0.0, 1.0, 1.0, sizes, shares)
     level, within, between = _levels(noisy, float((shares / sizes).sum()))
     centre = scale.middle + level * scale.half_width
-    return Activity(
-        noisy.users, per_user, centre, *(scale.half_width**2 * np.array([within, between])), sizes, shares
-    )
+    square = scale.half_width**2
+    return Activity(noisy.users, per_user, centre, square * within, square * between, sizes, shares)
 
 
 def _levels(noisy: NoisyActivity, few: float) -> tuple[float, float, float]:
     """Mean of users' means; variance of their ratings around their own, and of their true means around each other.
 
-    ``few`` is the mean of one over a user's number of ratings: so much of the variance of single ratings is missing around
-    a mean of few, and found in that mean instead.
+    ``few`` is the mean of one over a user's number of ratings: so much of the variance of single ratings is missing
+    around a mean of few, and found in that mean instead.
     """
     level = float(np.clip(noisy.level / noisy.users, -1.0, 1.0))
     # Of a mean that noise could explain, the rest is believed.

@@ -14,8 +14,8 @@ from discreet.types import Floats
 
 __all__ = ["first_gravity", "settled_gravity"]
 
-# Mean score to give to what was taken (docs/decisions/0044-gravity-by-score.md), and the difficulty at which noise takes
-# half of it: a taste that cannot be found lifts no score.
+# Mean score to give to what was taken (docs/decisions/0044-gravity-by-score.md), and the difficulty at which noise
+# takes half of it: a taste that cannot be found lifts no score.
 _SCORE = 0.25
 _HALF_HARD = 0.15
 # Taste at least doubles how often people take what they take.
@@ -54,8 +54,8 @@ def settled_gravity(gravity: float, score: float, sigma: float = 0.0, hard: floa
     sigma
         Noise of the score: it is followed the less the more that is.
     hard
-        Difficulty of the whole run. Noise hides taste, so the scores that suit are lower than without it; to follow them
-        with a lower gravity would give noise the say.
+        Difficulty of the whole run. Noise hides taste, so the scores that suit are lower than without it; to follow
+        them with a lower gravity would give noise the say.
     """
     score = min(max(score, _LEAST_SCORE), _MOST_SCORE)
     believed = 1.0 / (1.0 + (sigma / _CLEAR) ** 2)

@@ -29,8 +29,8 @@ class OffsetFilter:
     mean, known
         The average, and one over the variance of its noise, one per item.
     scatter
-        Variance of each item's offset by the scatter of single ratings around the fit. The ratings are the same in every
-        release, so it does not average out.
+        Variance of each item's offset by the scatter of single ratings around the fit. The ratings are the same in
+        every release, so it does not average out.
     """
 
     mean: Floats
@@ -44,8 +44,8 @@ class OffsetFilter:
         And users' own numbers move from round to round, and offsets with them: by how much is what the two differ by
         beyond their noise, of which a part is taken to last.
         """
-        drift = _LASTING * _beyond(offsets - self.mean, 1.0 / self.known + 1.0 / known)
-        drift = drift + np.maximum(self.scatter - scatter, 0.0)
+        moved = _LASTING * _beyond(offsets - self.mean, 1.0 / self.known + 1.0 / known)
+        drift = moved + np.maximum(self.scatter - scatter, 0.0)
         before = self.known / (1.0 + self.known * drift)
         both = before + known
         return OffsetFilter((before * self.mean + known * offsets) / both, both, scatter)
