@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from discreet.privacy.charges import Detail
 
 if TYPE_CHECKING:
+    from discreet.privacy.selection import Selection
     from discreet.privacy.statement import Release, Silos, Statement
 
-__all__ = ["lines", "round_up"]
+__all__ = ["grouped", "item", "label", "lines", "round_up", "selection_words"]
 
 _WIDTH = 100
 
@@ -35,14 +36,14 @@ def lines(statement: Statement) -> Iterator[str]:
     if statement.private:
         yield from _promise(statement)
     else:
-        yield from _item("NOT PRIVATE: ", statement.reason or "")
+        yield from item("NOT PRIVATE: ", statement.reason or "")
     if statement.goal is not None:
-        yield from _item("Goal:      ", _GOALS[statement.goal])
+        yield from item("Goal:      ", _GOALS[statement.goal])
     if statement.releases:
         pure = any(release.epsilon > 0.0 for release in statement.releases)
         cost = "epsilon" if pure else "mu squared"
         yield f"Releases ({cost.split()[0]} of each one, rounded up; all its repetitions' share of {cost})"
-        for group in _groups(statement.releases):
+        for group in grouped(statement.releases):
             yield from _row(group)
     for title, entries in (
         ("Public: given, not read off the ratings", statement.public),
@@ -52,25 +53,29 @@ def lines(statement: Statement) -> Iterator[str]:
         if entries:
             yield title
             for entry in entries:
-                yield from _item("- ", entry)
+                yield from item("- ", entry)
 
 
 def _promise(statement: Statement) -> Iterator[str]:
-    yield from _item("Unit:      ", statement.unit)
-    yield from _item("Relation:  ", statement.relation)
-    yield from _item("Model:     ", f"{statement.model} {_MODELS[statement.model]}")
-    yield from _item("Guarantee: ", _guarantee(statement))
+    yield from item("Unit:      ", statement.unit)
+    yield from item("Relation:  ", statement.relation)
+    yield from item("Model:     ", f"{statement.model} {_MODELS[statement.model]}")
+    yield from item("Guarantee: ", _guarantee(statement))
     if statement.silos is not None:
-        yield from _item("Silos:     ", _silos(statement.silos))
+        yield from item("Silos:     ", _silos(statement.silos))
     chosen = statement.selection
     if chosen is not None:
-        yield from _item(
-            "Selection: ",
-            f"the best noisy score of a random number of trials, {_fact(chosen.mean_trials)} on average "
-            f"({chosen.distribution}); each drew its settings on its own and spent "
-            f"{_fact(100.0 * chosen.score_share)} % of mu squared on its score. How many there were, and how the "
-            "others did, is not released",
-        )
+        yield from item("Selection: ", selection_words(chosen))
+
+
+def selection_words(chosen: Selection) -> str:
+    """How the model was chosen among trials."""
+    return (
+        f"the best noisy score of a random number of trials, {_fact(chosen.mean_trials)} on average "
+        f"({chosen.distribution}); each drew its settings on its own and spent "
+        f"{_fact(100.0 * chosen.score_share)} % of mu squared on its score. How many there were, and how the "
+        "others did, is not released"
+    )
 
 
 def _guarantee(statement: Statement) -> str:
@@ -101,13 +106,14 @@ def _silos(silos: Silos) -> str:
     )
 
 
-def _item(label: str, text: str) -> list[str]:
+def item(mark: str, text: str) -> list[str]:
+    """A paragraph behind its mark, wrapped."""
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=f"  {label}", subsequent_indent=" " * (2 + len(label))
-    ) or [f"  {label}".rstrip()]
+        text, _WIDTH, initial_indent=f"  {mark}", subsequent_indent=" " * (2 + len(mark))
+    ) or [f"  {mark}".rstrip()]
 
 
-def _groups(releases: Sequence[Release]) -> Iterator[list[Release]]:
+def grouped(releases: Sequence[Release]) -> Iterator[list[Release]]:
     """Releases that differ in nothing but their cost and one number in the name ("round 3") belong together."""
     groups: dict[object, list[Release]] = {}
     for release in releases:
@@ -123,17 +129,17 @@ def _row(group: Sequence[Release]) -> Iterator[str]:
     unit = "mu" if first.mu > 0.0 else "epsilon"
     costs = sorted({release.mu + release.epsilon for release in group})
     cost = round_up(costs[0]) if len(costs) == 1 else f"{round_up(costs[0])}..{round_up(costs[-1])}"
-    name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
+    name, *rest = textwrap.wrap(label(group), 46) or [repr(first.name)]
     yield f"  {name:<46}  {len(group):>4} x  {f'{unit} {cost}':<23}{100 * share:>6.1f} %".rstrip()
     yield from (f"  {line}" for line in rest)
     facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
     if first.delta > 0.0:
         facts.append(f"delta {round_up(first.delta)} each")
     if facts:
-        yield from _item("    ", ", ".join(facts))
+        yield from item("    ", ", ".join(facts))
 
 
-def _label(group: Sequence[Release]) -> str:
+def label(group: Sequence[Release]) -> str:
     """The name, with "1..6" where the group has six numbers in a row."""
     name = group[0].name
     numbers = sorted({int(found) for release in group for found in re.findall(r"\d+", release.name)})
