@@ -220,7 +220,8 @@ def _dump(content: dict[str, Any]) -> bytes:
 def _object(content: bytes, keys: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
     read = json.loads(content, parse_constant=_no_constant)
     if not isinstance(read, dict) or not keys <= set(read) <= keys | optional:
-        raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}")
+        beside = f", and at most {', '.join(sorted(optional))} beside" if optional else ""
+        raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}{beside}")
     return read
 
 

@@ -10,7 +10,7 @@ from discreet.statements.document import Document, further
 from discreet.statements.glossary import terms_for
 from discreet.statements.words import answers, attack_sentence, in_a_hundred
 
-__all__ = ["facts", "text_lines"]
+__all__ = ["TITLES", "facts", "heading", "identity", "text_lines"]
 
 TITLES = {"ledger": "Earlier runs on the same ratings", "start": "The model that training started from"}
 """Headings of fields that a statement may have; any other is headed by its own name."""
