@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.privacy.selection import Selection
     from discreet.privacy.statement import Release, Silos, Statement
 
-__all__ = ["grouped", "item", "label", "lines", "round_up", "selection_words"]
+__all__ = ["grouped", "label", "lines", "round_up", "selection_words"]
 
 _WIDTH = 100
 
@@ -36,9 +36,9 @@ def lines(statement: Statement) -> Iterator[str]:
     if statement.private:
         yield from _promise(statement)
     else:
-        yield from item("NOT PRIVATE: ", statement.reason or "")
+        yield from _item("NOT PRIVATE: ", statement.reason or "")
     if statement.goal is not None:
-        yield from item("Goal:      ", _GOALS[statement.goal])
+        yield from _item("Goal:      ", _GOALS[statement.goal])
     if statement.releases:
         pure = any(release.epsilon > 0.0 for release in statement.releases)
         cost = "epsilon" if pure else "mu squared"
@@ -53,19 +53,19 @@ def lines(statement: Statement) -> Iterator[str]:
         if entries:
             yield title
             for entry in entries:
-                yield from item("- ", entry)
+                yield from _item("- ", entry)
 
 
 def _promise(statement: Statement) -> Iterator[str]:
-    yield from item("Unit:      ", statement.unit)
-    yield from item("Relation:  ", statement.relation)
-    yield from item("Model:     ", f"{statement.model} {_MODELS[statement.model]}")
-    yield from item("Guarantee: ", _guarantee(statement))
+    yield from _item("Unit:      ", statement.unit)
+    yield from _item("Relation:  ", statement.relation)
+    yield from _item("Model:     ", f"{statement.model} {_MODELS[statement.model]}")
+    yield from _item("Guarantee: ", _guarantee(statement))
     if statement.silos is not None:
-        yield from item("Silos:     ", _silos(statement.silos))
+        yield from _item("Silos:     ", _silos(statement.silos))
     chosen = statement.selection
     if chosen is not None:
-        yield from item("Selection: ", selection_words(chosen))
+        yield from _item("Selection: ", selection_words(chosen))
 
 
 def selection_words(chosen: Selection) -> str:
@@ -106,11 +106,10 @@ def _silos(silos: Silos) -> str:
     )
 
 
-def item(mark: str, text: str) -> list[str]:
-    """A paragraph behind its mark, wrapped."""
+def _item(label: str, text: str) -> list[str]:
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=f"  {mark}", subsequent_indent=" " * (2 + len(mark))
-    ) or [f"  {mark}".rstrip()]
+        text, _WIDTH, initial_indent=f"  {label}", subsequent_indent=" " * (2 + len(label))
+    ) or [f"  {label}".rstrip()]
 
 
 def grouped(releases: Sequence[Release]) -> Iterator[list[Release]]:
@@ -136,7 +135,7 @@ def _row(group: Sequence[Release]) -> Iterator[str]:
     if first.delta > 0.0:
         facts.append(f"delta {round_up(first.delta)} each")
     if facts:
-        yield from item("    ", ", ".join(facts))
+        yield from _item("    ", ", ".join(facts))
 
 
 def label(group: Sequence[Release]) -> str:

@@ -24,7 +24,7 @@ KIND, VERSION = "discreet privacy statement", 1
 
 _SHOWN = {
     *("private", "unit", "relation", "model", "epsilon", "delta", "mu", "releases", "selection", "silos"),
-    *("public", "not_protected", "notes", "reason", "fixed_noise_key", "goal"),
+    *("public", "not_protected", "notes", "reason", "fixed_noise_key", "goal", "domain", "earlier"),
 }
 
 

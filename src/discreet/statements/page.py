@@ -11,7 +11,7 @@ from discreet.statements.document import Document, costs, further
 from discreet.statements.glossary import terms_for
 from discreet.statements.page_parts import attack_table, bullets, cost_table, curve, fact_table, glossary
 from discreet.statements.text import facts, heading, identity
-from discreet.statements.words import answers, attack_sentence, headline
+from discreet.statements.words import answers, attack_sentence, earlier_runs, headline
 
 __all__ = ["page"]
 
@@ -49,11 +49,16 @@ def _parts(document: Document) -> Iterator[str]:
     if statement.releases:
         unit = "epsilon" if not statement.mu else "mu squared"
         yield f"<section><h2>Where the budget went</h2>{cost_table(costs(statement), unit)}</section>"
-    yield from _earlier(document)
+    if statement.private and statement.releases:
+        runs = earlier_runs(statement)
+        yield f"<section><h2>Earlier runs on the same ratings</h2><p>{escape(runs)}</p></section>"
+    for name, value in further(statement).items():
+        yield f"<section><h2>{escape(heading(name))}</h2>{bullets(list(facts(value)))}</section>"
     yield "<div class='halves'>"
     for name, entries in (
         ("What is public: given, not read off the ratings", statement.public),
         ("What is not protected", statement.not_protected),
+        ("Which data the promise is about", getattr(statement, "domain", ())),
         ("What was done since", statement.notes),
     ):
         if entries:
@@ -96,15 +101,3 @@ def _head(document: Document) -> Iterator[str]:
             f"<p>{escape(answer.more)}</p></li>"
         )
     yield "</ul>"
-
-
-def _earlier(document: Document) -> Iterator[str]:
-    """What other runs cost, as far as the statement knows; and any field that has no other place."""
-    statement, known = document.statement, further(document.statement)
-    if statement.private and statement.releases and "ledger" not in known:
-        yield (
-            f"<section><h2>{heading('ledger')}</h2><p>Not recorded in this statement. If other models were "
-            "trained on the same ratings, their costs come on top: two of epsilon 1 cost more than one.</p></section>"
-        )
-    for name, value in known.items():
-        yield f"<section><h2>{escape(heading(name))}</h2>{bullets(list(facts(value)))}</section>"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.privacy.statement_text import item, lines
+from discreet.privacy.statement_text import lines
 from discreet.statements.document import Document, further
 from discreet.statements.glossary import terms_for
 from discreet.statements.words import answers, attack_sentence, in_a_hundred
 
-__all__ = ["TITLES", "facts", "heading", "identity", "text_lines"]
+__all__ = ["facts", "heading", "identity", "text_lines"]
 
-TITLES = {"ledger": "Earlier runs on the same ratings", "start": "The model that training started from"}
-"""Headings of fields that a statement may have; any other is headed by its own name."""
+_WIDTH = 100
 
 
 def text_lines(document: Document) -> Iterator[str]:
@@ -21,33 +21,32 @@ def text_lines(document: Document) -> Iterator[str]:
     statement, meaning = document.statement, document.meaning
     yield "In plain words"
     for answer in answers(statement, meaning):
-        yield from item("- ", f"{answer.question} {answer.short}. {answer.more}")
+        yield from _entry(f"{answer.question} {answer.short}. {answer.more}")
     if meaning is not None and statement.releases:
         yield "What it means"
-        yield from item("- ", attack_sentence(statement, meaning))
+        yield from _entry(attack_sentence(statement, meaning))
         for attack in meaning.attacks:
-            yield from item(
-                "- ",
+            yield from _entry(
                 f"At {in_a_hundred(attack.false_alarms)} % false alarms at most {in_a_hundred(attack.detected)} % are "
                 f"found, and at even odds an alarm is right in at most {in_a_hundred(attack.alarm_right)} % of cases",
             )
-        yield from item("- ", f"These bounds follow from {meaning.follows_from}")
+        yield from _entry(f"These bounds follow from {meaning.follows_from}")
     yield from lines(statement)
     for name, value in further(statement).items():
         yield heading(name)
         for line in facts(value):
-            yield from item("- ", line)
+            yield from _entry(line)
     yield "Model"
     for key, fact in identity(document).items():
-        yield from item("- ", f"{key}: {fact}")
+        yield from _entry(f"{key}: {fact}")
     yield "Terms"
     for term, words in terms_for(statement).items():
-        yield from item("- ", f"{term}: {words}")
+        yield from _entry(f"{term}: {words}")
 
 
 def heading(name: str) -> str:
-    """Of a field of the statement."""
-    return TITLES.get(name, name.replace("_", " ").capitalize())
+    """Of a field of the statement that has no heading of its own."""
+    return {"start": "The model that training started from"}.get(name, name.replace("_", " ").capitalize())
 
 
 def facts(value: Any, name: str = "") -> Iterator[str]:
@@ -91,3 +90,7 @@ def _written(document: Document) -> str:
     if written.on is None and document.statement.selection is not None:
         return f"by {by}; no date, as it would tell how long the search took"
     return f"on {written.on} by {by}" if written.on else f"by {by}; no date"
+
+
+def _entry(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  - ", subsequent_indent="    ")

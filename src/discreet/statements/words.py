@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from discreet.privacy.statement import Silos, Statement
 from discreet.privacy.statement_text import round_up
 from discreet.statements.meaning import Meaning
 
-__all__ = ["Answer", "answers", "attack_sentence", "headline", "in_a_hundred"]
+__all__ = ["Answer", "answers", "attack_sentence", "earlier_runs", "headline", "in_a_hundred"]
 
 
 @dataclass(frozen=True)
@@ -148,12 +149,35 @@ def _left(statement: Statement) -> Answer:
         return Answer(question, "There was none", "A model without privacy has no budget.")
     if not statement.releases:
         return Answer(question, "All of it", "This model has cost nothing.")
-    kept = getattr(statement, "ledger", None)
-    if kept is None:
+    known = getattr(statement, "earlier", None)
+    if known is None:
         return Answer(
             question,
             "Nothing of this run's budget",
-            "How much was spent on the same ratings in all is not recorded here. Costs of several models add "
-            "up; ask whoever holds the data for their ledger.",
+            "How much was spent on the same ratings in all is not recorded here. Costs of several models add up; "
+            "ask whoever holds the data for their ledger.",
         )
-    return Answer(question, "See “Earlier runs”", "A ledger counts all runs on the same ratings.")
+    spent = f"epsilon {round_up(known.epsilon)}"
+    short = (
+        f"{spent} spent, no limit set"
+        if known.cap_epsilon is None
+        else f"{spent} of {known.cap_epsilon:g} spent"
+    )
+    return Answer(question, short, earlier_runs(statement))
+
+
+def earlier_runs(statement: Statement) -> str:
+    """What earlier runs on the same ratings cost, as far as a ledger says."""
+    known: Any = getattr(statement, "earlier", None)
+    if known is None:
+        return (
+            "Not recorded in this statement. If other models were trained on the same ratings, their costs come on "
+            "top: two of epsilon 1 cost more than one."
+        )
+    group = "" if known.group is None else f", group {known.group}"
+    count = {0: "No earlier run", 1: "1 earlier run"}.get(known.runs, f"{known.runs} earlier runs")
+    cost = f" cost epsilon {round_up(known.earlier_epsilon)}" if known.runs else " is known"
+    return (
+        f"{count} on the same ratings ({known.ledger}{group}){cost}. With this one it is epsilon "
+        f"{round_up(known.epsilon)} at delta {round_up(known.delta)}."
+    )
