@@ -100,6 +100,8 @@ def test_mistakes(refused: Callable[..., str], model: Path, keys: tuple[Path, Pa
     assert "must hold the model alone" in refused("statement", model, "--html", model / "s.html")
     assert "is a directory" in refused("statement", model, "--html", tmp_path)
     assert "create it first" in refused("statement", model, "--html", tmp_path / "no" / "s.html")
+    assert "is the key itself" in refused("statement", model, "--sign", private, "--out", private)
+    assert "is the key itself" in refused("statement", model, "--sign", private, "--html", private)
     assert "No such file" in refused("statement", model, "--sign", tmp_path / "ghost.pem")
     assert "not a private key" in refused("statement", model, "--sign", public)
     assert "signs nothing" in refused("statement", FIXTURES / "0.1.0-central", "--sign", private)

@@ -17,6 +17,7 @@ from discreet.privacy.statement import Statement
 from discreet.statements import Document, write_document
 from discreet.statements.page import page
 from discreet.statements.page_parts import MOST_COSTS
+from discreet.statements.text import text_lines
 from tests.statements.test_earlier_models import FIXTURES, MODELS
 
 CSS = (files("discreet.statements") / "page.css").read_text()
@@ -107,6 +108,16 @@ def test_names_are_shown_and_never_obeyed(central: Document) -> None:
     read = Reader(page(document))
     assert not {"script", "img"} & {tag for tag, _ in read.tags}
     assert read.text.count("alert('x')") >= 5
+
+
+def test_signs_that_move_a_cursor_or_turn_the_reading_are_taken_out(central: Document) -> None:
+    evil = "fine\x1b[2J\u202eetavirp\n\x00" + "x" * 10_000
+    document = with_statement(central, public=[evil])
+    document = replace(document, model=replace(document.model, name=evil, method=evil))
+    for text in (page(document), "\n".join(text_lines(document))):
+        assert "fine" in text
+        assert not any(not sign.isprintable() and sign != "\n" for sign in text)
+    assert len(page(document)) < len(page(central)) + 3_000
 
 
 def test_a_model_that_is_not_private_says_so_first() -> None:

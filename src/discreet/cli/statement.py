@@ -81,7 +81,7 @@ def command(
         sys.exit(_verify(model_directory, verify, key, as_json))
     document = write_document(model_directory)
     if html is not None:
-        _write(html, page(document).encode(), model_directory)
+        _write(html, page(document).encode(), model_directory, sign)
     if sign is not None:
         _sign(document, sign, out or _beside(model_directory), model_directory, as_json)
     elif as_json:
@@ -116,8 +116,8 @@ def _sign(document: Document, key_file: Path, out: Path, model: Path, as_json: b
         key_file, lambda: click.prompt("Password of the key", hide_input=True, err=True)
     )
     content, signed = signature.sign(document, key)
-    _write(out, content, model)
-    _write(_sig(out), signed, model)
+    _write(out, content, model, key_file)
+    _write(_sig(out), signed, model, key_file)
     by = signature.fingerprint(key.public_key())
     if as_json:
         print_json({"statement": str(out), "signature": str(_sig(out)), "fingerprint": by})
@@ -154,13 +154,15 @@ def _words(check: Check, file: Path, model: Path) -> Iterator[str]:
         yield f"{model} is that model, byte for byte."
 
 
-def _write(target: Path, content: bytes, model: Path) -> None:
+def _write(target: Path, content: bytes, model: Path, key: Path | None = None) -> None:
     """A file outside the model: a folder with a file too many is no model any more."""
     place = target.absolute()
     if not place.parent.is_dir():
         raise SettingsInvalid(f"{place.parent} is not a directory; create it first")
     if place.is_dir():
         raise SettingsInvalid(f"{target} is a directory; give the name of a file")
+    if key is not None and place.resolve() == key.resolve():
+        raise SettingsInvalid(f"{target} is the key itself; choose another name")
     if place.parent.resolve() == model.resolve():
         raise SettingsInvalid(f"{target} lies in the model's own folder, which must hold the model alone")
     replace_file(place, lambda file: file.write(content))

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from importlib.resources import files
 
 from discreet.privacy.statement_text import selection_words
 from discreet.statements.document import Document, costs, further
 from discreet.statements.glossary import terms_for
-from discreet.statements.page_parts import attack_table, bullets, cost_table, curve, fact_table, glossary
+from discreet.statements.page_parts import (
+    attack_table,
+    bullets,
+    cost_table,
+    curve,
+    escape,
+    fact_table,
+    glossary,
+)
 from discreet.statements.text import facts, heading, identity
 from discreet.statements.words import answers, attack_sentence, earlier_runs, headline
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 from discreet.statements.document import Cost
 from discreet.statements.meaning import Meaning
-from discreet.statements.words import in_a_hundred
+from discreet.statements.words import in_a_hundred, printable
 
-__all__ = ["attack_table", "bullets", "cost_table", "curve", "fact_table", "glossary"]
+__all__ = ["attack_table", "bullets", "cost_table", "curve", "escape", "fact_table", "glossary"]
 
 MOST_COSTS = 9
 """Rows of the table of costs; smaller ones share the last row, so that the page prints on two sheets."""
@@ -17,7 +17,16 @@ MOST_COSTS = 9
 MOST_ENTRIES = 12
 """Entries of a list; the JSON has all of them."""
 
+MOST_SIGNS = 400
+"""Length of a text on the page; the JSON has the whole."""
+
 _LEFT, _TOP, _SIDE = 34, 8, 160
+
+
+def escape(text: str) -> str:
+    """Text as it is, whatever it holds, for the page; a very long one is cut."""
+    shown = printable(text)
+    return html.escape(shown if len(shown) <= MOST_SIGNS else f"{shown[:MOST_SIGNS]} …")
 
 
 def bullets(entries: Sequence[str]) -> str:

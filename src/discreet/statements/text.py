@@ -9,7 +9,7 @@ from typing import Any
 from discreet.privacy.statement_text import lines
 from discreet.statements.document import Document, further
 from discreet.statements.glossary import terms_for
-from discreet.statements.words import answers, attack_sentence, in_a_hundred
+from discreet.statements.words import answers, attack_sentence, in_a_hundred, printable
 
 __all__ = ["facts", "heading", "identity", "text_lines"]
 
@@ -18,6 +18,10 @@ _WIDTH = 100
 
 def text_lines(document: Document) -> Iterator[str]:
     """The document line by line: in plain words, then in full, then the terms."""
+    yield from map(printable, _lines(document))
+
+
+def _lines(document: Document) -> Iterator[str]:
     statement, meaning = document.statement, document.meaning
     yield "In plain words"
     for answer in answers(statement, meaning):

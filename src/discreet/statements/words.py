@@ -10,7 +10,7 @@ from discreet.privacy.statement import Silos, Statement
 from discreet.privacy.statement_text import round_up
 from discreet.statements.meaning import Meaning
 
-__all__ = ["Answer", "answers", "attack_sentence", "earlier_runs", "headline", "in_a_hundred"]
+__all__ = ["Answer", "answers", "attack_sentence", "earlier_runs", "headline", "in_a_hundred", "printable"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ def in_a_hundred(share: float) -> str:
     """A share as a number of a hundred, rounded up to a tenth and never beyond 100."""
     tenths = math.ceil(round(1000.0 * share, 9))
     return f"{min(tenths, 1000) / 10:g}"
+
+
+def printable(text: str) -> str:
+    """Text from a file that anybody may have written, without what moves cursors or turns the direction of reading."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
 def _who(statement: Statement) -> Answer:
