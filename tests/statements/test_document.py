@@ -61,18 +61,24 @@ def test_it_says_what_the_bounds_follow_from(name: str, follows: str) -> None:
     assert follows in meaning.follows_from
 
 
-def test_digests_are_those_of_sha256sum(tmp_path: Path) -> None:
+def test_digests_are_those_of_sha256sum() -> None:
     model = document("0.2.0-undated-central").to_dict()["model"]
     names = sorted({path.name for path in CENTRAL.iterdir()} - {"manifest.json"})
-    printed = subprocess.run(["sha256sum", *names], cwd=CENTRAL, capture_output=True, check=True).stdout
-    assert model["digest"] == hashlib.sha256(printed).hexdigest()
-    assert model["catalogue"] == hashlib.sha256((CENTRAL / "catalogue.json").read_bytes()).hexdigest()
-    assert model["files"] == {
-        name: line.split()[0] for name, line in zip(names, printed.decode().splitlines(), strict=True)
-    }
+    printed = subprocess.run(
+        ["sha256sum", *names], cwd=CENTRAL, capture_output=True, check=True, text=True
+    ).stdout
+    catalogue, description, arrays, statement = printed.splitlines(keepends=True)
+    assert description.endswith("model.json\n")
+    assert model["files"] == {line.split()[1]: line.split()[0] for line in printed.splitlines()}
+    assert model["catalogue"] == catalogue.split()[0]
+    lines = catalogue + arrays + f"{model['settings']}  settings\n" + statement
+    assert model["digest"] == hashlib.sha256(lines.encode()).hexdigest()
+    stored = json.loads((CENTRAL / "model.json").read_text())
+    compact = json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert model["settings"] == hashlib.sha256(compact.encode()).hexdigest()
 
 
-def test_the_digest_of_settings_does_not_change_with_the_day(
+def test_digests_of_model_and_settings_do_not_change_with_the_day(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_model("explicit")
@@ -80,9 +86,11 @@ def test_the_digest_of_settings_does_not_change_with_the_day(
     monkeypatch.setattr(storage, "_written", lambda statement: {"on": "2031-01-01", "by": "9"})
     second = write_document(model.save(tmp_path / "second")).model
     assert first.settings_digest == second.settings_digest
-    assert first.digest != second.digest
-    other = replace(model, settings={"rank": 4}).save(tmp_path / "other")
-    assert write_document(other).model.settings_digest != first.settings_digest
+    assert first.digest == second.digest
+    assert first.digests != second.digests
+    other = write_document(replace(model, settings={"rank": 4}).save(tmp_path / "other")).model
+    assert other.settings_digest != first.settings_digest
+    assert other.digest != first.digest
 
 
 def test_a_model_says_when_and_by_which_version_it_was_written(tmp_path: Path) -> None:

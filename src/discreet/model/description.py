@@ -5,8 +5,6 @@ Folders of every format are described, also those whose arrays this release does
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from discreet.model.model import Model
 from discreet.model.wire import item_side_from_bytes
 from discreet.privacy.statement import Statement
 
-__all__ = ["Description", "describe", "digest_of"]
+__all__ = ["Description", "describe"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,8 @@ class Description:
         Number of the storage format.
     method, settings, written, items, statement
         What the files say: ``items`` is the size of the catalogue.
+    digest, settings_digest
+        Of the model, and of method and settings: the same on whatever day they were written.
     digests
         SHA-256 of each file.
     unloadable
@@ -46,26 +46,10 @@ class Description:
     written: storage.Written
     items: int
     statement: Statement
+    digest: str
+    settings_digest: str
     digests: dict[str, str]
     unloadable: str | None
-
-    @property
-    def digest(self) -> str:
-        """One digest of the whole folder."""
-        return digest_of(self.digests)
-
-    @property
-    def settings_digest(self) -> str:
-        """SHA-256 of method and settings as JSON with sorted keys; the same whenever they were written."""
-        content = {"method": self.method, "settings": self.settings}
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-
-def digest_of(digests: dict[str, str]) -> str:
-    """SHA-256 of what ``sha256sum`` prints for the files in the order of their names, the manifest left out."""
-    printed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
-    return hashlib.sha256(printed.encode()).hexdigest()
 
 
 def describe(directory: str | Path) -> Description:
@@ -106,6 +90,8 @@ def describe(directory: str | Path) -> Description:
         written=written,
         items=len(catalogue),
         statement=statement,
+        digest=storage.model_digest(stored.files, method, settings),
+        settings_digest=storage.settings_digest(method, settings),
         digests=stored.digests(),
         unloadable=unloadable,
     )

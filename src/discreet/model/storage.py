@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,8 +42,10 @@ __all__ = [
     "check_target",
     "description",
     "load",
+    "model_digest",
     "parse",
     "save",
+    "settings_digest",
     "verified",
 ]
 
@@ -104,6 +106,24 @@ def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Pat
     files[MANIFEST] = _dump({"format": FORMAT, "version": VERSION, "files": digests})
     replace_directory(target, files)
     return target
+
+
+def model_digest(files: Mapping[str, bytes], method: str, settings: dict[str, Any]) -> str:
+    """One digest of a model: the same on whatever day, and by whatever version, the same model was written.
+
+    SHA-256 of the lines that ``sha256sum`` would print for catalogue, arrays, settings and statement, in this order.
+    """
+    digests = {name: hashlib.sha256(files[name]).hexdigest() for name in (ARRAYS, CATALOGUE, STATEMENT)}
+    digests["settings"] = settings_digest(method, settings)
+    printed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    return hashlib.sha256(printed.encode()).hexdigest()
+
+
+def settings_digest(method: str, settings: dict[str, Any]) -> str:
+    """SHA-256 of method and settings as JSON with sorted keys."""
+    content = {"method": method, "settings": settings}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_target(directory: str | Path, *, overwrite: bool = False) -> Path:

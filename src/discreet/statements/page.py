@@ -73,9 +73,8 @@ def _parts(document: Document) -> Iterator[str]:
     yield "</div>"
     yield (
         f"<section class='whole'><h2>Which model this is about</h2>{fact_table(identity(document), _DIGESTS)}"
-        "<p class='soft'>The model digest is the SHA-256 of what <code>sha256sum</code> prints for the model's "
-        "files in the order of their names, manifest.json left out. <code>discreet statement MODEL --verify</code> "
-        "checks a signed statement against a model.</p></section>"
+        "<p class='soft'>The model digest covers arrays, catalogue, settings and statement. <code>discreet "
+        "statement MODEL --verify</code> checks a signed statement against the bytes of a model.</p></section>"
     )
     yield f"<section><h2>Terms</h2>{glossary(terms_for(statement))}</section>"
     yield "<div class='sign'><p>name and office</p><p>date</p><p>signature</p></div>"

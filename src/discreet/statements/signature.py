@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.errors import ModelInvalid, SettingsInvalid
-from discreet.model.description import Description, digest_of
+from discreet.model.description import Description
 from discreet.privacy.statement import Statement
 from discreet.statements.document import Document
 from discreet.statements.words import headline
@@ -50,7 +50,7 @@ class Check:
     signed
         Whether that key signed these bytes.
     headline, issued_on, issued_by, model_digest
-        What the document says; headline and digest follow from its statement and its list of files.
+        What the document says; the headline follows from its statement, which must add up.
     differences
         Files of the model folder that are not those of the document, in words; none if it is the same model.
     """
@@ -79,6 +79,7 @@ class _Issued(_Part):
 
 
 class _Files(_Part):
+    digest: str
     files: dict[str, str]
 
 
@@ -135,7 +136,7 @@ def check_signed(content: bytes, signature: bytes, key: Ed25519PublicKey, model:
         headline=headline(stated.statement),
         issued_on=stated.issued.on,
         issued_by=stated.issued.by,
-        model_digest=digest_of(stated.model.files),
+        model_digest=stated.model.digest,
         differences=tuple(_differences(stated.model.files, model.digests)),
     )
 
