@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+from discreet.version import __version__ as __version__
 
 # Loaded when first asked for: the command line answers --help without arrays, frames or compilers.
 _HOMES = {

@@ -4,13 +4,16 @@ import doctest
 import importlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+from discreet.cli import main
 from discreet.data import synthetic
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +92,23 @@ def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, numbe
             text=True,
         )
         assert done.returncode == 0, (command, done.stderr)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_the_command_lines_of_the_page_on_statements_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "tests/fixtures/models/0.2.0-undated-central", tmp_path / "model")
+    text = (ROOT / "docs/statement.md").read_text()
+    commands = re.findall(r"^    ((?:discreet|openssl) .*?)(?: +#.*)?$", text, re.MULTILINE)
+    assert len(commands) == 8
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        if program == "discreet":
+            assert CliRunner().invoke(main, arguments).exit_code == 0, command
+        else:
+            subprocess.run([program, *arguments], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize(

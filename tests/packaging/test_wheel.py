@@ -41,4 +41,4 @@ def test_every_module_is_in_the_wheel(names: list[str]) -> None:
     source = ROOT / "src"
     modules = {path.relative_to(source).as_posix() for path in source.rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules
-    assert "discreet/py.typed" in names
+    assert {"discreet/py.typed", "discreet/statements/page.css"} <= set(names)

@@ -27,6 +27,7 @@ COMMANDS = {
     "evaluate": "Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.",
     "recommend": "Recommend items from a history, for anyone, whether they were in the training data or not.",
     "similar": "Show the items whose factors are most like those of an item.",
+    "statement": "Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.",
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
     "federate": "Train one model in several organisations without pooling their ratings.",

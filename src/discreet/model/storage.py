@@ -1,7 +1,7 @@
 """A model on disk: arrays as safetensors, the rest as JSON, and a manifest with the digest of every file.
 
     model.safetensors   the item side: arrays, and the rule that folds people in (discreet.model.wire)
-    model.json          method and settings
+    model.json          method and settings; since 0.2.0 the day on which, and the version by which, it was written
     catalogue.json      the items in the order of the arrays
     statement.json      what the release promises
     manifest.json       format, version, SHA-256 of each file above
@@ -9,15 +9,19 @@
 Nothing here is pickled. A model is written beside its place and renamed into it, so what bears its name is
 always whole. Loading hashes the bytes it then parses, and refuses what was altered, is missing or was
 added. The manifest finds accidents and careless edits; it is no signature against someone who rewrites it
-as well.
+as well (``discreet statement --sign`` makes one).
+
+The date is a day and no time, and a model that was chosen among trials has none: the number of trials must stay
+secret (``privacy/proofs/selection.md``), and when a search ended tells something about it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,13 +31,31 @@ from discreet.model.directory import replace_directory
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.statement import Statement
+from discreet.version import __version__
 
-__all__ = ["MANIFEST", "Parts", "check_target", "load", "save"]
+__all__ = [
+    "EARLIER",
+    "MANIFEST",
+    "Parts",
+    "Stored",
+    "Written",
+    "check_target",
+    "description",
+    "load",
+    "model_digest",
+    "parse",
+    "save",
+    "settings_digest",
+    "verified",
+]
 
 FORMAT, VERSION = "discreet-model", 2
+EARLIER = {1: "0.1.0"}
+"""Formats that are not loaded any more, and the version of this package that does."""
 MANIFEST = "manifest.json"
 ARRAYS, MODEL, CATALOGUE, STATEMENT = "model.safetensors", "model.json", "catalogue.json", "statement.json"
 FILES = (ARRAYS, MODEL, CATALOGUE, STATEMENT)
+_FACTORS_OF_0_1 = "factors.bin"
 
 T = TypeVar("T")
 
@@ -49,12 +71,34 @@ class Parts:
     settings: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Written:
+    """The day on which, and the version by which, a model was written; None where the files do not say."""
+
+    on: str | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The bytes of a model's files, each with the digest that the manifest gives it."""
+
+    version: int
+    files: dict[str, bytes]
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of each file, by name, in the order of the names."""
+        return {name: hashlib.sha256(self.files[name]).hexdigest() for name in sorted(self.files)}
+
+
 def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Path:
     """Write all files beside ``directory`` and rename them into place."""
     target = check_target(directory, overwrite=overwrite)
     files = {
         ARRAYS: item_side_to_bytes(parts.item_side),
-        MODEL: _dump({"method": parts.method, "settings": parts.settings}),
+        MODEL: _dump(
+            {"method": parts.method, "settings": parts.settings, "written": _written(parts.statement)}
+        ),
         CATALOGUE: parts.catalogue.to_json().encode(),
         STATEMENT: parts.statement.to_json().encode(),
     }
@@ -62,6 +106,24 @@ def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Pat
     files[MANIFEST] = _dump({"format": FORMAT, "version": VERSION, "files": digests})
     replace_directory(target, files)
     return target
+
+
+def model_digest(files: Mapping[str, bytes], method: str, settings: dict[str, Any]) -> str:
+    """One digest of a model: the same on whatever day, and by whatever version, the same model was written.
+
+    SHA-256 of the lines that ``sha256sum`` would print for catalogue, arrays, settings and statement, in this order.
+    """
+    digests = {name: hashlib.sha256(files[name]).hexdigest() for name in (ARRAYS, CATALOGUE, STATEMENT)}
+    digests["settings"] = settings_digest(method, settings)
+    printed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    return hashlib.sha256(printed.encode()).hexdigest()
+
+
+def settings_digest(method: str, settings: dict[str, Any]) -> str:
+    """SHA-256 of method and settings as JSON with sorted keys."""
+    content = {"method": method, "settings": settings}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_target(directory: str | Path, *, overwrite: bool = False) -> Path:
@@ -87,37 +149,55 @@ def check_target(directory: str | Path, *, overwrite: bool = False) -> Path:
 def load(directory: str | Path) -> Parts:
     """Read, verify and parse all files; any deviation is a `ModelInvalid` that names the file."""
     folder = Path(directory)
-    files = _verified(folder)
-    method, settings = _parse(folder / MODEL, lambda: _description(files[MODEL]))
+    stored = verified(folder)
+    if stored.version != VERSION:
+        raise ModelInvalid(
+            f"{folder} has a model of format {stored.version}, which discreet {EARLIER[stored.version]} reads; this "
+            f"release reads format {VERSION}. Train it again; 'discreet statement' still says what it promised"
+        )
+    method, settings, _ = parse(folder / MODEL, lambda: description(stored.files[MODEL]))
     return Parts(
-        item_side=_parse(folder / ARRAYS, lambda: item_side_from_bytes(files[ARRAYS])),
-        catalogue=_parse(folder / CATALOGUE, lambda: Catalogue.from_json(files[CATALOGUE].decode())),
-        statement=_parse(folder / STATEMENT, lambda: Statement.from_json(files[STATEMENT].decode())),
+        item_side=parse(folder / ARRAYS, lambda: item_side_from_bytes(stored.files[ARRAYS])),
+        catalogue=parse(folder / CATALOGUE, lambda: Catalogue.from_json(stored.files[CATALOGUE].decode())),
+        statement=parse(folder / STATEMENT, lambda: Statement.from_json(stored.files[STATEMENT].decode())),
         method=method,
         settings=settings,
     )
 
 
-def _description(content: bytes) -> tuple[str, dict[str, Any]]:
-    read = _object(content, {"method", "settings"})
-    method, settings = read["method"], read["settings"]
+def description(content: bytes, version: int = VERSION) -> tuple[str, dict[str, Any], Written]:
+    """Method, settings, and when and by which version they were written.
+
+    Format 1 has the rule of the item side in the same file.
+    """
+    read = _object(content, {"method", "settings"}, {"written"} if version == VERSION else {"item_side"})
+    method, settings, written = read["method"], read["settings"], read.get("written", {})
     if not isinstance(method, str) or not isinstance(settings, dict):
         raise ValueError("the method must be a name, and its settings an object")
-    return method, settings
+    if not isinstance(written, dict) or not written.keys() <= {"on", "by"}:
+        raise ValueError("'written' must be an object with 'on' and 'by' at most")
+    if not all(isinstance(entry, str) for entry in written.values()):
+        raise ValueError("'written' must give a day and a version as text")
+    return method, settings, Written(**written)
 
 
-def _verified(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file, each with the digest the manifest gives it."""
+def verified(folder: Path) -> Stored:
+    """The bytes of every file, each with the digest the manifest gives it; of any format this project ever had."""
     if not (folder / MANIFEST).is_file():
+        if (folder / _FACTORS_OF_0_1).is_file():
+            raise ModelInvalid(
+                f"{folder} has factors of a run with prototypes as discreet 0.1.0 wrote them; that version reads them"
+            )
         raise ModelInvalid(f"{folder} is not a model directory: it has no {MANIFEST}")
-    manifest = _parse(
+    manifest = parse(
         folder / MANIFEST,
         lambda: _object((folder / MANIFEST).read_bytes(), {"format", "version", "files"}),
     )
-    if (manifest["format"], manifest["version"]) != (FORMAT, VERSION):
+    version = manifest["version"]
+    if manifest["format"] != FORMAT or type(version) is not int or version not in (VERSION, *EARLIER):
         raise ModelInvalid(
-            f"{folder / MANIFEST} says {manifest['format']!r} version {manifest['version']!r}; this release "
-            f"reads {FORMAT!r} version {VERSION}"
+            f"{folder / MANIFEST} says {manifest['format']!r} version {version!r}; this release "
+            f"reads {FORMAT!r} version {VERSION}: a later release may read it, or the file was altered"
         )
     digests = manifest["files"]
     if not isinstance(digests, dict) or set(digests) != set(FILES):
@@ -125,7 +205,12 @@ def _verified(folder: Path) -> dict[str, bytes]:
     present = {entry.name for entry in folder.iterdir()}
     for name in sorted(present - {MANIFEST, *FILES}):
         raise ModelInvalid(f"{folder / name} does not belong to the model; take it out of the directory")
-    return {name: _verified_bytes(folder / name, digests[name]) for name in FILES}
+    return Stored(version, {name: _verified_bytes(folder / name, digests[name]) for name in FILES})
+
+
+def _written(statement: Statement) -> dict[str, str]:
+    by = {"by": __version__}
+    return by if statement.selection is not None else {"on": datetime.now(UTC).date().isoformat(), **by}
 
 
 def _verified_bytes(path: Path, digest: object) -> bytes:
@@ -140,7 +225,7 @@ def _verified_bytes(path: Path, digest: object) -> bytes:
     return content
 
 
-def _parse(path: Path, read: Callable[[], T]) -> T:
+def parse(path: Path, read: Callable[[], T]) -> T:
     """Whatever is wrong inside a file becomes a `ModelInvalid` with the file's name."""
     try:
         return read()
@@ -152,10 +237,11 @@ def _dump(content: dict[str, Any]) -> bytes:
     return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False).encode()
 
 
-def _object(content: bytes, keys: set[str]) -> dict[str, Any]:
+def _object(content: bytes, keys: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
     read = json.loads(content, parse_constant=_no_constant)
-    if not isinstance(read, dict) or set(read) != keys:
-        raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}")
+    if not isinstance(read, dict) or not keys <= set(read) <= keys | optional:
+        beside = f", and at most {', '.join(sorted(optional))} beside" if optional else ""
+        raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}{beside}")
     return read
 
 

@@ -100,6 +100,10 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
         raise ModelInvalid(f"this is not an item side: {error}") from None
+    if isinstance(content, dict) and content.get("kind") == ItemSide.__name__:
+        raise ModelInvalid(
+            "a state of 0.2.0 before its release wrote it, which no release reads; train it again"
+        )
     side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
     side.check()
     return side

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from discreet.privacy.charges import Detail
 
 if TYPE_CHECKING:
+    from discreet.privacy.selection import Selection
     from discreet.privacy.statement import Release, Silos, Statement
 
-__all__ = ["lines", "round_up"]
+__all__ = ["grouped", "label", "lines", "round_up", "selection_words"]
 
 _WIDTH = 100
 
@@ -42,7 +43,7 @@ def lines(statement: Statement) -> Iterator[str]:
         pure = any(release.epsilon > 0.0 for release in statement.releases)
         cost = "epsilon" if pure else "mu squared"
         yield f"Releases ({cost.split()[0]} of each one, rounded up; all its repetitions' share of {cost})"
-        for group in _groups(statement.releases):
+        for group in grouped(statement.releases):
             yield from _row(group)
     for title, entries in (
         ("Public: given, not read off the ratings", statement.public),
@@ -64,13 +65,17 @@ def _promise(statement: Statement) -> Iterator[str]:
         yield from _item("Silos:     ", _silos(statement.silos))
     chosen = statement.selection
     if chosen is not None:
-        yield from _item(
-            "Selection: ",
-            f"the best noisy score of a random number of trials, {_fact(chosen.mean_trials)} on average "
-            f"({chosen.distribution}); each drew its settings on its own and spent "
-            f"{_fact(100.0 * chosen.score_share)} % of mu squared on its score. How many there were, and how the "
-            "others did, is not released",
-        )
+        yield from _item("Selection: ", selection_words(chosen))
+
+
+def selection_words(chosen: Selection) -> str:
+    """How the model was chosen among trials."""
+    return (
+        f"the best noisy score of a random number of trials, {_fact(chosen.mean_trials)} on average "
+        f"({chosen.distribution}); each drew its settings on its own and spent "
+        f"{_fact(100.0 * chosen.score_share)} % of mu squared on its score. How many there were, and how the "
+        "others did, is not released"
+    )
 
 
 def _guarantee(statement: Statement) -> str:
@@ -107,7 +112,7 @@ def _item(label: str, text: str) -> list[str]:
     ) or [f"  {label}".rstrip()]
 
 
-def _groups(releases: Sequence[Release]) -> Iterator[list[Release]]:
+def grouped(releases: Sequence[Release]) -> Iterator[list[Release]]:
     """Releases that differ in nothing but their cost and one number in the name ("round 3") belong together."""
     groups: dict[object, list[Release]] = {}
     for release in releases:
@@ -123,7 +128,7 @@ def _row(group: Sequence[Release]) -> Iterator[str]:
     unit = "mu" if first.mu > 0.0 else "epsilon"
     costs = sorted({release.mu + release.epsilon for release in group})
     cost = round_up(costs[0]) if len(costs) == 1 else f"{round_up(costs[0])}..{round_up(costs[-1])}"
-    name, *rest = textwrap.wrap(_label(group), 46) or [repr(first.name)]
+    name, *rest = textwrap.wrap(label(group), 46) or [repr(first.name)]
     yield f"  {name:<46}  {len(group):>4} x  {f'{unit} {cost}':<23}{100 * share:>6.1f} %".rstrip()
     yield from (f"  {line}" for line in rest)
     facts = [f"{key.replace('_', ' ')} {_fact(value)}" for key, value in first.detail.items()]
@@ -133,7 +138,7 @@ def _row(group: Sequence[Release]) -> Iterator[str]:
         yield from _item("    ", ", ".join(facts))
 
 
-def _label(group: Sequence[Release]) -> str:
+def label(group: Sequence[Release]) -> str:
     """The name, with "1..6" where the group has six numbers in a row."""
     name = group[0].name
     numbers = sorted({int(found) for release in group for found in re.findall(r"\d+", release.name)})

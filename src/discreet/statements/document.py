@@ -1,0 +1,118 @@
+"""A statement about one model folder: promise, meaning, costs and digests; what is shown, stored and signed."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from discreet.model.description import Description, describe
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_text import grouped, label
+from discreet.statements.meaning import Meaning, meaning_of
+from discreet.statements.words import headline
+from discreet.version import __version__
+
+__all__ = ["KIND", "VERSION", "Cost", "Document", "costs", "further", "write_document"]
+
+KIND, VERSION = "discreet privacy statement", 1
+
+_SHOWN = {
+    *("private", "unit", "relation", "model", "epsilon", "delta", "mu", "releases", "selection", "silos"),
+    *("public", "not_protected", "notes", "reason", "fixed_noise_key", "goal", "domain", "earlier"),
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A kind of release: its name, how often it was made, and its share of the whole cost."""
+
+    name: str
+    times: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Document:
+    """A model's statement as it was issued on a day by a version of this package."""
+
+    model: Description
+    meaning: Meaning | None
+    issued_on: str
+    issued_by: str
+
+    @property
+    def statement(self) -> Statement:
+        """What the model promises."""
+        return self.model.statement
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        model, meaning = self.model, self.meaning
+        return {
+            "kind": KIND,
+            "version": VERSION,
+            "issued": {"on": self.issued_on, "by": self.issued_by},
+            "headline": headline(self.statement),
+            "model": {
+                "name": model.name,
+                "method": model.method,
+                "items": model.items,
+                "format": model.format,
+                "written": asdict(model.written),
+                "unloadable": model.unloadable,
+                "digest": model.digest,
+                "files": model.digests,
+                "catalogue": model.digests["catalogue.json"],
+                "settings": model.settings_digest,
+            },
+            "meaning": None
+            if meaning is None
+            else {
+                "attacks": [asdict(attack) for attack in meaning.attacks],
+                "right_guess_at_even_odds": meaning.right_guess,
+                "follows_from": meaning.follows_from,
+            },
+            "costs": [asdict(cost) for cost in costs(self.statement)],
+            "statement": self.statement.model_dump(mode="json"),
+        }
+
+    def to_json(self) -> str:
+        """One JSON object; the same document gives the same bytes."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_document(directory: str | Path) -> Document:
+    """The statement of a model folder, of whatever format, as of today.
+
+    Raises
+    ------
+    ModelInvalid
+        As `discreet.model.description.describe`.
+    """
+    model = describe(directory)
+    today = datetime.now(UTC).date().isoformat()
+    return Document(model, meaning_of(model.statement), today, __version__)
+
+
+def costs(statement: Statement) -> tuple[Cost, ...]:
+    """Where the budget went, in the order of the releases; repetitions together."""
+    return tuple(
+        Cost(label(group), len(group), min(1.0, math.fsum(release.share for release in group)))
+        for group in grouped(statement.releases)
+    )
+
+
+def further(statement: Statement) -> dict[str, Any]:
+    """Fields of the statement that have no place of their own in this room, as plain values, if they say anything."""
+    values = {name: getattr(statement, name) for name in type(statement).model_fields if name not in _SHOWN}
+    return {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in values.items()
+        if value is not None and value != () and value is not False
+    }

@@ -1,0 +1,100 @@
+"""A statement document as text of at most 100 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.privacy.statement_text import lines
+from discreet.statements.document import Document, further
+from discreet.statements.glossary import terms_for
+from discreet.statements.words import answers, attack_sentence, in_a_hundred, printable
+
+__all__ = ["facts", "heading", "identity", "text_lines"]
+
+_WIDTH = 100
+
+
+def text_lines(document: Document) -> Iterator[str]:
+    """The document line by line: in plain words, then in full, then the terms."""
+    yield from map(printable, _lines(document))
+
+
+def _lines(document: Document) -> Iterator[str]:
+    statement, meaning = document.statement, document.meaning
+    yield "In plain words"
+    for answer in answers(statement, meaning):
+        yield from _entry(f"{answer.question} {answer.short}. {answer.more}")
+    if meaning is not None and statement.releases:
+        yield "What it means"
+        yield from _entry(attack_sentence(statement, meaning))
+        for attack in meaning.attacks:
+            yield from _entry(
+                f"At {in_a_hundred(attack.false_alarms)} % false alarms at most {in_a_hundred(attack.detected)} % are "
+                f"found, and at even odds an alarm is right in at most {in_a_hundred(attack.alarm_right)} % of cases",
+            )
+        yield from _entry(f"These bounds follow from {meaning.follows_from}")
+    yield from lines(statement)
+    for name, value in further(statement).items():
+        yield heading(name)
+        for line in facts(value):
+            yield from _entry(line)
+    yield "Model"
+    for key, fact in identity(document).items():
+        yield from _entry(f"{key}: {fact}")
+    yield "Terms"
+    for term, words in terms_for(statement).items():
+        yield from _entry(f"{term}: {words}")
+
+
+def heading(name: str) -> str:
+    """Of a field of the statement that has no heading of its own."""
+    return {"start": "The model that training started from"}.get(name, name.replace("_", " ").capitalize())
+
+
+def facts(value: Any, name: str = "") -> Iterator[str]:
+    """Any JSON value as short lines, one for each fact."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from facts(entry, f"{name}, {key}".removeprefix(", ").replace("_", " "))
+    elif isinstance(value, list | tuple):
+        for number, entry in enumerate(value, 1):
+            plain = not isinstance(entry, dict | list | tuple)
+            yield from facts(entry, name if plain else f"{name} {number}".strip())
+    elif value is not None:
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        yield f"{name}: {shown}" if name else shown
+
+
+def identity(document: Document) -> dict[str, str]:
+    """Which model this is about, when it was written, and the digests that say so."""
+    model = document.model
+    goal = {"rank": ", trained to rank", "rate": ", trained to predict ratings"}.get(
+        model.statement.goal or "", ""
+    )
+    known = {
+        "method": f"{model.method}{goal}, {model.items:,} items",
+        "written": _written(document),
+        "stated": f"on {document.issued_on} by discreet {document.issued_by}",
+        "model digest": model.digest,
+        "catalogue digest": model.digests["catalogue.json"],
+        "settings digest": model.settings_digest,
+    }
+    if model.unloadable is not None:
+        known["not loaded"] = (
+            f"this release cannot load the arrays ({model.unloadable}); the statement is as it was stored"
+        )
+    return known
+
+
+def _written(document: Document) -> str:
+    written = document.model.written
+    by = "an earlier version that did not note it" if written.by is None else f"discreet {written.by}"
+    if written.on is None and document.statement.selection is not None:
+        return f"by {by}; no date, as it would tell how long the search took"
+    return f"on {written.on} by {by}" if written.on else f"by {by}; no date"
+
+
+def _entry(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
