@@ -128,7 +128,6 @@ class PrivateMethod(Estimator):
         statement = Statement.from_ledger(
             gate.ledger,
             public=public,
-            fixed_noise_key=gate.fixed_noise,
             adaptive=self.public_half.adaptive,
         )
         said = described(self.public_half, settings, trained)

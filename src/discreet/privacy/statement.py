@@ -14,6 +14,7 @@ from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail
 from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
@@ -33,8 +34,6 @@ _FURTHER = (
     "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
 )
 _TIMED = "the number of trials, as far as the time the training took tells it"
-
-_FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can take it off again"
 
 
 TrustModel: TypeAlias = Literal["central", "silos", "local"]
@@ -129,11 +128,13 @@ class Statement(_Frozen):
         *,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
-        fixed_noise_key: bool = False,
         adaptive: bool = False,
         silos: SiloTerms | None = None,
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
+
+        A ledger that was made void (:meth:`~discreet.privacy.charges.Tokens.void`) gives a statement that the run
+        is not private, with the reason.
 
         Parameters
         ----------
@@ -143,8 +144,6 @@ class Statement(_Frozen):
             What was given and not read off the ratings.
         not_protected : iterable of str
             What this run leaves open beside :data:`NOT_PROTECTED`.
-        fixed_noise_key : bool
-            Whether the noise can be drawn again. The statement then says that the model is not private.
         adaptive : bool
             Whether number or cost of the releases followed from earlier releases. The statement then gives
             the budget itself, which the ledger held whatever happened.
@@ -159,11 +158,11 @@ class Statement(_Frozen):
         """
         ledger.close()
         releases = _releases(ledger.charges)
-        if fixed_noise_key:
+        if ledger.fault is not None:
             return cls(
                 private=False,
-                reason=_FIXED_KEY,
-                fixed_noise_key=True,
+                reason=ledger.fault,
+                fixed_noise_key=ledger.fault == FIXED_KEY,
                 model="central" if silos is None else "silos",
                 releases=releases,
                 public=tuple(public),
@@ -196,7 +195,6 @@ class Statement(_Frozen):
         silos: int | None = None,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
-        fixed_noise_key: bool = False,
     ) -> Statement:
         """State what a run of purely differentially private mechanisms promises, and end the run.
 
@@ -209,7 +207,7 @@ class Statement(_Frozen):
             one device is all there is.
         silos
             Number of silos that each spent this, where it is known.
-        public, not_protected, fixed_noise_key
+        public, not_protected
             As in :meth:`from_ledger`.
 
         Notes
@@ -227,11 +225,11 @@ class Statement(_Frozen):
             )
             for charge in ledger.charges
         )
-        if fixed_noise_key:
+        if ledger.fault is not None:
             return cls(
                 private=False,
-                reason=_FIXED_KEY,
-                fixed_noise_key=True,
+                reason=ledger.fault,
+                fixed_noise_key=ledger.fault == FIXED_KEY,
                 model=model,
                 releases=releases,
                 public=tuple(public),

@@ -19,6 +19,7 @@ from discreet.methods.private_half import PrivateHalf
 from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import from_totals, mask, public_key
@@ -167,6 +168,7 @@ class Silo(StoreOwner[SiloStore]):
 
     def _compute(self, message: QuestionMessage, question: str) -> Given:
         shares = self._shares(message)
+        not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
         detail = {"silos": len(message.roster), "attempt": message.attempt}
         name = charge_name(message.question.name, message.attempt)
@@ -185,7 +187,7 @@ class Silo(StoreOwner[SiloStore]):
             size=len(vector),
         )
         answer = AnswerMessage(
-            message.run, message.round, message.attempt, self.name, question, shares.fixed, vector
+            message.run, message.round, message.attempt, self.name, question, not_own, vector
         )
         return Given(
             message.round,
@@ -195,7 +197,7 @@ class Silo(StoreOwner[SiloStore]):
             message.release,
             answer.encode(),
             self._ledger.charges[-1],
-            shares.fixed,
+            not_own,
         )
 
     def _shares(self, message: QuestionMessage) -> ShareNoise:

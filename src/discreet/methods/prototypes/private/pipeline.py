@@ -156,17 +156,13 @@ def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable,
 
 
 def _pure_statement(gate: PureGate) -> Statement:
-    return Statement.from_pure_ledger(
-        gate.ledger, model="silos", public=PUBLIC, fixed_noise_key=gate.fixed_noise
-    )
+    return Statement.from_pure_ledger(gate.ledger, model="silos", public=PUBLIC)
 
 
 def _statement(gate: Gate) -> Statement:
     alone = SiloTerms(None, 1, "each silo")
     # How many releases there are depends on the noisy count: the whole budget is stated on every path.
-    return Statement.from_ledger(
-        gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, adaptive=True, silos=alone
-    )
+    return Statement.from_ledger(gate.ledger, public=PUBLIC, adaptive=True, silos=alone)
 
 
 def _message(
