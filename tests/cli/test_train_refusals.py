@@ -44,6 +44,8 @@ def test_unusable_ratings(refused: Refused, shop: Path, tmp_path: Path, content:
     ratings = tmp_path / "ratings.csv"
     ratings.write_text(content)
     arguments = (*COLUMNS, "--catalogue", shop / "items.csv", *BUDGET, "--out", tmp_path / "model", "--json")
+    strict = ("--missing", "error", "--out-of-range", "error", "--unknown-items", "error")
+    arguments = (*arguments, *strict)
     assert message in refused("train", ratings, *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
 
@@ -61,7 +63,7 @@ def test_of_duplicate_pairs_the_last_one_counts(run: Run, shop: Path, tmp_path: 
         "--out",
         tmp_path / "model",
     )
-    assert json.loads(run("train", ratings, *arguments, "--json").stdout)["ratings"] == 27
+    assert json.loads(run("train", ratings, *arguments, "--json").stdout)["holder"]["ratings"] == 27
 
 
 @pytest.mark.parametrize("method", ["als", "budgeted"])

@@ -129,6 +129,7 @@ class PrivateMethod(Estimator):
             gate.ledger,
             public=public,
             adaptive=self.public_half.adaptive,
+            domain=ratings.rules.domain(explicit=ratings.explicit, listed=True),
         )
         said = described(self.public_half, settings, trained)
         return self._learnt(

@@ -16,7 +16,7 @@ FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can 
 """Why noise that can be drawn again is not private."""
 
 
-class Source(Protocol):
+class _Source(Protocol):
     """Something that noise or coins come from."""
 
     @property
@@ -35,7 +35,7 @@ def own_noise(kind: Kind) -> Kind:
     return kind
 
 
-def why_not_private(source: Source, kind: type[Any]) -> str | None:
+def why_not_private(source: _Source, kind: type[Any]) -> str | None:
     """What voids a promise that rests on this source where a mechanism needs a `kind`; ``None`` if nothing does."""
     given = type(source)
     if not _serves(given, kind):

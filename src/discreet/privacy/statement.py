@@ -33,7 +33,10 @@ _TUNING = NOT_PROTECTED[1]
 _FURTHER = (
     "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
 )
-_TIMED = "the number of trials, as far as the time the training took tells it"
+_TIMED = (
+    "the number of trials, towards whoever can watch the search (its duration, load or memory): the promise needs that "
+    "number to be secret, so nobody may watch but who holds the ratings"
+)
 
 
 TrustModel: TypeAlias = Literal["central", "silos", "local"]
@@ -98,7 +101,8 @@ class Statement(_Frozen):
 
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
     must cover the releases it lists, and the whole selection where the model was chosen among several.
-    ``goal`` is what the model was trained for; absent before there is a model, and in older files.
+    ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
+    files. ``goal`` is what the model was trained for; absent before there is a model, and in older files.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
@@ -116,6 +120,7 @@ class Statement(_Frozen):
     silos: Silos | None = None
     public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
@@ -130,6 +135,7 @@ class Statement(_Frozen):
         not_protected: Iterable[str] = (),
         adaptive: bool = False,
         silos: SiloTerms | None = None,
+        domain: Iterable[str] = (),
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
 
@@ -149,6 +155,8 @@ class Statement(_Frozen):
             the budget itself, which the ledger held whatever happened.
         silos : SiloTerms, optional
             Where several organisations trained together.
+        domain : iterable of str
+            Which data sets the promise is about.
 
         Notes
         -----
@@ -184,6 +192,7 @@ class Statement(_Frozen):
             silos=None if silos is None else owed_in_silos(silos, ledger.budget, mu),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+            domain=tuple(domain),
         )
 
     @classmethod
@@ -195,6 +204,7 @@ class Statement(_Frozen):
         silos: int | None = None,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
+        domain: Iterable[str] = (),
     ) -> Statement:
         """State what a run of purely differentially private mechanisms promises, and end the run.
 
@@ -207,7 +217,7 @@ class Statement(_Frozen):
             one device is all there is.
         silos
             Number of silos that each spent this, where it is known.
-        public, not_protected
+        public, not_protected, domain
             As in :meth:`from_ledger`.
 
         Notes
@@ -250,6 +260,7 @@ class Statement(_Frozen):
             else Silos(count=silos, honest=1, noise="each silo", epsilon_in_two=2.0 * epsilon),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+            domain=tuple(domain),
         )
 
     @classmethod
@@ -297,6 +308,7 @@ class Statement(_Frozen):
             selection=selection,
             public=(*(entry for entry in trial.public if not entry.startswith("all settings")), *public),
             not_protected=(*kept, _FURTHER, _TIMED),
+            domain=trial.domain,
         )
 
     @classmethod

@@ -45,6 +45,7 @@ def lines(statement: Statement) -> Iterator[str]:
         for group in _groups(statement.releases):
             yield from _row(group)
     for title, entries in (
+        ("Domain: what the promise is about, and what becomes of a row", statement.domain),
         ("Public: given, not read off the ratings", statement.public),
         ("Not protected", statement.not_protected),
         ("Notes", statement.notes),

@@ -15,9 +15,15 @@ from discreet.silos.shared.agreement import Agreement, catalogue_digest
 __all__ = ["build_model", "state"]
 
 _ABOUT_SILOS = "the names of the silos, and which of them stayed away from which round"
+_DOMAIN = (
+    "any table of ratings at each silo; what becomes of rows that cannot be used follows each silo's own rules, which "
+    "its own statement gives. A silo that chose to refuse such tables shows by staying away that it has such a row",
+)
 
 
-def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Statement:
+def state(
+    agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool, domain: tuple[str, ...] = _DOMAIN
+) -> Statement:
     """The statement of a run, or of a silo's part in it; ends the ledger."""
     ledger.void(FIXED_KEY if fixed_noise_key else None)
     count = len(agreement.silos)
@@ -34,6 +40,7 @@ def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Sta
         # The agreed budget is what users may have paid, whatever this run came to: a round may have been repeated.
         adaptive=True,
         silos=SiloTerms(count, agreement.honest, agreement.noise),
+        domain=domain,
     )
 
 

@@ -51,7 +51,7 @@ class Silo(StoreOwner[SiloStore]):
     Notes
     -----
     **Privacy**. Each answer costs what the schedule of the agreement says and is charged before it leaves, in the
-    same transaction that stores it. Asked the same again, the silo sends the same bytes.
+    same transaction that stores it. Asked the same again, the silo sends the same bytes, until the next question comes.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Silo(StoreOwner[SiloStore]):
         self.agreement, self.name = agreement, name
         self._private_key = private_key
         self._engine = MemoryEngine(_private_half(agreement), ratings)
+        self._domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
         self._noise_key = fixed_noise_key_not_private
         self._store = SiloStore(Path(store), agreement, name)
         self._position, self._begun = Position(agreement, features), False
@@ -113,8 +114,15 @@ class Silo(StoreOwner[SiloStore]):
         """What this silo's users were promised and have paid, from the silo's own ledger."""
         with self._store.lock:
             return state(
-                self.agreement, self._store.ledger(self.agreement), fixed_noise_key=self._store.fixed_noise
+                self.agreement,
+                self._store.ledger(self.agreement),
+                fixed_noise_key=self._store.fixed_noise,
+                domain=self._domain,
             )
+
+    def forget(self) -> None:
+        """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
+        self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
         message = QuestionMessage.decode(body, self.agreement)
@@ -124,6 +132,8 @@ class Silo(StoreOwner[SiloStore]):
                 raise Refused(
                     f"round {message.round} was answered already; a second, different question for it is refused"
                 )
+            if not known[1]:
+                raise Refused(f"round {message.round} is over, and the answer to it is no longer kept")
             return known[1]
         position = self._next(message)
         expected = position.question
