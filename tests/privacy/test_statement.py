@@ -297,7 +297,7 @@ def test_a_selected_model_states_what_the_whole_selection_owes(selected: Stateme
     assert "a random number of trials, 10 on average (geometric)" in text
     assert "10 % of mu squared on its score" in text
     assert "tuning by repeated fits" not in text
-    assert "the number of trials, as far as the time" in text
+    assert "the number of trials, towards whoever can watch the search" in text
     assert max(map(len, str(selected).splitlines())) <= 100
     assert Statement.from_json(selected.to_json()) == selected
 
