@@ -29,7 +29,10 @@ FULL = HEADER + "".join(
         ("user,thing,stars\n1,item-0001,3\n", "there is no column 'item'; there is user, thing, stars"),
         (HEADER + "1,item-0001,3\n1,item-0002,7\n", "row 2: the rating 7 is outside 1 to 5"),
         (HEADER + "1,item-0001,0.5\n", "row 1: the rating 0.5 is outside 1 to 5"),
-        (HEADER + "1,item-0001,3\n2,item-0001,nan\n", "row 2: the rating 'nan' in column 'stars' is not a number"),
+        (
+            HEADER + "1,item-0001,3\n2,item-0001,nan\n",
+            "row 2: the rating 'nan' in column 'stars' is not a number",
+        ),
         (HEADER + "1,item-0001,inf\n", "row 1"),
         (HEADER + "1,item-0001,3\n2,item-0001,\n", "row 2: the rating is missing"),
         (HEADER + "1,item-0001,good\n", "row 1: the rating 'good' in column 'stars' is not a number"),
