@@ -9,6 +9,7 @@ import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import Facts, Questions
 from discreet.methods.question import Question, Trained
 from discreet.model.item_side import ItemSide
-from discreet.privacy import Noise
+from discreet.privacy.gaussian import noise
 from discreet.privacy.gaussian.blocks import ItemWeight
 from discreet.privacy.gaussian.clipped import ItemCounts, NoisyCounts
 from discreet.privacy.gaussian.grid import COUNT, MARGIN
@@ -371,6 +372,6 @@ def test_an_engine_that_forgets_somebody_is_found() -> None:
 def test_noise_that_follows_the_seed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     data = town("implicit")
     suite.check_statement(ShyPopularity(), data)
-    monkeypatch.setattr(Noise, "_next_key", lambda self: 7)
+    monkeypatch.setattr(noise, "secrets", SimpleNamespace(randbits=lambda bits: 7))
     with pytest.raises(AssertionError, match="seed reached the noise"):
         suite.check_statement(ShyPopularity(), data)

@@ -16,6 +16,7 @@ from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.selection import Selection, budget_for
 from discreet.privacy.statement import NOT_PROTECTED, Statement, TrustModel
 
@@ -168,7 +169,10 @@ def test_what_is_not_private_says_where_the_ratings_were(model: TrustModel) -> N
 
 
 def test_a_fixed_noise_key_is_not_private() -> None:
-    statement = Statement.from_ledger(_ledger(), public=PUBLIC, fixed_noise_key=True)
+    ledger = _ledger()
+    ledger.void(FIXED_KEY)
+    ledger.void("something else, later")
+    statement = Statement.from_ledger(ledger, public=PUBLIC)
     assert not statement.private
     assert statement.fixed_noise_key
     assert statement.epsilon is None
@@ -293,7 +297,7 @@ def test_a_selected_model_states_what_the_whole_selection_owes(selected: Stateme
     assert "a random number of trials, 10 on average (geometric)" in text
     assert "10 % of mu squared on its score" in text
     assert "tuning by repeated fits" not in text
-    assert "the number of trials, as far as the time" in text
+    assert "the number of trials, towards whoever can watch the search" in text
     assert max(map(len, str(selected).splitlines())) <= 100
     assert Statement.from_json(selected.to_json()) == selected
 

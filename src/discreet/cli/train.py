@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from discreet.cli.holder import counts, peak_rss_mb
 from discreet.cli.output import print_json, printer, progress_bar
 from discreet.cli.train_request import read_ratings, read_request
 from discreet.cli.train_summary import show, summarise
@@ -75,10 +76,15 @@ def command(
     with progress_bar() as report:
         fitted = request.fit(ratings, options["seed"], report)
     fitted.model_.save(out, overwrite=force)
-    result = summarise(fitted, ratings, time.perf_counter() - started)
+    result = summarise(fitted)
     counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None
     if counted is not None:
         result["accounting"] = asdict(counted)
+    result["holder"] = {
+        **counts(ratings, fitted.model_.item_side.n_items),
+        "seconds": round(time.perf_counter() - started, 3),
+        "peak_rss_mb": round(peak_rss_mb(), 1),
+    }
     if as_json:
         print_json(result)
     else:

@@ -11,6 +11,7 @@ from discreet.catalogue import Catalogue
 from discreet.cli.columns import read_features
 from discreet.cli.goal import read_goal
 from discreet.cli.output import ReportProgress
+from discreet.cli.row_options import ROW_OPTIONS
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
@@ -161,5 +162,5 @@ def read_ratings(options: dict[str, Any]) -> Ratings:
         rating=rating,
         rating_range=rating_range or None,
         catalogue=catalogue,
-        unknown_items=options["unknown_items"],
+        **{name: options[name] for name in ROW_OPTIONS},
     )

@@ -128,8 +128,8 @@ class PrivateMethod(Estimator):
         statement = Statement.from_ledger(
             gate.ledger,
             public=public,
-            fixed_noise_key=gate.fixed_noise,
             adaptive=self.public_half.adaptive,
+            domain=ratings.rules.domain(explicit=ratings.explicit, listed=True),
         )
         said = described(self.public_half, settings, trained)
         return self._learnt(

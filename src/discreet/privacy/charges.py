@@ -35,6 +35,7 @@ class Tokens(ABC, Generic[Cost]):
         self._charges: list[Cost] = []
         self._redeemed: list[bool] = []
         self._closed = False
+        self._fault: str | None = None
         self._lock = Lock()
 
     @property
@@ -48,6 +49,17 @@ class Tokens(ABC, Generic[Cost]):
         """Whether the run has ended."""
         with self._lock:
             return self._closed
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing that was charged here is private, where that is so (:meth:`void`)."""
+        with self._lock:
+            return self._fault
+
+    def void(self, reason: str | None) -> None:
+        """Note why the run is not private, if there is a reason. The first one stays, and the statement gives it."""
+        with self._lock:
+            self._fault = self._fault or reason
 
     def redeem(self, charge: Cost) -> None:
         """Use up a token. A gate calls this once for each release, and releases only if it returns.

@@ -14,6 +14,7 @@ from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail
 from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
@@ -32,9 +33,10 @@ _TUNING = NOT_PROTECTED[1]
 _FURTHER = (
     "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
 )
-_TIMED = "the number of trials, as far as the time the training took tells it"
-
-_FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can take it off again"
+_TIMED = (
+    "the number of trials, towards whoever can watch the search (its duration, load or memory): the promise needs that "
+    "number to be secret, so nobody may watch but who holds the ratings"
+)
 
 
 TrustModel: TypeAlias = Literal["central", "silos", "local"]
@@ -99,7 +101,8 @@ class Statement(_Frozen):
 
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
     must cover the releases it lists, and the whole selection where the model was chosen among several.
-    ``goal`` is what the model was trained for; absent before there is a model, and in older files.
+    ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
+    files. ``goal`` is what the model was trained for; absent before there is a model, and in older files.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
@@ -117,6 +120,7 @@ class Statement(_Frozen):
     silos: Silos | None = None
     public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
@@ -129,11 +133,14 @@ class Statement(_Frozen):
         *,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
-        fixed_noise_key: bool = False,
         adaptive: bool = False,
         silos: SiloTerms | None = None,
+        domain: Iterable[str] = (),
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
+
+        A ledger that was made void (:meth:`~discreet.privacy.charges.Tokens.void`) gives a statement that the run
+        is not private, with the reason.
 
         Parameters
         ----------
@@ -143,13 +150,13 @@ class Statement(_Frozen):
             What was given and not read off the ratings.
         not_protected : iterable of str
             What this run leaves open beside :data:`NOT_PROTECTED`.
-        fixed_noise_key : bool
-            Whether the noise can be drawn again. The statement then says that the model is not private.
         adaptive : bool
             Whether number or cost of the releases followed from earlier releases. The statement then gives
             the budget itself, which the ledger held whatever happened.
         silos : SiloTerms, optional
             Where several organisations trained together.
+        domain : iterable of str
+            Which data sets the promise is about.
 
         Notes
         -----
@@ -159,11 +166,11 @@ class Statement(_Frozen):
         """
         ledger.close()
         releases = _releases(ledger.charges)
-        if fixed_noise_key:
+        if ledger.fault is not None:
             return cls(
                 private=False,
-                reason=_FIXED_KEY,
-                fixed_noise_key=True,
+                reason=ledger.fault,
+                fixed_noise_key=ledger.fault == FIXED_KEY,
                 model="central" if silos is None else "silos",
                 releases=releases,
                 public=tuple(public),
@@ -185,6 +192,7 @@ class Statement(_Frozen):
             silos=None if silos is None else owed_in_silos(silos, ledger.budget, mu),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+            domain=tuple(domain),
         )
 
     @classmethod
@@ -196,7 +204,7 @@ class Statement(_Frozen):
         silos: int | None = None,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
-        fixed_noise_key: bool = False,
+        domain: Iterable[str] = (),
     ) -> Statement:
         """State what a run of purely differentially private mechanisms promises, and end the run.
 
@@ -209,7 +217,7 @@ class Statement(_Frozen):
             one device is all there is.
         silos
             Number of silos that each spent this, where it is known.
-        public, not_protected, fixed_noise_key
+        public, not_protected, domain
             As in :meth:`from_ledger`.
 
         Notes
@@ -227,11 +235,11 @@ class Statement(_Frozen):
             )
             for charge in ledger.charges
         )
-        if fixed_noise_key:
+        if ledger.fault is not None:
             return cls(
                 private=False,
-                reason=_FIXED_KEY,
-                fixed_noise_key=True,
+                reason=ledger.fault,
+                fixed_noise_key=ledger.fault == FIXED_KEY,
                 model=model,
                 releases=releases,
                 public=tuple(public),
@@ -252,6 +260,7 @@ class Statement(_Frozen):
             else Silos(count=silos, honest=1, noise="each silo", epsilon_in_two=2.0 * epsilon),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+            domain=tuple(domain),
         )
 
     @classmethod
@@ -299,6 +308,7 @@ class Statement(_Frozen):
             selection=selection,
             public=(*(entry for entry in trial.public if not entry.startswith("all settings")), *public),
             not_protected=(*kept, _FURTHER, _TIMED),
+            domain=trial.domain,
         )
 
     @classmethod

@@ -46,6 +46,7 @@ def lines(statement: Statement) -> Iterator[str]:
         for group in grouped(statement.releases):
             yield from _row(group)
     for title, entries in (
+        ("Domain: what the promise is about, and what becomes of a row", statement.domain),
         ("Public: given, not read off the ratings", statement.public),
         ("Not protected", statement.not_protected),
         ("Notes", statement.notes),

@@ -15,10 +15,12 @@ from discreet.cli.federate.options import (
     optional_catalogue_option,
     read_agreed_features,
     read_catalogue,
+    read_silo_ratings,
     silo_options,
     store_option,
 )
 from discreet.cli.federate.output import answered, show_run
+from discreet.cli.holder import counts
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.server.coordinator import Coordinator
@@ -93,12 +95,13 @@ def answer_command(question: str | None, out: str, as_json: bool, **options: Any
     check_message_place(Path(out), store=Path(options["store"]), question=asked)
     body = b"" if asked is None else read_message(asked, agreement)
     catalogue = read_catalogue(options["catalogue"], agreement)
-    with open_silo(agreement, catalogue, options) as silo:
+    ratings = read_silo_ratings(agreement, catalogue, options)
+    with open_silo(agreement, ratings, options) as silo:
         answer = silo.answer(body)
         status = silo.status()
     write_message(Path(out), answer)
     if as_json:
-        print_json({**status, "file": out, "bytes": len(answer)})
+        print_json({**status, "file": out, "bytes": len(answer), "holder": counts(ratings)})
     else:
         printer().print(f"Wrote {out} ({len(answer):,} bytes): {answered(status)}.")
 

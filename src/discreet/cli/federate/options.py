@@ -10,7 +10,7 @@ import click
 
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.cli.columns import column_options
-from discreet.cli.setting_options import unknown_items_option
+from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
 from discreet.silos.shared.agreements import AnyAgreement
@@ -94,20 +94,20 @@ def existing_store(store: str) -> Path:
     return Path(store)
 
 
-def open_silo(agreement: AnyAgreement, catalogue: Catalogue, options: dict[str, Any]) -> AnySilo:
+def open_silo(agreement: AnyAgreement, ratings: Ratings, options: dict[str, Any]) -> AnySilo:
     """A silo from the options of :func:`silo_options`, and for sums from the file of its ``mask_key``."""
-    name = options["name"]
-    if name not in agreement.roster:
-        raise SettingsInvalid(f"{name} is not in the agreement; its silos: {', '.join(agreement.roster)}")
-    store = Path(options["store"])
+    name, store = options["name"], Path(options["store"])
     if isinstance(agreement, PrototypeAgreement):
-        return PrototypeSilo(store, agreement, name, read_silo_ratings(agreement, catalogue, options))
+        return PrototypeSilo(store, agreement, name, ratings)
     key = read_mask_key(Path(options["mask_key"]))
-    return Silo(store, agreement, name, key, read_silo_ratings(agreement, catalogue, options))
+    return Silo(store, agreement, name, key, ratings)
 
 
 def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
     """A silo's ratings from the options of :func:`silo_options`."""
+    name = options["name"]
+    if name not in agreement.roster:
+        raise SettingsInvalid(f"{name} is not in the agreement; its silos: {', '.join(agreement.roster)}")
     if agreement.explicit != (options["rating"] is not None):
         raise RatingsInvalid(
             "the agreement is about ratings: name their column with --rating"
@@ -121,7 +121,7 @@ def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: d
         rating=options["rating"],
         rating_range=agreement.rating_range,
         catalogue=catalogue,
-        unknown_items=options["unknown_items"],
+        **{name: options[name] for name in ROW_OPTIONS},
     )
 
 
@@ -133,7 +133,7 @@ _SILO: tuple[Callable[[Any], Any], ...] = (
     ),
     column_options,
     catalogue_option,
-    unknown_items_option,
+    row_options("drop"),
     click.option(
         "--store",
         required=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -96,8 +97,9 @@ def tune(
     Notes
     -----
     **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. What leaves is the best trial, its
-    model, settings and noisy score. How many trials there were and what the others gave must stay here; the time taken
-    tells something of it. A trial that ends with a refusal counts as the worst. Proof note:
+    model, settings and noisy score. How many trials there were and what the others gave must stay here. Whoever sees
+    how long this took, or how much memory, learns something of it: that is for the holder of the ratings alone. A trial
+    that ends with a refusal counts as the worst. Proof note:
     ``privacy/proofs/selection.md``.
     """
     selection = _selection(mean_trials, score_share)
@@ -115,11 +117,13 @@ def tune(
         budget_for(mu * math.sqrt(score_share), budget.delta),
         start,
     )
-    best = trial.run(drawn.draw())
-    for _ in range(draw_trials(selection.mean_trials) - 1):
-        other = trial.run(drawn.draw())
-        # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
-        best = other if other.score.total < best.score.total else best
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each would tell that there was a trial
+        best = trial.run(drawn.draw())
+        for _ in range(draw_trials(selection.mean_trials) - 1):
+            other = trial.run(drawn.draw())
+            # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
+            best = other if other.score.total < best.score.total else best
     return _released(best, selection, budget)
 
 

@@ -19,6 +19,7 @@ from discreet.methods.private_half import PrivateHalf
 from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import from_totals, mask, public_key
@@ -50,7 +51,7 @@ class Silo(StoreOwner[SiloStore]):
     Notes
     -----
     **Privacy**. Each answer costs what the schedule of the agreement says and is charged before it leaves, in the
-    same transaction that stores it. Asked the same again, the silo sends the same bytes.
+    same transaction that stores it. Asked the same again, the silo sends the same bytes, until the next question comes.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Silo(StoreOwner[SiloStore]):
         self.agreement, self.name = agreement, name
         self._private_key = private_key
         self._engine = MemoryEngine(_private_half(agreement), ratings)
+        self._domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
         self._noise_key = fixed_noise_key_not_private
         self._store = SiloStore(Path(store), agreement, name)
         self._position, self._begun = Position(agreement, features), False
@@ -112,8 +114,15 @@ class Silo(StoreOwner[SiloStore]):
         """What this silo's users were promised and have paid, from the silo's own ledger."""
         with self._store.lock:
             return state(
-                self.agreement, self._store.ledger(self.agreement), fixed_noise_key=self._store.fixed_noise
+                self.agreement,
+                self._store.ledger(self.agreement),
+                fixed_noise_key=self._store.fixed_noise,
+                domain=self._domain,
             )
+
+    def forget(self) -> None:
+        """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
+        self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
         message = QuestionMessage.decode(body, self.agreement)
@@ -123,6 +132,8 @@ class Silo(StoreOwner[SiloStore]):
                 raise Refused(
                     f"round {message.round} was answered already; a second, different question for it is refused"
                 )
+            if not known[1]:
+                raise Refused(f"round {message.round} is over, and the answer to it is no longer kept")
             return known[1]
         position = self._next(message)
         expected = position.question
@@ -167,6 +178,7 @@ class Silo(StoreOwner[SiloStore]):
 
     def _compute(self, message: QuestionMessage, question: str) -> Given:
         shares = self._shares(message)
+        not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
         detail = {"silos": len(message.roster), "attempt": message.attempt}
         name = charge_name(message.question.name, message.attempt)
@@ -185,7 +197,7 @@ class Silo(StoreOwner[SiloStore]):
             size=len(vector),
         )
         answer = AnswerMessage(
-            message.run, message.round, message.attempt, self.name, question, shares.fixed, vector
+            message.run, message.round, message.attempt, self.name, question, not_own, vector
         )
         return Given(
             message.round,
@@ -195,7 +207,7 @@ class Silo(StoreOwner[SiloStore]):
             message.release,
             answer.encode(),
             self._ledger.charges[-1],
-            shares.fixed,
+            not_own,
         )
 
     def _shares(self, message: QuestionMessage) -> ShareNoise:

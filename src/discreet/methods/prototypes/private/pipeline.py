@@ -97,10 +97,10 @@ class PrivatePrototypes:
         try:
             trial = prototypes_through(gate, ratings, epsilon, self.settings, progress)
         except TooFewUsers as refusal:
-            refusal.statement = _pure_statement(gate)
+            refusal.statement = _pure_statement(gate, ratings)
             raise
         notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)
-        return _message(trial.prototypes, ratings, _pure_statement(gate), notes)
+        return _message(trial.prototypes, ratings, _pure_statement(gate, ratings), notes)
 
     def _lloyd(
         self, ratings: Ratings, epsilon: float, noise: PureNoise | None, progress: Progress | None
@@ -113,9 +113,9 @@ class PrivatePrototypes:
                 gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
             )
         except TooFewUsers as refusal:
-            refusal.statement = _statement(gate)
+            refusal.statement = _statement(gate, ratings)
             raise
-        return _message(found, ratings, _statement(gate), _notes(found))
+        return _message(found, ratings, _statement(gate, ratings), _notes(found))
 
 
 def prototypes_through(
@@ -155,18 +155,20 @@ def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable,
         )
 
 
-def _pure_statement(gate: PureGate) -> Statement:
-    return Statement.from_pure_ledger(
-        gate.ledger, model="silos", public=PUBLIC, fixed_noise_key=gate.fixed_noise
-    )
+def _pure_statement(gate: PureGate, ratings: Ratings) -> Statement:
+    return Statement.from_pure_ledger(gate.ledger, model="silos", public=PUBLIC, domain=_domain(ratings))
 
 
-def _statement(gate: Gate) -> Statement:
+def _statement(gate: Gate, ratings: Ratings) -> Statement:
     alone = SiloTerms(None, 1, "each silo")
     # How many releases there are depends on the noisy count: the whole budget is stated on every path.
     return Statement.from_ledger(
-        gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, adaptive=True, silos=alone
+        gate.ledger, public=PUBLIC, adaptive=True, silos=alone, domain=_domain(ratings)
     )
+
+
+def _domain(ratings: Ratings) -> tuple[str, ...]:
+    return ratings.rules.domain(explicit=ratings.explicit, listed=True)
 
 
 def _message(
