@@ -132,7 +132,7 @@ class Model:
         mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
         index, scores = score_top(self.item_side, coefficients, n, seen, mask)
-        errors = self._standard_errors(coefficients, index)[0] if standard_errors else None
+        errors = self._standard_errors(coefficients, index, scores)[0] if standard_errors else None
         return self._name(index[0], scores[0], n, read.ignored + strangers, self.notes, errors)
 
     def recommend_batch(
@@ -166,7 +166,7 @@ class Model:
             index[part.users, : best.shape[1]] = best
             scores[part.users, : best.shape[1]] = score
             if errors is not None:
-                errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best)
+                errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best, score)
         return self._frame(histories.user_ids, index, scores, errors)
 
     def similar(self, item: Any, n: int = 10) -> Recommendations:
@@ -289,13 +289,15 @@ class Model:
             strangers += missing
         return mask, strangers
 
-    def _standard_errors(self, coefficients: Floats, index: npt.NDArray[np.int32]) -> Floats:
+    def _standard_errors(
+        self, coefficients: Floats, index: npt.NDArray[np.int32], scores: Floats
+    ) -> Floats:
         if self.item_side.doubt is None:
             raise SettingsInvalid(
                 f"this model does not say how sure it is of its items (method {self.method}), so there are no "
                 "standard errors to give; ask without them"
             )
-        return self.item_side.doubt.standard_errors(coefficients, index)
+        return self.item_side.doubt.standard_errors(coefficients, index, scores)
 
     def _marks(self, positions: Sequence[int] | npt.NDArray[np.int32]) -> list[Mark | None]:
         doubt = self.item_side.doubt
