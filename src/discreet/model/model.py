@@ -189,13 +189,14 @@ class Model:
                 f"the model learned no direction for {name_some([item])}: its factors are zero"
             )
         others[position] = False
-        wanted, directions = compared(self.item_side, position)
+        wanted, directions, believed = compared(self.item_side, position)
         index, scores = kernels.top_n(
             wanted, directions, np.zeros(len(others)), min(n, len(others)), allowed=others
         )
         (mark,) = self._marks([position])
         notes = () if mark is None else (_ABOUT[mark].format(name_some([item])),)
-        return self._name(index[0], scores[0], n, 0, notes)
+        notes = (*notes, _NOTHING_ALIKE) if believed == 0.0 else notes
+        return self._name(index[0], believed * scores[0], n, 0, notes)
 
     def with_items(self, ids: Iterable[Any], columns: Any, titles: Mapping[Any, str] | None = None) -> Model:
         """The same model with more items, which it expects to be what their features say.
@@ -289,9 +290,7 @@ class Model:
             strangers += missing
         return mask, strangers
 
-    def _standard_errors(
-        self, coefficients: Floats, index: npt.NDArray[np.int32], scores: Floats
-    ) -> Floats:
+    def _standard_errors(self, coefficients: Floats, index: npt.NDArray[np.int32], scores: Floats) -> Floats:
         if self.item_side.doubt is None:
             raise SettingsInvalid(
                 f"this model does not say how sure it is of its items (method {self.method}), so there are no "
@@ -352,6 +351,10 @@ class Model:
             for column in list(columns)[2:]
         )
 
+
+_NOTHING_ALIKE = (
+    "the factors of this model are no longer than their noise: it does not know which items are alike"
+)
 
 _ABOUT: dict[Mark, str] = {
     "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",

@@ -56,9 +56,7 @@ _LOSSES = {
 }
 
 
-def with_knowledge(
-    side: ItemSide, state: State, prior: FeaturePrior | None, per_user: float
-) -> ItemSide:
+def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, per_user: float) -> ItemSide:
     """The item side with its doubt, and with a map from features to guesses where there are features.
 
     Parameters
@@ -118,17 +116,13 @@ def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:
     return variances
 
 
-def _feature_map(
-    rows: Floats, base: Floats, share: Floats, doubt: Doubt, prior: FeaturePrior
-) -> FeatureMap:
+def _feature_map(rows: Floats, base: Floats, share: Floats, doubt: Doubt, prior: FeaturePrior) -> FeatureMap:
     """Regression of what was learnt on features; a guess has the noise at which as much is left as they leave."""
     squares = np.square(doubt.directions)
     reached = np.ones(len(rows)) if doubt.reach is None else np.square(doubt.reach)
     variances = ((doubt.left * doubt.prior) @ squares) * reached[:, np.newaxis]
     total = share @ (rows - base) ** 2
-    fit = prior.fit(
-        rows - base, np.ones(len(rows)), variances.mean(axis=1), np.maximum(total, 1e-12)
-    )
+    fit = prior.fit(rows - base, np.ones(len(rows)), variances.mean(axis=1), np.maximum(total, 1e-12))
     explained = float(1.0 - fit.own.sum() / max(float(total.sum()), 1e-300))
     unsure = float(share @ (doubt.left @ doubt.prior)) / float(doubt.prior.sum())
     # Share of the prior variance that is left: what features do not explain, and what was not learnt of the rest.

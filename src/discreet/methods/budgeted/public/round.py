@@ -181,7 +181,9 @@ def refine(
     blur = float(np.square(statistics.gradient_sigma).mean()) / pull**2 if clicks else 0.0
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
     known = told if state.known is None else state.known + told
-    return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt, known=known, reach=reach, blur=blur)
+    return replace(
+        state, side=side, frame=frame, popularity=popularity, doubt=doubt, known=known, reach=reach, blur=blur
+    )
 
 
 def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:
