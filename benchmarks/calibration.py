@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--only", default=NAMES)
     options = parser.parse_args()
-    page, data, console = RESULTS / "calibration.md", RESULTS / "calibration.json", Console()
+    data, console = RESULTS / "calibration.json", Console()
     record = json.loads(data.read_text()) if data.exists() and options.only != NAMES else {}
     metrics = {"head": 2, "tail": 2, "head unknown": 2, "tail unknown": 2, "unused unknown": 2, "rank": 0}
     for task in tasks(options.data, set(options.only.split(","))):
@@ -88,13 +88,17 @@ def main() -> None:
             "page": table.to_markdown(),
             "table": table.to_dict(),
         }
+        _write(record)
+
+
+def _write(record: dict[str, dict]) -> None:
     head = (
-        "# Calibration\n\nWritten by `benchmarks/calibration.py`: share of pairs whose 90 % interval holds the score of "
-        "the same run without noise, and share of items that are marked as unknown; mean ± standard deviation over draws.\n"
+        "# Calibration\n\nWritten by `benchmarks/calibration.py`: share of pairs whose 90 % interval holds the score "
+        "of the same run without noise, and share of items marked as unknown; mean ± standard deviation over draws.\n"
     )
     parts = [f"## {one['title']}, goal {one['goal']}\n\n{one['page']}\n" for one in record.values()]
-    page.write_text("\n".join([head, *parts]))
-    data.write_text(json.dumps(record, indent=2) + "\n")
+    (RESULTS / "calibration.md").write_text("\n".join([head, *parts]))
+    (RESULTS / "calibration.json").write_text(json.dumps(record, indent=2) + "\n")
 
 
 if __name__ == "__main__":

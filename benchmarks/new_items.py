@@ -107,7 +107,11 @@ def main() -> None:
                 if goal == "rate":
                     found["RMSE"] = world.rmse(scores)
                 table.add(f"goal {goal}, epsilon {epsilon:g}", **found)
+        _write(table, title)
     Console().print(table.to_rich())
+
+
+def _write(table: Comparison, title: str) -> None:
     head = "# New items\n\nWritten by `benchmarks/new_items.py`: mean ± standard deviation over films and noise.\n"
     (RESULTS / "new_items.md").write_text(f"{head}\n## {title}\n\n{table.to_markdown()}\n")
     (RESULTS / "new_items.json").write_text(json.dumps(table.to_dict(), indent=2) + "\n")
