@@ -98,7 +98,8 @@ class Doubt:
     def factor_variances(self) -> Floats:
         """Expected squared distance of each item's factors from the true ones: the trace of their covariance."""
         along = self.prior * np.square(self.directions[:, 1:]).sum(axis=1)
-        return self._reached * (self.left @ along)
+        variances: Floats = self._reached * (self.left @ along)
+        return variances
 
     def standard_errors(self, coefficients: Floats, items: Indices, scores: Floats | None = None) -> Floats:
         """How far the expected value of each user and item may be off because of the noise in training.
