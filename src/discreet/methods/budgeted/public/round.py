@@ -72,6 +72,10 @@ class State:
         What all releases say about the offsets (explicit feedback).
     known
         What all rounds told about each item: one over the variance of their noise.
+    reach
+        What gravity leaves of each item's numbers; 1 for ratings.
+    blur
+        Variance of the last round's noise in a score that only gravity holds; 0 for ratings.
     """
 
     side: ItemSide
@@ -80,6 +84,8 @@ class State:
     doubt: Floats | None = None
     offsets: OffsetFilter | None = None
     known: Floats | None = None
+    reach: Floats | None = None
+    blur: float = 0.0
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
@@ -180,14 +186,15 @@ def refine(
         side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
-    # Without the floor that keeps divisions safe: of an item that nobody rates a round says nothing
-    # (and of one that nobody clicks, that its score is small).
+    # Without the floor that keeps divisions safe: of an item that nobody takes a round says nothing.
     ratio, _ = popularity.scaled(statistics.weight)
+    told = np.square(ratio * np.maximum(popularity.estimate, 0.0) / statistics.gradient_sigma)
     pull = side.clicks.gravity * now.total if clicks else 0.0
-    told = np.square(ratio * np.maximum(popularity.estimate, 0.0) + pull) / variance
+    reach = now.weight / (now.weight + pull)
+    blur = float(np.square(statistics.gradient_sigma).mean()) / pull**2 if clicks else 0.0
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
     known = told if state.known is None else state.known + told
-    return State(side, frame, popularity, doubt, heard, known)
+    return State(side, frame, popularity, doubt, heard, known, reach, blur)
 
 
 def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:

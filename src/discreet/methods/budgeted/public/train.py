@@ -101,9 +101,8 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         statistics = yield ask.round(number, cost, state)
         caution = _CAUTION[min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
-    taken = state.popularity.positive()
     side = without_start(state.side, state.frame)
-    side = with_knowledge(side, state.frame.whiten, state.known, prior, taken / taken.sum())
+    side = with_knowledge(side, state, prior, activity.ratings_per_user)
     return Trained(side, rounds if rank else 0)
 
 
