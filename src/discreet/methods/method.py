@@ -18,6 +18,7 @@ from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
+from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
@@ -82,6 +83,7 @@ class PrivateMethod(Estimator):
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
         noise: Noise | None = None,
+        start: Model | None = None,
     ) -> Self:
         """Train within a budget.
 
@@ -121,6 +123,7 @@ class PrivateMethod(Estimator):
             ledger.spent_mu,
             ledger.spent_delta,
             features,
+            None if start is None else Start.of(start, ratings.catalogue),
         )
         self._begin(settings, facts)
         engine = MemoryEngine(self.private_half, ratings)

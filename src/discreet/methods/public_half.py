@@ -12,6 +12,7 @@ from discreet.catalogue import ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
+from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 
 __all__ = ["Facts", "PublicHalf", "Questions", "Train", "check_features", "described"]
@@ -36,6 +37,8 @@ class Facts:
         more silos add a share than need to, or where a round was paid for twice. Estimates are then shrunk more.
     features
         Of the items of the catalogue, where there are any and the method uses them.
+    start
+        What an earlier model says about these items, where the run starts from one.
     """
 
     n_items: int
@@ -46,6 +49,7 @@ class Facts:
     spent_mu: float = 0.0
     spent_delta: float = 0.0
     features: ItemFeatures | None = None
+    start: Start | None = None
 
 
 Questions: TypeAlias = Generator[Question[Any], Any, Trained]
@@ -91,6 +95,8 @@ class PublicHalf:
         Called with settings and the number of items: no question together with a release has more numbers.
     uses_features
         Whether it makes use of :attr:`Facts.features`.
+    uses_start
+        Whether it makes use of :attr:`Facts.start`.
     """
 
     name: str
@@ -102,6 +108,7 @@ class PublicHalf:
     ignores_ratings: bool = False
     numbers: Callable[[Any, int], int] = _many
     uses_features: bool = False
+    uses_start: bool = False
 
     def check_features(self, given: bool) -> None:
         """Refuse features of items that the method would leave unused."""

@@ -17,15 +17,26 @@ from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
 from discreet.methods.budgeted.public.plan import Activity
+from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import Estimate, estimate, regress_offsets, shrink_to_identity
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
+from discreet.model.start import Start
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
 
-__all__ = ["CLICK_PENALTY", "Rules", "State", "first_offsets", "first_popularity", "refine"]
+__all__ = [
+    "CLICK_PENALTY",
+    "Rules",
+    "State",
+    "first_offsets",
+    "first_popularity",
+    "normalised",
+    "refine",
+    "with_gravity",
+]
 
 # Share of the mean signal that every direction is taken to have, so that none dies before it was seen.
 _FLOOR = 0.1
@@ -47,11 +58,14 @@ class Rules:
         Public features of the items.
     free_gravity
         Whether gravity follows the released scores.
+    start
+        What an earlier model says about the items.
     """
 
     activity: Activity
     prior: FeaturePrior | None = None
     free_gravity: bool = True
+    start: Start | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,9 @@ class State:
         Share of the offsets' variance that features explain.
     known
         What all rounds told about each item: one over the variance of their noise.
+    warm
+        Whether the factors are those of an earlier model, so that what is left to find is what it did not know and
+        what has changed since.
     """
 
     side: ItemSide
@@ -76,17 +93,23 @@ class State:
     doubt: Floats | None = None
     explained: float = 0.0
     known: Floats | None = None
+    warm: bool = False
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
     """Offsets, popularity and residual size from the first release of explicit feedback (the feature 1)."""
     popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
+    if rules.start is not None:
+        popularity = prior_popularity(popularity, rules.start)
     weight = popularity.positive()
     total = _total(statistics.moment, np.eye(1))
     mean_square = _mean_square(frame, statistics, total)
     sampling = mean_square * (total / rules.activity.ratings) / weight
     variance = (statistics.gradient_sigma / weight) ** 2 + sampling
     offsets, fit = regress_offsets(statistics.gradient[:, 0] / weight, variance, weight, rules.prior)
+    if rules.start is not None:
+        noisy = statistics.gradient[:, 0] / weight
+        offsets = prior_offsets(noisy, variance, weight, rules.start, offsets)
     explained = 0.0 if fit is None else float(fit.share[0])
     frame = replace(frame, residual=float(np.sqrt(mean_square)))
     return State(replace(side, offsets=offsets), frame, popularity, None, explained)
@@ -106,15 +129,17 @@ def first_popularity(
     popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
     if known is not None:
         popularity = known.updated(statistics.weight, statistics.weight_sigma)
+    elif rules.start is not None:
+        popularity = prior_popularity(popularity, rules.start)
     users = _total(statistics.moment, np.eye(1))
     taken = popularity.positive() / users
     if rules.free_gravity:
-        side = _with_gravity(side, first_gravity(taken))
+        side = with_gravity(side, first_gravity(taken))
     return State(replace(side, offsets=taken / (taken + side.clicks.gravity)), frame, popularity)
 
 
 @dataclass(frozen=True)
-class _Round:
+class Normalised:
     """One round's statistics, normalised: mean second moment, total weight, residual size, item weights."""
 
     moment: Floats
@@ -145,16 +170,22 @@ def refine(
     if _drowned(frame, statistics):
         return state
     clicks = isinstance(before.rule, Clicks)
-    now = _normalised(frame, statistics, popularity)
+    now = normalised(frame, statistics, popularity)
     gradient, side = statistics.gradient, before
     if clicks:
         if rules.free_gravity and not frame.start:
-            side = _with_gravity(side, settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics)))
+            side = with_gravity(side, settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics)))
         gradient = gradient - _pull(side, frame, now)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
     average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings
     variance = statistics.gradient_sigma**2 + now.mean_square * average * now.weight
-    expected = None if state.doubt is None else _REMEMBERED * state.doubt + 1.0 - _REMEMBERED
+    expected, earlier = None, state.known
+    if state.doubt is not None:
+        expected = _REMEMBERED * state.doubt + 1.0 - _REMEMBERED
+    if state.warm and state.doubt is not None and rules.start is not None:
+        drift = best_drift(gradient, now.weight, variance, state.doubt)
+        expected = (state.doubt + drift) / (1.0 + drift)
+        earlier = rules.start.information(drift) if state.known is None else state.known
     found = estimate(gradient, now.weight, variance, floor=_FLOOR, expected=expected, prior=rules.prior)
     step = _step(side, now, statistics, found.vectors, variance) @ frame.whiten
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
@@ -173,11 +204,12 @@ def refine(
     pull = side.clicks.gravity * now.total if clicks else 0.0
     told = np.square(ratio * np.maximum(popularity.estimate, 0.0) + pull) / variance
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
-    known = told if state.known is None else state.known + told
+    known = told if earlier is None else earlier + told
     return replace(state, side=side, frame=frame, popularity=popularity, doubt=doubt, known=known)
 
 
-def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:
+def with_gravity(side: ItemSide, gravity: float) -> ItemSide:
+    """The same item side under another gravity."""
     return replace(side, rule=replace(side.clicks, gravity=gravity, factor_penalty=CLICK_PENALTY * gravity))
 
 
@@ -204,13 +236,14 @@ def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
     return not (statistics.weight.sum() > 3.0 * weight and total > 3.0 * moment)
 
 
-def _normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeights) -> _Round:
+def normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeights) -> Normalised:
+    """A round's statistics in units that do not depend on how many users there are."""
     order = len(frame.whiten)
     total = _total(statistics.moment, frame.whiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
     _, weight = popularity.scaled(statistics.weight)
     mean_square = _mean_square(frame, statistics, total)
-    return _Round(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
+    return Normalised(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
 
 
 def _total(moment: Floats, whiten: Floats) -> float:
@@ -239,7 +272,7 @@ def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float)
     return min(max((frame.residual * second / first) ** 2, mean_square), 4.0 * mean_square)
 
 
-def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
+def _pull(side: ItemSide, frame: Frame, now: Normalised) -> Floats:
     """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
     factors = np.zeros_like(side.factors) if frame.start else side.factors
     scores = np.column_stack([side.offsets, factors]) @ np.linalg.inv(frame.whiten)
@@ -248,7 +281,7 @@ def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
 
 
 def _step(
-    side: ItemSide, now: _Round, statistics: RoundStatistics, gradient: Floats, variance: Floats
+    side: ItemSide, now: Normalised, statistics: RoundStatistics, gradient: Floats, variance: Floats
 ) -> Floats:
     gravity = side.clicks.gravity * now.total if isinstance(side.rule, Clicks) else 0.0
     if statistics.curvature is None:

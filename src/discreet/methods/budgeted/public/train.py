@@ -30,6 +30,7 @@ from discreet.methods.budgeted.public.round import (
     first_popularity,
     refine,
 )
+from discreet.methods.budgeted.public.trial import TRIAL_SHARE, WARM_ROUNDS, holds, to_try, warm
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
@@ -73,7 +74,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     facts.budget.check_users(max(1, int(activity.users)))
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
-    rules = Rules(activity, prior, settings.gravity == "auto")
+    rules = Rules(activity, prior, settings.gravity == "auto", facts.start)
     ask = _Asker(settings, facts, activity, _planned(settings))
     side, frame = _empty(settings, facts, activity)
     share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
@@ -83,28 +84,45 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     begin = first_popularity if ranks else first_offsets
     state = begin(side, frame, statistics, rules)
     if share == 1.0:
-        return Trained(state.side, 0)
+        return Trained(_with_popularity(state.side, state), 0)
     used = items_in_use(state.popularity)
     _check_hope(facts, activity, used, left / facts.noise_excess)
     left *= float(np.sqrt(1.0 - share))
     hard = difficulty(activity, used, left / facts.noise_excess)
     rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
-    ask = replace(ask, planned=2 + rounds, least_energy=energy_floor(hard))
-    if rank:
+    ask = replace(ask, planned=None, least_energy=energy_floor(hard))
+    tried = facts.start is not None and to_try(facts.start, rank)
+    if facts.start is not None and tried:
+        then = warm(state, facts.start, rules)
+        statistics = yield ask.trial(left * float(np.sqrt(TRIAL_SHARE)), then)
+        left *= float(np.sqrt(1.0 - TRIAL_SHARE))
+        heard = state.popularity.updated(statistics.weight, statistics.weight_sigma)
+        if holds(then, facts.start, statistics, activity):
+            rank, state = then.side.rank, then
+            rounds = WARM_ROUNDS[ranks] if settings.rounds == "auto" else settings.rounds
+        state = replace(state, popularity=heard)
+    ask = replace(ask, planned=2 + tried + rounds)
+    if rank and not state.warm:
         state = _start(rng, rank, state, prior)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
     for number, cost in enumerate(costs, 1):
         if rank == 0 and ranks:
             # Nothing but the popularity is worth asking for.
             statistics = yield ask.first(cost, side, frame)
-            return Trained(first_popularity(side, frame, statistics, rules, state.popularity).side, 0)
+            state = first_popularity(side, frame, statistics, rules, state.popularity)
+            return Trained(_with_popularity(state.side, state), 0)
         statistics = yield ask.round(number, cost, state)
-        caution = _CAUTION[min(number, len(_CAUTION)) - 1]
+        caution = _CAUTION[-1 if state.warm else min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
     taken = state.popularity.positive()
-    side = without_start(state.side, state.frame)
+    side = _with_popularity(without_start(state.side, state.frame), state)
     side = with_knowledge(side, state.frame.whiten, state.known, prior, taken / taken.sum())
     return Trained(side, rounds if rank else 0)
+
+
+def _with_popularity(side: ItemSide, state: State) -> ItemSide:
+    taken = state.popularity.positive()
+    return replace(side, popularity=taken / taken.sum())
 
 
 def _planned(settings: BudgetedSettings) -> int | None:
@@ -184,6 +202,10 @@ class _Asker:
         )
         return self._ask(name, mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
+    def trial(self, mu: float, state: State) -> RoundQuestion:
+        """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet."""
+        return replace(self.round(0, mu, state), name="trial of the earlier model")
+
     def round(self, number: int, mu: float, state: State) -> RoundQuestion:
         """Gradients at the current fit."""
         weights = self._item_weights(state.popularity)
@@ -249,5 +271,6 @@ BUDGETED = PublicHalf(
         "the random start of the factors",
     ),
     uses_features=True,
+    uses_start=True,
     numbers=_numbers,
 )
