@@ -14,7 +14,17 @@ from discreet.model import Model
 
 __all__ = ["Fitted", "peak_rss_mb", "show", "summarise"]
 
-_NOT_IN_THE_TABLE = ("epsilon", "delta", "mu", "releases", "private", "accounting")
+_NOT_IN_THE_TABLE = (
+    "epsilon",
+    "delta",
+    "mu",
+    "releases",
+    "private",
+    "accounting",
+    "started_from",
+    "epsilon_in_all",
+    "delta_in_all",
+)
 
 
 class Fitted(Protocol):
@@ -29,6 +39,11 @@ class Fitted(Protocol):
 def summarise(fitted: Fitted, ratings: Ratings, seconds: float) -> dict[str, Any]:
     """The data holder's own summary: the counts are exact, and for that reason not part of the model."""
     model, statement = fitted.model_, fitted.model_.statement
+    earlier = {
+        "started_from": [run.digest for run in statement.earlier],
+        "epsilon_in_all": statement.epsilon_in_all,
+        "delta_in_all": statement.delta_in_all,
+    }
     return {
         "method": model.method,
         "goal": model.goal,
@@ -42,6 +57,7 @@ def summarise(fitted: Fitted, ratings: Ratings, seconds: float) -> dict[str, Any
         "mu": statement.mu,
         "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
         "private": statement.private,
+        **(earlier if statement.earlier else {}),
         "seconds": round(seconds, 3),
         "peak_rss_mb": round(peak_rss_mb(), 1),
     }

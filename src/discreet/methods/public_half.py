@@ -12,6 +12,7 @@ from discreet.catalogue import ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
+from discreet.model import Model
 from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 
@@ -113,6 +114,18 @@ class PublicHalf:
     def check_features(self, given: bool) -> None:
         """Refuse features of items that the method would leave unused."""
         check_features(self.name, used=self.uses_features, given=given)
+
+    def check_start(self, start: Model) -> None:
+        """Refuse an earlier model that the method would leave unused, or cannot read."""
+        if not self.uses_start:
+            raise SettingsInvalid(
+                f"{self.name} does not start from an earlier model; leave out --start (start=)"
+            )
+        if start.method != self.name:
+            raise SettingsInvalid(
+                f"the model to start from is one of {start.method}, and this is {self.name}: start from a model of the "
+                "same method, which says how sure it is of each item. Public ratings can be trained on with any epsilon"
+            )
 
     def public_things(self, features: Sequence[str] = ()) -> tuple[str, ...]:
         """What a statement lists as public beside the item catalogue and the rating range."""

@@ -28,7 +28,7 @@ from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.statement import Statement
 
-__all__ = ["MANIFEST", "Parts", "check_target", "load", "save"]
+__all__ = ["MANIFEST", "Parts", "check_target", "digest", "load", "save"]
 
 FORMAT, VERSION = "discreet-model", 2
 MANIFEST = "manifest.json"
@@ -52,6 +52,16 @@ class Parts:
 def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Path:
     """Write all files beside ``directory`` and rename them into place."""
     target = check_target(directory, overwrite=overwrite)
+    replace_directory(target, _written(parts))
+    return target
+
+
+def digest(parts: Parts) -> str:
+    """SHA-256 of the manifest that the model is saved with: it names the model, saved or not."""
+    return hashlib.sha256(_written(parts)[MANIFEST]).hexdigest()
+
+
+def _written(parts: Parts) -> dict[str, bytes]:
     files = {
         ARRAYS: item_side_to_bytes(parts.item_side),
         MODEL: _dump({"method": parts.method, "settings": parts.settings}),
@@ -60,8 +70,7 @@ def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Pat
     }
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     files[MANIFEST] = _dump({"format": FORMAT, "version": VERSION, "files": digests})
-    replace_directory(target, files)
-    return target
+    return files
 
 
 def check_target(directory: str | Path, *, overwrite: bool = False) -> Path:

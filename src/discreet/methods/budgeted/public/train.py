@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.catalogue import CLICKS
-from discreet.errors import BudgetInvalid
+from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
@@ -59,6 +59,7 @@ _FIRST_SHARE = {False: 0.2, True: 0.1}
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Activity, then offsets (or popularity), then rounds of gradients; each release moves the item side."""
     ranks, n_items = settings.ranks(facts.scale), facts.n_items
+    _check_start(settings, facts)
     noisy = yield ActivityQuestion(
         "activity: users and ratings per user",
         facts.mu * float(np.sqrt(settings.activity_share)),
@@ -96,11 +97,10 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         then = warm(state, facts.start, rules)
         statistics = yield ask.trial(left * float(np.sqrt(TRIAL_SHARE)), then)
         left *= float(np.sqrt(1.0 - TRIAL_SHARE))
-        heard = state.popularity.updated(statistics.weight, statistics.weight_sigma)
         if holds(then, facts.start, statistics, activity):
-            rank, state = then.side.rank, then
+            heard = state.popularity.updated(statistics.weight, statistics.weight_sigma)
+            rank, state = then.side.rank, replace(then, popularity=heard)
             rounds = WARM_ROUNDS[ranks] if settings.rounds == "auto" else settings.rounds
-        state = replace(state, popularity=heard)
     ask = replace(ask, planned=2 + tried + rounds)
     if rank and not state.warm:
         state = _start(rng, rank, state, prior)
@@ -130,6 +130,26 @@ def _planned(settings: BudgetedSettings) -> int | None:
     if settings.rank == 0:
         return 2
     return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
+
+
+def _check_start(settings: BudgetedSettings, facts: Facts) -> None:
+    if facts.start is None:
+        return
+    side, goal = facts.start.side, "rank" if settings.ranks(facts.scale) else "rate"
+    if side.goal != goal:
+        raise SettingsInvalid(
+            f"the model to start from was trained to {side.goal}, and this run is to {goal}; set the goal to "
+            f"{side.goal}, or start from a model with the same goal"
+        )
+    if goal == "rate" and side.scale != facts.scale:
+        raise SettingsInvalid(
+            f"the model to start from predicts {side.scale}, and these are {facts.scale}; start from a model of the "
+            "same rating range"
+        )
+    if settings.rank not in ("auto", 0, side.rank) and side.rank:
+        raise SettingsInvalid(
+            f"the model to start from has rank {side.rank}, and {settings.rank} was asked for; leave the rank out"
+        )
 
 
 def _check_hope(facts: Facts, activity: Activity, used: float, mu: float) -> None:

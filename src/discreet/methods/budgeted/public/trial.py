@@ -109,10 +109,10 @@ def belief(
         earlier = start.side.popularity @ side.factors**2 / start.side.popularity.sum()
     variance = np.diag(spread.covariance)
     if isinstance(side.rule, Clicks):
-        before = spread_of(
-            Frame(np.eye(len(doubt.directions)), 1.0, power), np.linalg.inv(doubt.directions), 1.0, taken
-        )
-        usual = np.maximum(np.diag(before.covariance), 1e-300)
+        # The second moment of the earlier users' (1, u).
+        before = np.linalg.inv(doubt.directions)
+        mean = before[0, 1:] / before[0, 0]
+        usual = np.maximum(np.diag(before)[1:] / before[0, 0] - mean**2, 1e-300)
         true = (variance - np.diag(chance_covariance(side, taken))) / usual
     else:
         usual = np.ones(side.rank)
@@ -124,7 +124,8 @@ def belief(
 
 def _shares(state: State) -> Floats:
     taken = state.popularity.positive()
-    return taken / taken.sum()
+    share: Floats = taken / taken.sum()
+    return share
 
 
 def _with_earlier_scores(side: ItemSide, start: Start, rules: Rules) -> ItemSide:
