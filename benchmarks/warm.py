@@ -167,7 +167,8 @@ def main() -> None:
     for task in tasks(options.data, only):
         table = run(task, options.draws, console)
         record[task.name] = {"title": task.title, "table": table.to_dict(), "markdown": table.to_markdown()}
-    head = f"# Warm starts\n\nWritten by `benchmarks/warm.py`: mean ± standard deviation over noise draws, delta {DELTA:g}.\n"
+    head = "# Warm starts\n\nWritten by `benchmarks/warm.py`: mean ± standard deviation over noise draws, "
+    head += f"delta {DELTA:g}.\n"
     sections = [f"## {entry['title']}\n\n{entry['markdown']}\n" for entry in record.values()]
     page.write_text("\n".join([head, *sections]))
     data.write_text(json.dumps(record, indent=2) + "\n")
