@@ -43,6 +43,7 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
 	$(BIN)/python benchmarks/calibration.py --data $(DATA)
 	$(BIN)/python benchmarks/new_items.py --data $(DATA)
+	$(BIN)/python benchmarks/warm.py --data $(DATA)
 
 # Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
 hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices at full size (some 15 minutes)

@@ -34,6 +34,16 @@ __all__ = ["command"]
     help="Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
 )
 @click.option(
+    "--start",
+    metavar="MODEL",
+    help="An earlier model of the same method and goal, to start from; its catalogue may be another.",
+)
+@click.option(
+    "--start-is-public",
+    is_flag=True,
+    help="The ratings that --start was trained on are public: nobody pays for it.",
+)
+@click.option(
     "--preset", metavar="NAME", help="With --method dpals: a column of its paper's table 4 (ml-10m-eps-1)."
 )
 @click.option(
@@ -57,6 +67,8 @@ def command(
           --catalogue items.csv --features genres,title --epsilon 1 --delta 1e-6 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --goal rate --epsilon 1 --delta 1e-6 --out model/
+      discreet train may.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --start april/ --epsilon 0.5 --delta 1e-6 --out may/
       discreet train plays.parquet --user who --item song --discover-items \\
           --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\

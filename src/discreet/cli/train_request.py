@@ -22,6 +22,7 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import check_features
 from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
+from discreet.model import Model
 from discreet.privacy.budget import Budget
 
 __all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_request", "read_settings"]
@@ -41,6 +42,8 @@ class TrainingRequest:
 
     method: PrivateMethod | ALS
     budget: Budget | None
+    start: Model | None = None
+    start_is_public: bool = False
 
     def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> Fitted:
         """Train."""
@@ -49,7 +52,14 @@ class TrainingRequest:
         if isinstance(self.method, UserMean):
             return self.method.fit(ratings, self.budget, rng=seed, progress=report)
         assert self.budget is not None
-        return self.method.fit(ratings, self.budget, rng=seed, progress=report)
+        return self.method.fit(
+            ratings,
+            self.budget,
+            rng=seed,
+            progress=report,
+            start=self.start,
+            start_is_public=self.start_is_public,
+        )
 
 
 def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest:
@@ -58,6 +68,7 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     settings = read_settings(ctx, options, method)
     used = issubclass(method, PrivateMethod) and method.public_half.uses_features
     check_features(method.method_name(), used=used, given=bool(options["features"]))
+    start = _read_start(options, method)
     if method is ALS:
         _refuse_private_options(options)
         return TrainingRequest(ALS(**settings), None)
@@ -67,10 +78,25 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     settings["discover_share"] = _discover_share(options)
     preset = options.get("preset")
     if preset is None:
-        return TrainingRequest(method(**settings), budget)
+        return TrainingRequest(method(**settings), budget, start, bool(options.get("start_is_public")))
     if not issubclass(method, DPALS):
         raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
     return TrainingRequest(method.from_preset(preset, **settings), budget)
+
+
+def _read_start(options: dict[str, Any], method: Method) -> Model | None:
+    path = options.get("start")
+    if path is None:
+        if options.get("start_is_public"):
+            raise SettingsInvalid("--start-is-public says something about --start, which is missing")
+        return None
+    if not issubclass(method, PrivateMethod):
+        raise SettingsInvalid(
+            f"--method {method.method_name()} does not start from an earlier model; leave out --start"
+        )
+    start = Model.load(path)
+    method.public_half.check_start(start)
+    return start
 
 
 def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
+from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
@@ -82,6 +83,8 @@ class PrivateMethod(Estimator):
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
         noise: Noise | None = None,
+        start: Model | None = None,
+        start_is_public: bool = False,
     ) -> Self:
         """Train within a budget.
 
@@ -97,6 +100,12 @@ class PrivateMethod(Estimator):
             Called with (stage, done, total).
         noise
             Leave it out; see :meth:`discreet.privacy.gaussian.noise.Noise.fixed_key_not_private`.
+        start
+            An earlier model of the same method and goal, as the start and the prior; its catalogue may be another. The
+            statement names it and says what a user pays who was in both runs. If it is not private, neither is
+            what comes out.
+        start_is_public
+            Whether the ratings that ``start`` was trained on are public, so that nobody pays for it.
         """
         check_ratings(ratings)
         if not isinstance(budget, Budget):
@@ -105,6 +114,8 @@ class PrivateMethod(Estimator):
         gate = Gate(Ledger(budget), noise)
         features = None if ratings.catalogue is None else ratings.catalogue.features
         self.public_half.check_features(features is not None)
+        if start is not None:
+            self.public_half.check_start(start)
         told = self.public_half.public_things(() if features is None else features.names)
         public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
         if ratings.catalogue is None:
@@ -121,6 +132,7 @@ class PrivateMethod(Estimator):
             ledger.spent_mu,
             ledger.spent_delta,
             features,
+            None if start is None else Start.of(start, ratings.catalogue),
         )
         self._begin(settings, facts)
         engine = MemoryEngine(self.private_half, ratings)
@@ -131,6 +143,13 @@ class PrivateMethod(Estimator):
             adaptive=self.public_half.adaptive,
             domain=ratings.rules.domain(explicit=ratings.explicit, listed=True),
         )
+        if start is not None and start_is_public:
+            named = (
+                f"model {start.digest[:16]}, which it started from, and the ratings that one was trained on"
+            )
+            statement = statement.model_copy(update={"public": (*statement.public, named)})
+        elif start is not None:
+            statement = statement.started_from(start.digest, start.statement)
         said = described(self.public_half, settings, trained)
         return self._learnt(
             trained, Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)

@@ -255,6 +255,11 @@ class Model:
         """Write the model to ``directory``, whole or not at all; see :mod:`discreet.model.storage`."""
         return storage.save(self._parts(), directory, overwrite=overwrite)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the ``manifest.json`` that it is saved with: what later statements name it by."""
+        return storage.digest(self._parts())
+
     @classmethod
     def load(cls, directory: str | Path) -> Model:
         """Read a saved model; anything altered, missing or added is refused with `ModelInvalid`."""

@@ -13,6 +13,7 @@ from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail
+from discreet.privacy.earlier import Earlier, in_all
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.pure.ledger import PureLedger
@@ -103,6 +104,8 @@ class Statement(_Frozen):
     must cover the releases it lists, and the whole selection where the model was chosen among several.
     ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
     files. ``goal`` is what the model was trained for; absent before there is a model, and in older files.
+    Where the run started from a released model, ``start_runs`` has the runs before it, the first of them first;
+    ``epsilon_in_all`` at ``delta_in_all`` is what a user pays who was in this one and all of them.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
@@ -125,6 +128,9 @@ class Statement(_Frozen):
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
     goal: Literal["rank", "rate"] | None = None
+    start_runs: tuple[Earlier, ...] = ()
+    epsilon_in_all: float | None = Field(default=None, gt=0)
+    delta_in_all: float | None = Field(default=None, gt=0, lt=1)
 
     @classmethod
     def from_ledger(
@@ -289,6 +295,10 @@ class Statement(_Frozen):
         """
         if not trial.private or not trial.releases or trial.mu is None:
             raise ModelInvalid("only private trials that released something can be chosen from")
+        if trial.start_runs:
+            raise ModelInvalid(
+                "a trial cannot start from an earlier model: what both cost is not accounted for"
+            )
         if trial.selection is not None:
             raise ModelInvalid("a trial cannot be a selection itself: its cost is not that of one mechanism")
         score.close()
@@ -335,6 +345,55 @@ class Statement(_Frozen):
         """
         return cls(private=False, reason=reason, public=tuple(public), model=model)
 
+    def started_from(self, digest: str, start: Statement) -> Statement:
+        """The statement of a run that started from a released model, which it names.
+
+        Parameters
+        ----------
+        digest
+            Of the model that the run started from.
+        start
+            That model's statement. If it is not private, this one is not either.
+        """
+        short = f"model {digest[:16]}"
+        if not start.private and self.private:
+            reason = (
+                f"it started from {short}, which is not private ({start.reason}); what that model has learnt from its "
+                "users' ratings is in this one"
+            )
+            return Statement(
+                private=False,
+                reason=reason,
+                model=self.model,
+                releases=self.releases,
+                public=self.public,
+                notes=self.notes,
+                goal=self.goal,
+            )
+        if not self.private:
+            return self.with_note(f"the run started from {short}")
+        assert start.epsilon is not None
+        assert start.delta is not None
+        assert start.mu is not None
+        exact = start.selection is None and all(release.epsilon == 0.0 for release in start.releases)
+        run = Earlier(
+            digest=digest,
+            epsilon=start.epsilon,
+            delta=start.delta,
+            mu=start.mu if exact else 0.0,
+            direct=math.fsum(release.delta for release in start.releases) if exact else 0.0,
+        )
+        earlier = (*start.start_runs, run)
+        epsilon, delta, _ = self._owed_in_all(earlier)
+        return Statement(
+            **{**dict(self), "start_runs": earlier, "epsilon_in_all": epsilon, "delta_in_all": delta}
+        )
+
+    def _owed_in_all(self, earlier: Sequence[Earlier]) -> tuple[float, float, float]:
+        assert self.mu is not None
+        assert self.delta is not None
+        return in_all(self.mu, self.delta, math.fsum(release.delta for release in self.releases), earlier)
+
     def with_note(self, note: str) -> Statement:
         """The same promise with one more note: what was done to the model since, at no cost."""
         return self.model_copy(update={"notes": (*self.notes, note)})
@@ -367,6 +426,7 @@ class Statement(_Frozen):
                 or self.delta is not None
                 or self.mu is not None
                 or self.selection is not None
+                or self.start_runs
             ):
                 raise ValueError("a model that is not private needs a reason and has no epsilon, delta or mu")
             return self
@@ -374,6 +434,7 @@ class Statement(_Frozen):
             raise ValueError("a private model needs epsilon, delta and mu")
         if self.reason is not None or self.fixed_noise_key:
             raise ValueError("a private model has no reason not to be and no fixed noise key")
+        self._adds_up_in_all()
         if not self.releases:
             if self.epsilon or self.delta or self.mu or self.selection is not None:
                 raise ValueError(
@@ -399,6 +460,22 @@ class Statement(_Frozen):
         elif pure > 0.0 or extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:
             raise ValueError("epsilon and delta promise more than a selection at this mu allows")
         return self
+
+    def _adds_up_in_all(self) -> None:
+        stated = (self.epsilon_in_all, self.delta_in_all)
+        if not self.start_runs:
+            if stated != (None, None):
+                raise ValueError("without earlier runs there is no epsilon or delta in all")
+            return
+        if not self.mu or self.selection is not None or self.relation != "add or remove one user":
+            raise ValueError("only a run of Gaussian releases starts from an earlier model")
+        if self.epsilon_in_all is None or self.delta_in_all is None:
+            raise ValueError("with earlier runs a statement says what all of them cost together")
+        epsilon, delta, _ = self._owed_in_all(self.start_runs)
+        if epsilon > self.epsilon_in_all or delta > self.delta_in_all:
+            raise ValueError(
+                "epsilon and delta in all are less than what this and the earlier runs cost together"
+            )
 
 
 def owed_in_silos(terms: SiloTerms, budget: Budget, mu: float | None = None) -> Silos:

@@ -64,6 +64,8 @@ def _promise(statement: Statement) -> Iterator[str]:
     yield from _item("Guarantee: ", _guarantee(statement))
     if statement.silos is not None:
         yield from _item("Silos:     ", _silos(statement.silos))
+    if statement.start_runs:
+        yield from _item("Earlier:   ", _earlier(statement))
     chosen = statement.selection
     if chosen is not None:
         yield from _item("Selection: ", selection_words(chosen))
@@ -92,6 +94,19 @@ def _guarantee(statement: Statement) -> str:
             "accounting over all trials"
         )
     return f"epsilon {epsilon} at delta {delta} (mu {mu}), exact Gaussian accounting over all releases"
+
+
+def _earlier(statement: Statement) -> str:
+    runs = "; ".join(
+        f"model {run.digest[:16]} (epsilon {round_up(run.epsilon)} at delta {round_up(run.delta)})"
+        for run in statement.start_runs
+    )
+    return (
+        f"the run started from {runs}. A user who was in "
+        + ("both" if len(statement.start_runs) == 1 else "all of these runs")
+        + f" pays epsilon {round_up(statement.epsilon_in_all or 0.0)} at delta "
+        f"{round_up(statement.delta_in_all or 0.0)} in all"
+    )
 
 
 def _silos(silos: Silos) -> str:

@@ -75,9 +75,13 @@ class UserMean(PrivateMethod):
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
         noise: Noise | None = None,
+        start: Model | None = None,
+        start_is_public: bool = False,
     ) -> Self:
         """Make the model; the ratings only say which catalogue and which range."""
         check_ratings(ratings)
+        if start is not None:
+            self.public_half.check_start(start)
         if ratings.catalogue is None:
             # Without a budget this is refused there, in the words that all methods have.
             return super().fit(ratings, budget, rng=rng, progress=progress, noise=noise)  # type: ignore[arg-type]
