@@ -78,7 +78,7 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     assert side.doubt is not None
     turn = np.random.default_rng(0).permutation(side.n_items)
     mixed = replace(
-        side, factors=side.factors[turn], doubt=replace(side.doubt, variances=side.doubt.variances[turn])
+        side, factors=side.factors[turn], doubt=replace(side.doubt, noise=side.doubt.noise[turn])
     )
     cold = BudgetedALS().fit(months[1], BUDGET, rng=0)
     after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=replace(first, item_side=mixed))
@@ -111,7 +111,8 @@ def test_items_are_matched_by_id_and_new_ones_start_from_nothing(first: Model) -
     assert start.known.tolist() == [True] * (len(ids) - 1) + [False]
     assert not start.side.factors[-1].any()
     assert start.doubt is not None
-    assert start.doubt.variances[-1] == start.doubt.prior
+    assert start.variances[-1] == pytest.approx(start.doubt.prior.mean(), rel=1e-4)
+    assert (start.variances[:-1] < start.doubt.prior.mean()).all()
     assert start.information(1.0)[-1] == 0.0
     assert (start.information(0.1) >= start.information(1.0)).all()
 
