@@ -228,12 +228,12 @@ def test_taste_shows_as_computed(held: float) -> None:
 @pytest.mark.parametrize("taste", [0.4, 1.5])
 def test_in_the_end_taste_has_its_true_size_and_chance_is_shortened(taste: float) -> None:
     crowd = Crowd(11, taste=taste, held=4.0)
-    found, seen = crowd.at_the_end(), crowd.spread.covariance
+    found, spread = crowd.at_the_end(), crowd.spread.covariance
     assert found[0, 0] == pytest.approx(taste, rel=0.25)
     power = np.square(crowd.factors).mean(axis=0)
     shown, _ = seen(crowd.activity, power, np.full(RANK, 4.0))
     for direction in (1, 2):
-        assert found[direction, direction] * shown[direction] < 0.25 * seen[direction, direction]
+        assert found[direction, direction] * shown[direction] < 0.25 * spread[direction, direction]
 
 
 def test_before_the_end_no_direction_is_given_up() -> None:
