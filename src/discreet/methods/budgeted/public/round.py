@@ -215,7 +215,9 @@ def refine(
     share = popularity.positive()
     spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
     if side.rank and clicks:
-        side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
+        # The factors of an earlier model have been shortened by chance already.
+        shorten = last and not state.warm
+        side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=shorten)
     elif side.rank:
         side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
