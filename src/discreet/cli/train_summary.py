@@ -14,7 +14,7 @@ from discreet.model import Model
 
 __all__ = ["Fitted", "peak_rss_mb", "show", "summarise"]
 
-_NOT_IN_THE_TABLE = ("epsilon", "delta", "mu", "releases", "private", "accounting")
+_NOT_IN_THE_TABLE = ("epsilon", "delta", "mu", "releases", "private", "accounting", "ledger")
 
 
 class Fitted(Protocol):
@@ -29,6 +29,7 @@ class Fitted(Protocol):
 def summarise(fitted: Fitted, ratings: Ratings, seconds: float) -> dict[str, Any]:
     """The data holder's own summary: the counts are exact, and for that reason not part of the model."""
     model, statement = fitted.model_, fitted.model_.statement
+    known = {} if statement.earlier is None else {"ledger": statement.earlier.model_dump(mode="json")}
     return {
         "method": model.method,
         "goal": model.goal,
@@ -44,6 +45,7 @@ def summarise(fitted: Fitted, ratings: Ratings, seconds: float) -> dict[str, Any
         "private": statement.private,
         "seconds": round(seconds, 3),
         "peak_rss_mb": round(peak_rss_mb(), 1),
+        **known,
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
-from discreet.errors import BudgetInvalid, CatalogueMissing
+from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Progress, converse
 from discreet.methods.discovery import discover_catalogue
@@ -18,6 +18,9 @@ from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
+from discreet.privacy.account.ledger_file import AnyLedger, open_run
+from discreet.privacy.account.records import Price
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
@@ -82,6 +85,7 @@ class PrivateMethod(Estimator):
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
         noise: Noise | None = None,
+        ledger: AnyLedger | None = None,
     ) -> Self:
         """Train within a budget.
 
@@ -97,12 +101,43 @@ class PrivateMethod(Estimator):
             Called with (stage, done, total).
         noise
             Leave it out; see :meth:`discreet.privacy.gaussian.noise.Noise.fixed_key_not_private`.
+        ledger
+            Of the data set: a file (:class:`discreet.LedgerFile`, or its path) that keeps what all runs on it cost.
+            The budget is reserved there before the ratings are used, and every charge is on the disk before its
+            noise is drawn.
         """
         check_ratings(ratings)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
+        if ledger is None:
+            return self._fit(ratings, budget, rng, progress, noise)
+        if noise is not None:
+            raise SettingsInvalid("a ledger takes runs with the package's own noise alone; leave noise out")
+        price = self.price(budget, discovers=ratings.catalogue is None)
+        name, adaptive = self.public_half.name, self.public_half.adaptive
+        with open_run(ledger, budget, price, method=name, adaptive=adaptive) as run:
+            fitted = self._fit(ratings, budget, rng, progress, None, run)
+            run.end()
+        return fitted
+
+    def price(self, budget: Budget, *, discovers: bool = False) -> Price:
+        """What a run reserves in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
+        share = self.settings.discover_share if discovers else None
+        direct = 0.0 if share is None else share * budget.delta
+        return Price(kind="gaussian", mu=budget.mu_for(direct), delta=direct)
+
+    def _fit(
+        self,
+        ratings: Ratings,
+        budget: Budget,
+        rng: np.random.Generator | int | None,
+        progress: Progress | None,
+        noise: Noise | None,
+        run: LedgerRun | None = None,
+    ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
         gate = Gate(Ledger(budget), noise)
+        gate.ledger.keep_in(run)
         features = None if ratings.catalogue is None else ratings.catalogue.features
         self.public_half.check_features(features is not None)
         told = self.public_half.public_things(() if features is None else features.names)
@@ -131,6 +166,7 @@ class PrivateMethod(Estimator):
             fixed_noise_key=gate.fixed_noise,
             adaptive=self.public_half.adaptive,
         )
+        statement = statement.with_earlier(None if run is None else run.earlier)
         said = described(self.public_half, settings, trained)
         return self._learnt(
             trained, Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)

@@ -10,6 +10,7 @@ from typing import Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
+from discreet.privacy.account.earlier import EarlierRuns
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail
@@ -99,6 +100,7 @@ class Statement(_Frozen):
 
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
     must cover the releases it lists, and the whole selection where the model was chosen among several.
+    ``earlier`` is what earlier runs on the same data cost, where a ledger was kept of them.
     ``goal`` is what the model was trained for; absent before there is a model, and in older files.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
@@ -121,6 +123,7 @@ class Statement(_Frozen):
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
     goal: Literal["rank", "rate"] | None = None
+    earlier: EarlierRuns | None = None
 
     @classmethod
     def from_ledger(
@@ -329,6 +332,10 @@ class Statement(_Frozen):
         """The same promise with one more note: what was done to the model since, at no cost."""
         return self.model_copy(update={"notes": (*self.notes, note)})
 
+    def with_earlier(self, earlier: EarlierRuns | None) -> Statement:
+        """The same promise beside what earlier runs on the same data cost; ``None`` where no ledger was kept."""
+        return self if earlier is None else Statement.model_validate({**dict(self), "earlier": earlier})
+
     @classmethod
     def from_json(cls, text: str | bytes) -> Statement:
         """Read what :meth:`to_json` wrote; refuse anything that does not add up."""
@@ -379,6 +386,12 @@ class Statement(_Frozen):
             raise ValueError("epsilon is less than what the releases cost together")
         if extra > self.delta:
             raise ValueError("delta is less than what the releases take from it")
+        if (
+            self.earlier is not None
+            and self.earlier.delta == self.delta
+            and self.earlier.epsilon < self.epsilon
+        ):
+            raise ValueError("this run and the earlier ones cannot cost less than this run")
         if self.silos is not None and self.silos.epsilon_in_two < self.epsilon:
             raise ValueError("a user in two silos cannot pay less than one in a single silo")
         if self.mu == 0.0:

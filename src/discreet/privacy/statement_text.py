@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from discreet.privacy.charges import Detail
 
 if TYPE_CHECKING:
+    from discreet.privacy.account.earlier import EarlierRuns
     from discreet.privacy.statement import Release, Silos, Statement
 
 __all__ = ["lines", "round_up"]
@@ -36,6 +37,8 @@ def lines(statement: Statement) -> Iterator[str]:
         yield from _promise(statement)
     else:
         yield from _item("NOT PRIVATE: ", statement.reason or "")
+    if statement.earlier is not None:
+        yield from _item("Ledger:    ", _earlier(statement.earlier))
     if statement.goal is not None:
         yield from _item("Goal:      ", _GOALS[statement.goal])
     if statement.releases:
@@ -101,6 +104,16 @@ def _silos(silos: Silos) -> str:
     )
 
 
+def _earlier(known: EarlierRuns) -> str:
+    about = f"{known.ledger}" if known.group is None else f"{known.ledger}, group {known.group}"
+    cap = "" if known.cap_epsilon is None else f" of a cap of {_fact(known.cap_epsilon)}"
+    total = f"epsilon {round_up(known.epsilon)}{cap} at delta {round_up(known.delta)}"
+    if not known.runs:
+        return f"{about}: no earlier run on the same data is known; {total} so far"
+    runs = "1 earlier run" if known.runs == 1 else f"{known.runs} earlier runs"
+    return f"{about}: {runs} on the same data cost epsilon {round_up(known.earlier_epsilon)}; with this one {total}"
+
+
 def _item(label: str, text: str) -> list[str]:
     return textwrap.wrap(
         text, _WIDTH, initial_indent=f"  {label}", subsequent_indent=" " * (2 + len(label))
@@ -153,5 +166,7 @@ def _fact(value: Detail) -> str:
 
 def round_up(value: float) -> str:
     """Four digits, rounded up, so that what is read is never less than what is owed."""
+    if value == 0.0:
+        return "0"
     number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
     return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"
