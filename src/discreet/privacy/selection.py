@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections import Counter
 from functools import lru_cache
 from typing import Literal
 
@@ -104,9 +105,9 @@ def composed_epsilon(mu: float, selections: tuple[tuple[float, float], ...], del
     accountant = rdp.RdpAccountant(list(_ORDERS), NeighboringRelation.ADD_OR_REMOVE_ONE)
     if mu > 0.0:
         accountant.compose(dp_event.GaussianDpEvent(1.0 / mu))
-    for trial_mu, mean_trials in selections:
+    for (trial_mu, mean_trials), count in Counter(selections).items():
         trial = dp_event.GaussianDpEvent(1.0 / trial_mu)
-        accountant.compose(dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0))
+        accountant.compose(dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0), count)
     return float(accountant.get_epsilon(delta)) * (1.0 + _MARGIN)
 
 
