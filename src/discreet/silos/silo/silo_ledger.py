@@ -35,7 +35,7 @@ def begin_run(ledger: LedgerFile, agreement: AnyAgreement, name: str) -> LedgerR
     if isinstance(agreement, PrototypeAgreement):
         price = PrivatePrototypes(agreement.settings).price(agreement.epsilon)
         if price.kind == "gaussian":
-            budget = Budget(agreement.epsilon, agreement.settings.delta)
+            budget = Budget(agreement.epsilon, agreement.delta)
     else:
         budget = agreement.budget
         price = Price(kind="gaussian", mu=agreement.budget.mu)
