@@ -32,6 +32,7 @@ from discreet.privacy.ledger import Charge, Ledger
 from discreet.privacy.selection import Selection
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.masks import public_key
 from discreet.silos.silo.silo import Silo
 from discreet.silos.silo.silo_ledger import begin_run
@@ -103,20 +104,7 @@ class Writer:
             if not ((path := self.folder / f"silos-{self.number}-{number}") / "done").exists()
         )
         place.mkdir(exist_ok=True)
-        catalogue = self.ratings.catalogue
-        assert catalogue is not None
-        agreement = Agreement.make(
-            place.name,
-            silos={name: public_key(_key(name)) for name in SILOS},
-            budget=BUDGET,
-            catalogue=catalogue,
-            rating_range=self.ratings.rating_range,
-            method="dpals",
-            settings=METHODS[1].settings,
-            honest=2,
-            noise="shares",
-            seed=0,
-        )
+        agreement = self._agreement(place)
         half = self.ratings.n_users // 2
         parts = (self.ratings.take_users(slice(0, half)), self.ratings.take_users(slice(half, None)))
         with ExitStack() as stack:
@@ -149,6 +137,29 @@ class Writer:
             except Refused as refusal:  # killed so often that the cap has no room for its repeated charges
                 self.note(given_up=str(refusal))
         (place / "done").touch()
+
+    def _agreement(self, place: Path) -> Agreement:
+        file = place / "agreement.json"
+        if not file.exists():
+            catalogue = self.ratings.catalogue
+            assert catalogue is not None
+            made = Agreement.make(
+                place.name,
+                silos={name: public_key(_key(name)) for name in SILOS},
+                budget=BUDGET,
+                catalogue=catalogue,
+                rating_range=self.ratings.rating_range,
+                method="dpals",
+                settings=METHODS[1].settings,
+                honest=2,
+                noise="shares",
+                seed=0,
+            )
+            made.save(place / "new.json")
+            (place / "new.json").replace(file)
+        agreed = load_agreement(file)
+        assert isinstance(agreed, Agreement)
+        return agreed
 
 
 class Lines:

@@ -47,7 +47,7 @@ class LedgerFile:
     >>> for month in range(3):
     ...     statement = discreet.ItemMean().fit(ratings, budget, ledger=ledger).statement_
     >>> statement.earlier.runs, round(statement.earlier.epsilon, 2)
-    (2, 1.82)
+    (2, 1.81)
     """
 
     def __init__(self, path: str | os.PathLike[str], *, group: str | None = None) -> None:
