@@ -51,7 +51,9 @@ def test_the_examples_of_silos_and_devices_run(
     assert shown in capsys.readouterr().out
 
 
-def test_the_example_of_the_page_on_the_ledger_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_page_on_the_ledger_prints_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "ledger.md").read_text(), re.DOTALL)
     exec(compile(block, "ledger.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
@@ -72,7 +74,13 @@ def test_the_example_of_the_page_on_lists_runs(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("page", "number"),
-    [("README.md", 4), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 5), ("docs/ledger.md", 5)],
+    [
+        ("README.md", 4),
+        ("docs/methods.md", 2),
+        ("docs/silos.md", 3),
+        ("docs/local.md", 5),
+        ("docs/ledger.md", 5),
+    ],
 )
 def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, number: int) -> None:
     market = synthetic.market(2_000, 100, 60_000, rng=0)
@@ -110,6 +118,7 @@ def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, numbe
         "discreet.methods.projected_gradient.estimator",
         "discreet.methods.svd.estimator",
         "discreet.privacy.budget",
+        "discreet.privacy.account.ledger_file",
         "discreet.evaluation.comparison",
         "discreet.catalogue",
         "discreet.model.doubt",

@@ -1,6 +1,6 @@
 """Eight processes on one ledger, killed again and again: nothing is overspent, lost, or let out without a charge.
 
-``DISCREET_LEDGER_KILLS`` sets how many are killed; 8 by default.
+``DISCREET_LEDGER_KILLS`` sets how many are killed; 5 by default.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, Ref
 from discreet.silos.silo.stored_charges import stored_charges
 from tests.privacy.account.writers import BUDGET, KINDS, SILOS
 
-KILLS = int(os.environ.get("DISCREET_LEDGER_KILLS", "8"))
+KILLS = int(os.environ.get("DISCREET_LEDGER_KILLS", "5"))
 WRITERS = 8
 SECONDS = 60.0 + 20.0 * KILLS  # after which something hangs, however busy the machine is
 

@@ -52,7 +52,7 @@ class Writer:
         self.folder, self.number = Path(order["folder"]), int(order["number"])
         self.ledger = LedgerFile(self.folder / "people.ledger")
         self.ratings, self.random = ratings, random.Random(order["seed"])
-        self.run = ""
+        self.run, self._parent = "", os.getppid()
         self._out = os.open(self.folder / f"out-{self.number}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def note(self, **what: Any) -> None:
@@ -61,7 +61,7 @@ class Writer:
 
     def live(self) -> None:
         work = getattr(self, KINDS[self.number % len(KINDS)])
-        while not (self.folder / "stop").exists():
+        while not (self.folder / "stop").exists() and os.getppid() == self._parent:
             try:
                 work()
             except BudgetExceeded:

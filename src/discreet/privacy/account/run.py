@@ -56,9 +56,9 @@ class RunLock:
     def give_back(self) -> None:
         """Remove it. Under the ledger's own lock."""
         if self._descriptor is not None:
-            self._path.unlink(missing_ok=True)
             os.close(self._descriptor)
             self._descriptor = None
+            self._path.unlink(missing_ok=True)
 
 
 class LedgerRun:
