@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import discreet
@@ -244,19 +245,19 @@ def test_a_head_of_a_model_finds_a_ledger_that_forgot_it(ledger: LedgerFile) -> 
 def test_discovery_reserves_and_charges_its_part_of_delta(ledger: LedgerFile) -> None:
     whole = market(2_000, 40, 20_000, rng=0)
     assert whole.catalogue is not None
-    counts = np.diff(whole.indptr)
-    ratings = discreet.Ratings.from_arrays(
-        np.repeat(np.arange(whole.n_users), counts),
-        whole.catalogue.ids[whole.items],
-        whole.values,
-        rating_range=(1, 5),
+    users = np.repeat(np.arange(whole.n_users), np.diff(whole.indptr))
+    columns = {"user": users, "item": whole.catalogue.ids[whole.items], "stars": whole.values}
+    ratings = discreet.Ratings.from_frame(
+        pl.DataFrame(columns), user="user", item="item", rating="stars", rating_range=(1, 5)
     )
     budget = Budget(5.0, 1e-5)
     method = discreet.ItemMean(discover_share=0.2)
     statement = method.fit(ratings, budget, ledger=ledger).statement_
     (run,) = ledger.account().runs.values()
     assert run.cost.delta == pytest.approx(0.2e-5)
-    assert run.asked.reserved == Price(kind="gaussian", mu=budget.mu_for(0.2e-5), delta=0.2e-5)
+    assert run.asked.reserved == Price(
+        kind="gaussian", mu=budget.mu_for(0.2 * budget.delta), delta=0.2 * budget.delta
+    )
     assert run.epsilon == pytest.approx(statement.epsilon)
     method.fit(ratings, budget, ledger=ledger)
     both = ledger.account()
