@@ -46,11 +46,12 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/warm.py --data $(DATA)
 
 # Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
-hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices at full size (some 15 minutes)
+hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (some 20 minutes)
 	DISCREET_SPEED=2000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py \
 		tests/devices/collector/test_flood.py
 	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_kills.py
 	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
+	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py

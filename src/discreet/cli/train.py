@@ -84,9 +84,10 @@ def command(
         raise SettingsInvalid(
             "--accounting paper belongs to --method dpals; other methods have no other count"
         )
+    run = request.enter(ctx, options, out)
     ratings = read_ratings(options)
     with progress_bar() as report:
-        fitted = request.fit(ratings, options["seed"], report)
+        fitted = request.fit(ratings, options["seed"], report, run)
     fitted.model_.save(out, overwrite=force)
     result = summarise(fitted)
     counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import read_features
 from discreet.cli.goal import read_goal
+from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
 from discreet.cli.row_options import ROW_OPTIONS
 from discreet.cli.setting_options import merge_settings
@@ -23,6 +25,7 @@ from discreet.methods.public_half import check_features
 from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
 from discreet.model import Model
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 
 __all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_request", "read_settings"]
@@ -45,12 +48,32 @@ class TrainingRequest:
     start: Model | None = None
     start_is_public: bool = False
 
-    def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> Fitted:
+    def enter(self, ctx: click.Context, options: dict[str, Any], out: str) -> LedgerRun | None:
+        """Reserve the budget in the ledger, where there is one: before any rating is read."""
+        if isinstance(self.method, ALS) or self.budget is None:
+            refuse_ledger(ctx, f"--method {self.method.method_name()}, which spends no budget,")
+            return None
+        ledger, discovers = given_ledger(options), options["catalogue"] is None
+        if ledger is None or (isinstance(self.method, UserMean) and not discovers):
+            return None
+        return ctx.with_resource(
+            ledger.begin(
+                self.budget,
+                self.method.price(self.budget, discovers=discovers),
+                method=self.method.public_half.name,
+                adaptive=self.method.public_half.adaptive,
+                model=Path(out).name or None,
+            )
+        )
+
+    def fit(
+        self, ratings: Ratings, seed: int | None, report: ReportProgress, run: LedgerRun | None = None
+    ) -> Fitted:
         """Train."""
         if isinstance(self.method, ALS):
             return self.method.fit(ratings, rng=seed, progress=report)
         if isinstance(self.method, UserMean):
-            return self.method.fit(ratings, self.budget, rng=seed, progress=report)
+            return self.method.fit(ratings, self.budget, rng=seed, progress=report, ledger=run)
         assert self.budget is not None
         return self.method.fit(
             ratings,
@@ -59,6 +82,7 @@ class TrainingRequest:
             progress=report,
             start=self.start,
             start_is_public=self.start_is_public,
+            ledger=run,
         )
 
 

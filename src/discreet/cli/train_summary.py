@@ -13,7 +13,7 @@ from discreet.model import Model
 __all__ = ["Fitted", "show", "summarise"]
 
 _NOT_IN_THE_TABLE = (
-    *("epsilon", "delta", "mu", "releases", "private", "accounting", "holder"),
+    *("epsilon", "delta", "mu", "releases", "private", "accounting", "holder", "ledger"),
     *("started_from", "epsilon_in_all", "delta_in_all"),
 )
 
@@ -30,11 +30,12 @@ class Fitted(Protocol):
 def summarise(fitted: Fitted) -> dict[str, Any]:
     """What may be told with the model: it follows from the model and its statement."""
     model, statement = fitted.model_, fitted.model_.statement
-    earlier = {
+    started = {
         "started_from": [run.digest for run in statement.start_runs],
         "epsilon_in_all": statement.epsilon_in_all,
         "delta_in_all": statement.delta_in_all,
     }
+    known = {} if statement.earlier is None else {"ledger": statement.earlier.model_dump(mode="json")}
     return {
         "method": model.method,
         "goal": model.goal,
@@ -45,7 +46,8 @@ def summarise(fitted: Fitted) -> dict[str, Any]:
         "mu": statement.mu,
         "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
         "private": statement.private,
-        **(earlier if statement.start_runs else {}),
+        **(started if statement.start_runs else {}),
+        **known,
     }
 
 

@@ -9,6 +9,7 @@ import click
 
 from discreet.cli.columns import column_options, features_option
 from discreet.cli.goal import goal_option
+from discreet.cli.ledger_option import ledger_options
 from discreet.cli.output import json_option
 from discreet.cli.row_options import row_options
 from discreet.cli.setting_options import (
@@ -62,6 +63,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.IntRange(min=0),
         help="Seed of the ordinary random stream; never of the privacy noise.",
     ),
+    ledger_options,
     click.option("--out", required=True, metavar="DIR", help="Directory to put the model into."),
     click.option("--force", is_flag=True, help="Replace a model that is already there."),
     json_option,

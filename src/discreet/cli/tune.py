@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from discreet.cli.holder import counts
+from discreet.cli.ledger_option import given_ledger
 from discreet.cli.output import print_json, spinner
 from discreet.cli.setting_options import read_table
 from discreet.cli.train_request import read_budget, read_ratings, read_settings
@@ -20,7 +21,7 @@ from discreet.cli.training_options import training_options
 from discreet.errors import CatalogueMissing, DiscreetError, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
-from discreet.methods.tuning.tuning import tune
+from discreet.methods.tuning.tuning import enter_search, tune
 from discreet.model.storage import check_target
 
 __all__ = ["command"]
@@ -102,6 +103,10 @@ def command(
             "that takes part of delta in every trial"
         )
     searched = read_table(Path(space), "space of settings")
+    ledger = given_ledger(options)
+    run = (
+        None if ledger is None else ctx.with_resource(enter_search(ledger, method, budget, mean_trials, out))
+    )
     ratings = read_ratings(options)
     with spinner("searching settings"), _no_sooner_than(began + at_least):
         tuned = tune(
@@ -112,6 +117,7 @@ def command(
             mean_trials=mean_trials,
             settings=settings,
             rng=options["seed"],
+            ledger=run,
         )
     tuned.model_.save(out, overwrite=force)
     _date(Path(out), began)

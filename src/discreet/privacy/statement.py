@@ -10,6 +10,7 @@ from typing import Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
+from discreet.privacy.account.earlier import EarlierRuns
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail
@@ -103,7 +104,8 @@ class Statement(_Frozen):
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
     must cover the releases it lists, and the whole selection where the model was chosen among several.
     ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
-    files. ``goal`` is what the model was trained for; absent before there is a model, and in older files.
+    files. ``earlier`` is what earlier runs on the same data cost, where a ledger was kept of them.
+    ``goal`` is what the model was trained for; absent before there is a model, and in older files.
     Where the run started from a released model, ``start_runs`` has the runs before it, the first of them first;
     ``epsilon_in_all`` at ``delta_in_all`` is what a user pays who was in this one and all of them.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
@@ -131,6 +133,7 @@ class Statement(_Frozen):
     start_runs: tuple[Earlier, ...] = ()
     epsilon_in_all: float | None = Field(default=None, gt=0)
     delta_in_all: float | None = Field(default=None, gt=0, lt=1)
+    earlier: EarlierRuns | None = None
 
     @classmethod
     def from_ledger(
@@ -398,6 +401,10 @@ class Statement(_Frozen):
         """The same promise with one more note: what was done to the model since, at no cost."""
         return self.model_copy(update={"notes": (*self.notes, note)})
 
+    def with_earlier(self, earlier: EarlierRuns | None) -> Statement:
+        """The same promise beside what earlier runs on the same data cost; ``None`` where no ledger was kept."""
+        return self if earlier is None else Statement.model_validate({**dict(self), "earlier": earlier})
+
     @classmethod
     def from_json(cls, text: str | bytes) -> Statement:
         """Read what :meth:`to_json` wrote; refuse anything that does not add up."""
@@ -450,6 +457,12 @@ class Statement(_Frozen):
             raise ValueError("epsilon is less than what the releases cost together")
         if extra > self.delta:
             raise ValueError("delta is less than what the releases take from it")
+        if (
+            self.earlier is not None
+            and self.earlier.delta == self.delta
+            and self.earlier.epsilon < self.epsilon
+        ):
+            raise ValueError("this run and the earlier ones cannot cost less than this run")
         if self.silos is not None and self.silos.epsilon_in_two < self.epsilon:
             raise ValueError("a user in two silos cannot pay less than one in a single silo")
         if self.mu == 0.0:

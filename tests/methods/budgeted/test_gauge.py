@@ -12,9 +12,9 @@ from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import (
     Spread,
     _root,
-    seen,
     regauge_clicks,
     regauge_ratings,
+    seen,
     spread_of,
 )
 from discreet.methods.budgeted.public.plan import Activity

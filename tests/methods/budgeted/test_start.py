@@ -77,9 +77,7 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     side = first.item_side
     assert side.doubt is not None
     turn = np.random.default_rng(0).permutation(side.n_items)
-    mixed = replace(
-        side, factors=side.factors[turn], doubt=replace(side.doubt, noise=side.doubt.noise[turn])
-    )
+    mixed = replace(side, factors=side.factors[turn], doubt=replace(side.doubt, noise=side.doubt.noise[turn]))
     cold = BudgetedALS().fit(months[1], BUDGET, rng=0)
     after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=replace(first, item_side=mixed))
     assert "trial of the earlier model" in names(after.model_)

@@ -10,6 +10,7 @@ import click
 from discreet.cli.federate.options import (
     agreement_option,
     catalogue_option,
+    enter_silo,
     existing_store,
     open_silo,
     optional_catalogue_option,
@@ -72,7 +73,10 @@ def export_command(agreement: str, catalogue: str | None, store: str, out: str, 
 @click.option("--question", metavar="FILE", help="The question, as exported. For prototypes there is none.")
 @click.option("--out", required=True, metavar="FILE", help="Where to put the answer.")
 @json_option
-def answer_command(question: str | None, out: str, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def answer_command(
+    ctx: click.Context, /, question: str | None, out: str, as_json: bool, **options: Any
+) -> None:
     """Answer a question file from this organisation's ratings, which stay here.
 
     The same checks and the same account as over the network: the same question again gives the same answer and no
@@ -95,8 +99,9 @@ def answer_command(question: str | None, out: str, as_json: bool, **options: Any
     check_message_place(Path(out), store=Path(options["store"]), question=asked)
     body = b"" if asked is None else read_message(asked, agreement)
     catalogue = read_catalogue(options["catalogue"], agreement)
+    journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
-    with open_silo(agreement, ratings, options) as silo:
+    with open_silo(agreement, ratings, options, journal) as silo:
         answer = silo.answer(body)
         status = silo.status()
     write_message(Path(out), answer)

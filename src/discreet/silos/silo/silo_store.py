@@ -14,9 +14,9 @@ from discreet.privacy.ledger import Charge, Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.store import Store, pack, unpack
 
-__all__ = ["Given", "SiloStore"]
+__all__ = ["APPLICATION", "Given", "SiloStore"]
 
-_APPLICATION = 0x64737331
+APPLICATION = 0x64737331
 _SCHEMA = """
 CREATE TABLE answers(
     round INTEGER NOT NULL,
@@ -71,7 +71,7 @@ class SiloStore:
     """The silo's file. A charge and the answer it pays for are written together or not at all."""
 
     def __init__(self, path: Path, agreement: Agreement, name: str) -> None:
-        self._store = Store(path, _APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        self._store = Store(path, APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
         self.lock = self._store.lock
         self.close = self._store.close
         self._refusals = [

@@ -20,6 +20,8 @@ from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
 from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.privacy.account.records import Price
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
@@ -70,6 +72,7 @@ class PrivatePrototypes:
         *,
         noise: PureNoise | None = None,
         progress: Progress | None = None,
+        journal: LedgerRun | None = None,
     ) -> PrototypeMessage:
         """What this silo sends: one message, after which nothing else about its users leaves.
 
@@ -83,6 +86,8 @@ class PrivatePrototypes:
             Leave it out. A fixed key makes a message that is marked as not private.
         progress
             Called with a line of text now and then.
+        journal
+            Where every charge is written before its noise is drawn, beside the message's own account.
 
         Raises
         ------
@@ -91,8 +96,9 @@ class PrivatePrototypes:
             same, and the error has the statement.
         """
         if self.settings.clustering == "lloyd":
-            return self._lloyd(ratings, epsilon, noise, progress)
+            return self._lloyd(ratings, epsilon, noise, progress, journal)
         ledger = PureLedger(epsilon)
+        ledger.keep_in(journal)
         gate = PureGate(ledger, noise)
         try:
             trial = prototypes_through(gate, ratings, epsilon, self.settings, progress)
@@ -102,12 +108,24 @@ class PrivatePrototypes:
         notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)
         return _message(trial.prototypes, ratings, _pure_statement(gate, ratings), notes)
 
+    def price(self, epsilon: float) -> Price:
+        """What a silo's message reserves in a ledger."""
+        if self.settings.clustering == "lloyd":
+            return Price(kind="gaussian", mu=Budget(epsilon, self.settings.delta).mu)
+        return Price(kind="pure", epsilon=epsilon)
+
     def _lloyd(
-        self, ratings: Ratings, epsilon: float, noise: PureNoise | None, progress: Progress | None
+        self,
+        ratings: Ratings,
+        epsilon: float,
+        noise: PureNoise | None,
+        progress: Progress | None,
+        journal: LedgerRun | None,
     ) -> PrototypeMessage:
         budget = Budget(epsilon, self.settings.delta)
         budget.check_users(self.settings.users)
         gate = Gate(Ledger(budget), noise)
+        gate.ledger.keep_in(journal)
         try:
             found = lloyd_prototypes(
                 gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
