@@ -90,8 +90,9 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, per
     plain = (around / state.reach[:, np.newaxis]) @ np.linalg.inv(whiten)
     seen, basis = np.linalg.eigh((plain * share[:, np.newaxis]).T @ plain)
     feedback = (1.0 + losses.feedback * side.rank / per_user) ** 2
-    noise = losses.noise * feedback / np.maximum(known, 1e-300)
-    variances = _prior(np.maximum(seen, 1e-12 * max(float(seen.max()), 1e-12)), noise, share)
+    seen = np.maximum(seen, 1e-12 * max(float(seen.max()), 1e-12))
+    noise = losses.noise * feedback / np.maximum(known, 1.0 / (_FINITE * float(seen.max())))
+    variances = _prior(seen, noise, share)
     noise = np.minimum(noise, _FINITE * variances.max())
     left = variances * noise[:, np.newaxis] / (variances + noise[:, np.newaxis])
     usual = np.square(state.reach) @ (share[:, np.newaxis] * left)

@@ -30,6 +30,7 @@ from discreet.types import Floats
 
 __all__ = [
     "CLICK_PENALTY",
+    "Normalised",
     "Rules",
     "State",
     "first_offsets",

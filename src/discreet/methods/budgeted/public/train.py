@@ -108,7 +108,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     for number, cost in enumerate(costs, 1):
         if rank == 0 and ranks:
             # Nothing but the popularity is worth asking for.
-            statistics = yield ask.first(cost, side, frame)
+            statistics = yield ask.first(cost, side, frame, "popularity again")
             state = first_popularity(side, frame, statistics, rules, state.popularity)
             return Trained(_with_popularity(state.side, state), 0)
         statistics = yield ask.round(number, cost, state)
@@ -213,13 +213,13 @@ class _Asker:
     planned: int | None
     least_energy: float = 0.0
 
-    def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
+    def first(self, mu: float, side: ItemSide, frame: Frame, name: str | None = None) -> RoundQuestion:
         """Offsets of ratings, popularity of clicks."""
         ranks = isinstance(side.rule, Clicks)
-        name, share = (
+        usual, share = (
             ("popularity", _CLICK_WEIGHT_SHARE) if ranks else ("offsets", self.settings.first_weight_share)
         )
-        return self._ask(name, mu, 0, side, frame, np.ones(self.facts.n_items), share)
+        return self._ask(name or usual, mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
     def trial(self, mu: float, state: State) -> RoundQuestion:
         """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet."""
