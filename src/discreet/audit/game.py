@@ -1,0 +1,205 @@
+"""The distinguishing game: production code is run many times with a canary and without, and an attacker tells which.
+
+The attacker has every advantage that the promise allows: all other users' ratings, the canary's, every setting, every
+release of the run. Not the noise. Each release is scored along the direction in which the canary moves it, given the
+releases before it; the score of a run is the sum, weighed by what the releases cost (``proofs/audit.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from discreet import kernels
+from discreet.audit.bounds import best_threshold, epsilon_of_guesses, epsilon_of_mu, mu_of_means, mu_of_noise
+from discreet.audit.instances import Instance, instance_of
+from discreet.audit.sensitivity import noise_scales, whitened
+from discreet.engines.memory import MemoryEngine
+from discreet.errors import BudgetInvalid
+from discreet.methods.conversation import converse
+from discreet.methods.public_half import Facts
+from discreet.methods.question import Question
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import Total
+from discreet.privacy.ledger import Ledger
+from discreet.types import Floats
+
+__all__ = ["GameFinding", "Scores", "judge", "play"]
+
+# Runs that a process is given at once.
+_BATCH = 2_000
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of runs without the canary and with it, and how far the canary should have moved each run's score."""
+
+    without: Floats
+    present: Floats
+    shifts_without: Floats
+    shifts_present: Floats
+
+
+@dataclass(frozen=True)
+class GameFinding:
+    """What a game found.
+
+    Parameters
+    ----------
+    claimed, delta, mu
+        The promise.
+    runs
+        In each world.
+    reach
+        Part of the bound that the canary uses, on average over runs.
+    means, noise, guesses
+        Lower bounds on epsilon: from the means of the scores, from the scale of the noise, by Clopper-Pearson.
+    risk
+        Chance that any of them is above the truth.
+    """
+
+    claimed: float
+    delta: float
+    mu: float
+    runs: int
+    reach: float
+    means: float
+    noise: float
+    guesses: float
+    risk: float
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest of the lower bounds on epsilon."""
+        return max(self.means, self.noise, self.guesses)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no lower bound is above the claim."""
+        return self.lower_bound <= self.claimed
+
+
+def play(
+    name: str, budget: Budget, runs: int, *, workers: int = 1, noise: Callable[[], Noise] = Noise
+) -> Scores:
+    """Run the method's miniature instance ``runs`` times in each world."""
+    sizes = [min(_BATCH, runs - start) for start in range(0, runs, _BATCH)]
+    if workers == 1:
+        parts = [_batch(name, budget, size, noise) for size in sizes]
+    else:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            count = len(sizes)
+            parts = list(pool.map(_batch, [name] * count, [budget] * count, sizes, [noise] * count))
+    return Scores(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def judge(scores: Scores, budget: Budget, *, risk: float = 1e-5) -> GameFinding:
+    """Turn scores into lower bounds; each of the three may be wrong with a third of ``risk``."""
+    runs, mu, third = len(scores.without), budget.mu, risk / 3.0
+    shifts = np.concatenate([scores.shifts_without, scores.shifts_present])
+    residuals = np.concatenate([scores.without, scores.present - scores.shifts_present])
+    far = best_threshold(mu, 2 * runs, budget.delta, third)
+    low, high = 0.5 * mu - far, 0.5 * mu + far
+    right = int((scores.present >= high).sum() + (scores.without <= low).sum())
+    wrong = int((scores.without >= high).sum() + (scores.present <= low).sum())
+    return GameFinding(
+        claimed=budget.epsilon,
+        delta=budget.delta,
+        mu=mu,
+        runs=runs,
+        reach=float(shifts.mean()) / mu,
+        means=epsilon_of_mu(mu_of_means(scores.without, scores.present, third), budget.delta),
+        noise=epsilon_of_mu(mu_of_noise(residuals, float(shifts.mean()), third), budget.delta),
+        guesses=epsilon_of_guesses(right, wrong, 2 * runs, budget.delta, third),
+        risk=risk,
+    )
+
+
+def _batch(
+    name: str, budget: Budget, runs: int, noise: Callable[[], Noise]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    instance = instance_of(name)
+    scores, shifts = np.empty((2, runs)), np.empty((2, runs))
+    with kernels.threads(1):
+        for world in (0, 1):
+            for number in range(runs):
+                scores[world, number], shifts[world, number] = _run(instance, budget, bool(world), noise())
+    return scores[0], scores[1], shifts[0], shifts[1]
+
+
+def _run(instance: Instance, budget: Budget, present: bool, noise: Noise) -> tuple[float, float]:
+    """One run of production code, and the attacker's score of it."""
+    method = instance.method
+    attacker = _Attacker(instance, budget.mu, present)
+    gate = _Watched(Ledger(budget), noise, attacker)
+    ratings = instance.everybody if present else instance.others
+    facts = Facts(ratings.n_items, ratings.scale, budget, gate.ledger.remaining_mu)
+    rng = np.random.default_rng(instance.seed)
+    try:
+        converse(method.public_half, method.settings, facts, rng, attacker, gate)
+    except BudgetInvalid:
+        pass  # the public half has read in its releases that there is nothing to learn: the run ends there
+    return attacker.score, attacker.shift
+
+
+class _Attacker:
+    """An engine that also works out, for every question, what the canary brings and what the others do."""
+
+    def __init__(self, instance: Instance, mu: float, present: bool) -> None:
+        half = instance.method.private_half
+        self._others = MemoryEngine(half, instance.others)
+        self._canary = MemoryEngine(half, instance.canary)
+        self._engine = MemoryEngine(half, instance.everybody) if present else self._others
+        self._mu = mu
+        self._rest: Sequence[Total] = ()
+        self._own: Sequence[Total] = ()
+        self.score = self.shift = 0.0
+
+    def totals(self, question: Question[Any]) -> list[Total]:
+        """What the engine of this world says."""
+        totals = self._engine.totals(question)
+        self._rest = totals if self._engine is self._others else self._others.totals(question)
+        self._own = self._canary.totals(question)
+        return totals
+
+    def see(self, forms: Sequence[Block], mu: float, released: dict[str, Floats]) -> None:
+        """Score a release along the canary's direction."""
+        scales = noise_scales(forms, mu)
+        direction = whitened([total.value for total in self._own], scales)
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            return
+        left = whitened([released[total.name] - total.value for total in self._rest], scales)
+        weight = mu / self._mu
+        self.score += weight * float(left @ direction) / length
+        self.shift += weight * length
+
+
+class _Watched(Gate):
+    """The gate itself; whatever it lets out is shown to the attacker as well."""
+
+    def __init__(self, ledger: Ledger, noise: Noise, attacker: _Attacker) -> None:
+        super().__init__(ledger, noise)
+        self._attacker = attacker
+
+    def release_totals(
+        self,
+        name: str,
+        forms: Sequence[Block],
+        totals: Sequence[Total],
+        *,
+        mu: float,
+        delta: float = 0.0,
+        noised: bool = False,
+    ) -> dict[str, Floats]:
+        released = super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
+        self._attacker.see(forms, mu, released)
+        return released

@@ -1,0 +1,155 @@
+"""Record and replay: one run is written down, and its questions are asked again with one user more or less.
+
+Given the same releases, the two runs ask the same questions. What differs before the noise is then exactly what each
+release's bound is about: the length of the difference of two vectors of integers, in standard deviations of the noise,
+against the mu that was charged. Integers are compared, so nothing here is a matter of chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.audit.recording import ENGINES, answers, record, same_totals
+from discreet.audit.sensitivity import distance
+from discreet.audit.strangers import strangers, together
+from discreet.data.ratings import Ratings
+from discreet.methods.method import PrivateMethod
+from discreet.methods.private_half import PrivateHalf
+from discreet.methods.question import Question
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import Total
+
+__all__ = ["Move", "ReleaseFinding", "ReplayFinding", "moved", "replay"]
+
+# Float rounding in lengths; the gate draws noise for as much (discreet.privacy.gaussian.grid.SLACK).
+_ROUNDING = 1e-9
+
+
+class Move(NamedTuple):
+    """What one user's coming does to the exact totals of a release.
+
+    Parameters
+    ----------
+    ratio
+        Length of the change in standard deviations of the noise, over the mu that was charged.
+    alone
+        Whether the change is what the user brings and nobody else's contribution moved by a bit.
+    """
+
+    ratio: float
+    alone: bool
+
+
+def moved(question: Question[Any], full: Sequence[Total], rest: PrivateHalf, one: PrivateHalf) -> Move:
+    """Compare totals of everybody with those of the rest and of one user alone."""
+    less, own = answers(rest, [question])[0], answers(one, [question])[0]
+    changes = [whole.value - part.value for whole, part in zip(full, less, strict=True)]
+    alone = all(np.array_equal(change, mine.value) for change, mine in zip(changes, own, strict=True))
+    return Move(distance(changes, question.mechanism.empty(), question.mu), alone)
+
+
+@dataclass(frozen=True)
+class ReleaseFinding:
+    """One release: what it was charged, and the largest move of it in units of that."""
+
+    name: str
+    mu: float
+    worst: float
+
+
+@dataclass(frozen=True)
+class ReplayFinding:
+    """What a replay found.
+
+    Parameters
+    ----------
+    releases
+        In order.
+    alone
+        Whether nobody's contribution depended on who else was there.
+    engines
+        For each engine, whether it gave the same integers.
+    neighbours
+        How many pairs of neighbouring data sets were compared.
+    """
+
+    releases: tuple[ReleaseFinding, ...]
+    alone: bool
+    engines: dict[str, bool]
+    neighbours: int
+
+    @property
+    def worst(self) -> float:
+        """The largest move of any release, in units of its bound: at most 1 where the promise holds."""
+        return max((release.worst for release in self.releases), default=0.0)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing moved by more than was paid for, and nobody but the neighbour moved it."""
+        return self.worst <= 1.0 + _ROUNDING and self.alone and all(self.engines.values())
+
+
+def replay(
+    method: PrivateMethod,
+    ratings: Ratings,
+    budget: Budget,
+    *,
+    seed: int = 0,
+    noise: Callable[[], Noise] = Noise,
+) -> ReplayFinding:
+    """Train on ``ratings`` and some synthetic users, and replay it with each of those added or removed.
+
+    Parameters
+    ----------
+    ratings
+        Anybody's. They are never the neighbour: only synthetic users come and go.
+    noise
+        Leave it out. The run's releases have the noise of the budget, and what is found follows from them and from
+        synthetic users alone.
+
+    Notes
+    -----
+    **Privacy**. The record stays in memory. The worst ratio is a function of the releases and of synthetic users, so
+    whoever publishes it has spent the budget once, as by training; it says nothing else about ratings.
+    """
+    there, coming = strangers(ratings, seed), strangers(ratings, seed + 1)
+    run = record(method, together(ratings, there), budget, seed, noise)
+    pairs = [_leaving(run.method, run.ratings, ratings.n_users + place) for place in range(there.n_users)]
+    pairs += [_coming(run.method, run.ratings, coming, place) for place in range(coming.n_users)]
+    findings, alone = [], True
+    for question, totals in zip(run.questions, run.totals, strict=True):
+        moves = [
+            moved(question, totals if full is None else answers(full, [question])[0], rest, one)
+            for full, rest, one in pairs
+        ]
+        findings.append(ReleaseFinding(question.name, question.mu, max(move.ratio for move in moves)))
+        alone = alone and all(move.alone for move in moves)
+    engines = {
+        name: all(
+            same_totals(engine.totals(question), totals)
+            for question, totals in zip(run.questions, run.totals, strict=True)
+        )
+        for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in ENGINES.items())
+    }
+    return ReplayFinding(tuple(findings), alone, engines, len(pairs))
+
+
+_Pair = tuple[PrivateHalf | None, PrivateHalf, PrivateHalf]
+
+
+def _leaving(method: PrivateMethod, everybody: Ratings, user: int) -> _Pair:
+    """Everybody as recorded, the rest, and who leaves."""
+    half = method.private_half
+    others = np.arange(everybody.n_users) != user
+    return None, half(everybody.take_users(others)), half(everybody.take_users([user]))
+
+
+def _coming(method: PrivateMethod, everybody: Ratings, coming: Ratings, user: int) -> _Pair:
+    """One more, everybody as recorded, and who comes."""
+    half, newcomer = method.private_half, coming.take_users([user])
+    return half(together(everybody, newcomer)), half(everybody), half(newcomer)
