@@ -129,55 +129,62 @@ def _batch(
     instance = instance_of(name)
     scores, shifts = np.empty((2, runs)), np.empty((2, runs))
     with kernels.threads(1):
+        attacker = _Attacker(instance, budget.mu)
         for world in (0, 1):
             for number in range(runs):
-                scores[world, number], shifts[world, number] = _run(instance, budget, bool(world), noise())
+                attacker.begin(present=bool(world))
+                _run(instance, budget, attacker, noise())
+                scores[world, number], shifts[world, number] = attacker.score, attacker.shift
     return scores[0], scores[1], shifts[0], shifts[1]
 
 
-def _run(instance: Instance, budget: Budget, present: bool, noise: Noise) -> tuple[float, float]:
-    """One run of production code, and the attacker's score of it."""
-    method = instance.method
-    attacker = _Attacker(instance, budget.mu, present)
+def _run(instance: Instance, budget: Budget, attacker: _Attacker, noise: Noise) -> None:
+    """One run of production code, from the first question to the model, before the attacker's eyes."""
+    method, others = instance.method, instance.others
     gate = _Watched(Ledger(budget), noise, attacker)
-    ratings = instance.everybody if present else instance.others
-    facts = Facts(ratings.n_items, ratings.scale, budget, gate.ledger.remaining_mu)
+    facts = Facts(others.n_items, others.scale, budget, gate.ledger.remaining_mu)
     rng = np.random.default_rng(instance.seed)
     try:
         converse(method.public_half, method.settings, facts, rng, attacker, gate)
     except BudgetInvalid:
         pass  # the public half has read in its releases that there is nothing to learn: the run ends there
-    return attacker.score, attacker.shift
 
 
 class _Attacker:
-    """An engine that also works out, for every question, what the canary brings and what the others do."""
+    """The engines of both worlds: the run is given one's totals, and the attacker knows both.
 
-    def __init__(self, instance: Instance, mu: float, present: bool) -> None:
+    Everything but the noise is the same in every run up to the first release, so the first totals are kept.
+    """
+
+    def __init__(self, instance: Instance, mu: float) -> None:
         half = instance.method.private_half
-        self._others = MemoryEngine(half, instance.others)
-        self._canary = MemoryEngine(half, instance.canary)
-        self._engine = MemoryEngine(half, instance.everybody) if present else self._others
-        self._mu = mu
-        self._rest: Sequence[Total] = ()
-        self._own: Sequence[Total] = ()
+        self._engines = MemoryEngine(half, instance.others), MemoryEngine(half, instance.everybody)
+        self._mu, self._present = mu, False
+        self._first: list[list[Total]] | None = None
+        self._totals: list[list[Total]] = []
+        self.score = self.shift = 0.0
+
+    def begin(self, *, present: bool) -> None:
+        """Another run, with the canary or without."""
+        self._present, self._totals = present, []
         self.score = self.shift = 0.0
 
     def totals(self, question: Question[Any]) -> list[Total]:
         """What the engine of this world says."""
-        totals = self._engine.totals(question)
-        self._rest = totals if self._engine is self._others else self._others.totals(question)
-        self._own = self._canary.totals(question)
-        return totals
+        if self._first is None:
+            self._first = [engine.totals(question) for engine in self._engines]
+        again = bool(self._totals)
+        self._totals = [engine.totals(question) for engine in self._engines] if again else self._first
+        return self._totals[int(self._present)]
 
     def see(self, forms: Sequence[Block], mu: float, released: dict[str, Floats]) -> None:
-        """Score a release along the canary's direction."""
-        scales = noise_scales(forms, mu)
-        direction = whitened([total.value for total in self._own], scales)
+        """Score a release along the direction in which the canary moves it."""
+        scales, (without, present) = noise_scales(forms, mu), self._totals
+        direction = whitened([a.value - b.value for a, b in zip(present, without, strict=True)], scales)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
             return
-        left = whitened([released[total.name] - total.value for total in self._rest], scales)
+        left = whitened([released[total.name] - total.value for total in without], scales)
         weight = mu / self._mu
         self.score += weight * float(left @ direction) / length
         self.shift += weight * length

@@ -57,14 +57,14 @@ class _Recipe:
 _RECIPES: dict[str, _Recipe] = {
     # The number of users must stand out of the noise for the run to go on, so there are more of them and a larger
     # share of the budget says how many.
-    "budgeted": _Recipe({"rank": 1, "rounds": 1, "activity_share": 0.3, "offset_share": 0.5}, users=60),
+    "budgeted": _Recipe({"rank": 1, "rounds": 1, "activity_share": 0.3, "offset_share": 0.5}, users=80),
     "dpals": _Recipe(
         {
             "rank": 1,
-            "rounds": 1,
+            "rounds": 2,
             "max_ratings": 1,
             "row_clip": 1e-3,
-            "penalty": 1.0,
+            "penalty": 1e-4,
             "typical_ratings": 1.0,
             "centre": "middle",
             "sampling": "uniform",
