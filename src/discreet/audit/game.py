@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.audit.bounds import best_threshold, epsilon_of_guesses, epsilon_of_mu, mu_of_means, mu_of_noise
+from discreet.audit.findings import GameFinding
 from discreet.audit.instances import Instance, instance_of
 from discreet.audit.sensitivity import noise_scales, whitened
 from discreet.engines.memory import MemoryEngine
@@ -32,10 +34,13 @@ from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
-__all__ = ["GameFinding", "Scores", "judge", "play"]
+__all__ = ["BATCH", "RISK", "Scores", "judge", "play", "play_batch"]
 
-# Runs that a process is given at once.
-_BATCH = 2_000
+BATCH = 2_000
+"""Runs in each world that a process is given at once."""
+
+RISK = 1e-5
+"""Chance that an honest mechanism is found guilty by one game."""
 
 
 @dataclass(frozen=True)
@@ -47,61 +52,32 @@ class Scores:
     shifts_without: Floats
     shifts_present: Floats
 
-
-@dataclass(frozen=True)
-class GameFinding:
-    """What a game found.
-
-    Parameters
-    ----------
-    claimed, delta, mu
-        The promise.
-    runs
-        In each world.
-    reach
-        Part of the bound that the canary uses, on average over runs.
-    means, noise, guesses
-        Lower bounds on epsilon: from the means of the scores, from the scale of the noise, by Clopper-Pearson.
-    risk
-        Chance that any of them is above the truth.
-    """
-
-    claimed: float
-    delta: float
-    mu: float
-    runs: int
-    reach: float
-    means: float
-    noise: float
-    guesses: float
-    risk: float
-
-    @property
-    def lower_bound(self) -> float:
-        """The largest of the lower bounds on epsilon."""
-        return max(self.means, self.noise, self.guesses)
-
-    @property
-    def passed(self) -> bool:
-        """Whether no lower bound is above the claim."""
-        return self.lower_bound <= self.claimed
+    @classmethod
+    def joined(cls, parts: Sequence[Scores]) -> Scores:
+        """All runs of several plays of one game."""
+        arrays = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(*(np.concatenate(array) for array in arrays))
 
 
 def play(
     name: str, budget: Budget, runs: int, *, workers: int = 1, noise: Callable[[], Noise] = Noise
 ) -> Scores:
-    """Run the method's miniature instance ``runs`` times in each world."""
-    sizes = [min(_BATCH, runs - start) for start in range(0, runs, _BATCH)]
+    """Run the method's miniature instance ``runs`` times in each world.
+
+    Parameters
+    ----------
+    noise
+        Leave it out: the package's own. Anything else is a bug that a game should find.
+    """
+    sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
     if workers == 1:
-        parts = [_batch(name, budget, size, noise) for size in sizes]
-    else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            count = len(sizes)
-            parts = list(pool.map(_batch, [name] * count, [budget] * count, sizes, [noise] * count))
-    return Scores(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return Scores.joined([play_batch(name, budget, size, noise) for size in sizes])
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        tasks = [pool.submit(play_batch, name, budget, size, noise) for size in sizes]
+        return Scores.joined([task.result() for task in tasks])
 
 
-def judge(scores: Scores, budget: Budget, *, risk: float = 1e-5) -> GameFinding:
+def judge(scores: Scores, budget: Budget, *, risk: float = RISK) -> GameFinding:
     """Turn scores into lower bounds; each of the three may be wrong with a third of ``risk``."""
     runs, mu, third = len(scores.without), budget.mu, risk / 3.0
     shifts = np.concatenate([scores.shifts_without, scores.shifts_present])
@@ -110,22 +86,16 @@ def judge(scores: Scores, budget: Budget, *, risk: float = 1e-5) -> GameFinding:
     low, high = 0.5 * mu - far, 0.5 * mu + far
     right = int((scores.present >= high).sum() + (scores.without <= low).sum())
     wrong = int((scores.without >= high).sum() + (scores.present <= low).sum())
-    return GameFinding(
-        claimed=budget.epsilon,
-        delta=budget.delta,
-        mu=mu,
-        runs=runs,
-        reach=float(shifts.mean()) / mu,
-        means=epsilon_of_mu(mu_of_means(scores.without, scores.present, third), budget.delta),
-        noise=epsilon_of_mu(mu_of_noise(residuals, float(shifts.mean()), third), budget.delta),
-        guesses=epsilon_of_guesses(right, wrong, 2 * runs, budget.delta, third),
-        risk=risk,
-    )
+    bounds = {
+        "means": epsilon_of_mu(mu_of_means(scores.without, scores.present, third), budget.delta),
+        "noise": epsilon_of_mu(mu_of_noise(residuals, float(shifts.mean()), third), budget.delta),
+        "guesses": epsilon_of_guesses(right, wrong, 2 * runs, budget.delta, third),
+    }
+    return GameFinding(budget.epsilon, budget.delta, runs, float(shifts.mean()) / mu, bounds, risk)
 
 
-def _batch(
-    name: str, budget: Budget, runs: int, noise: Callable[[], Noise]
-) -> tuple[Floats, Floats, Floats, Floats]:
+def play_batch(name: str, budget: Budget, runs: int, noise: Callable[[], Noise] = Noise) -> Scores:
+    """The same in this process, in one go."""
     instance = instance_of(name)
     scores, shifts = np.empty((2, runs)), np.empty((2, runs))
     with kernels.threads(1):
@@ -135,7 +105,7 @@ def _batch(
                 attacker.begin(present=bool(world))
                 _run(instance, budget, attacker, noise())
                 scores[world, number], shifts[world, number] = attacker.score, attacker.shift
-    return scores[0], scores[1], shifts[0], shifts[1]
+    return Scores(scores[0], scores[1], shifts[0], shifts[1])
 
 
 def _run(instance: Instance, budget: Budget, attacker: _Attacker, noise: Noise) -> None:
@@ -144,10 +114,8 @@ def _run(instance: Instance, budget: Budget, attacker: _Attacker, noise: Noise) 
     gate = _Watched(Ledger(budget), noise, attacker)
     facts = Facts(others.n_items, others.scale, budget, gate.ledger.remaining_mu)
     rng = np.random.default_rng(instance.seed)
-    try:
+    with suppress(BudgetInvalid):  # the public half has read in its releases that there is nothing to learn
         converse(method.public_half, method.settings, facts, rng, attacker, gate)
-    except BudgetInvalid:
-        pass  # the public half has read in its releases that there is nothing to learn: the run ends there
 
 
 class _Attacker:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.ratings import Ratings
 from discreet.audit.strangers import together
+from discreet.data.ratings import Ratings
 from discreet.errors import SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method

@@ -8,11 +8,11 @@ against the mu that was charged. Integers are compared, so nothing here is a mat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.audit.findings import ReleaseFinding, ReplayFinding
 from discreet.audit.recording import ENGINES, answers, record, same_totals
 from discreet.audit.sensitivity import distance
 from discreet.audit.strangers import strangers, together
@@ -24,10 +24,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.totals import Total
 
-__all__ = ["Move", "ReleaseFinding", "ReplayFinding", "moved", "replay"]
-
-# Float rounding in lengths; the gate draws noise for as much (discreet.privacy.gaussian.grid.SLACK).
-_ROUNDING = 1e-9
+__all__ = ["Move", "moved", "replay"]
 
 
 class Move(NamedTuple):
@@ -51,47 +48,6 @@ def moved(question: Question[Any], full: Sequence[Total], rest: PrivateHalf, one
     changes = [whole.value - part.value for whole, part in zip(full, less, strict=True)]
     alone = all(np.array_equal(change, mine.value) for change, mine in zip(changes, own, strict=True))
     return Move(distance(changes, question.mechanism.empty(), question.mu), alone)
-
-
-@dataclass(frozen=True)
-class ReleaseFinding:
-    """One release: what it was charged, and the largest move of it in units of that."""
-
-    name: str
-    mu: float
-    worst: float
-
-
-@dataclass(frozen=True)
-class ReplayFinding:
-    """What a replay found.
-
-    Parameters
-    ----------
-    releases
-        In order.
-    alone
-        Whether nobody's contribution depended on who else was there.
-    engines
-        For each engine, whether it gave the same integers.
-    neighbours
-        How many pairs of neighbouring data sets were compared.
-    """
-
-    releases: tuple[ReleaseFinding, ...]
-    alone: bool
-    engines: dict[str, bool]
-    neighbours: int
-
-    @property
-    def worst(self) -> float:
-        """The largest move of any release, in units of its bound: at most 1 where the promise holds."""
-        return max((release.worst for release in self.releases), default=0.0)
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing moved by more than was paid for, and nobody but the neighbour moved it."""
-        return self.worst <= 1.0 + _ROUNDING and self.alone and all(self.engines.values())
 
 
 def replay(

@@ -26,7 +26,16 @@ from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
-__all__ = ["ENGINES", "DividedEngine", "MakeEngine", "Run", "answers", "converse_with", "record", "same_totals"]
+__all__ = [
+    "ENGINES",
+    "DividedEngine",
+    "MakeEngine",
+    "Run",
+    "answers",
+    "converse_with",
+    "record",
+    "same_totals",
+]
 
 
 class MakeEngine(Protocol):

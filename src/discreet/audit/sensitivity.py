@@ -46,7 +46,9 @@ def whitened(arrays: Sequence[Floats], scales: Sequence[Floats]) -> Floats:
     For a symmetric matrix the scale is that of the full matrix before it was symmetrised, and all entries count: the
     inner product with a symmetric direction of norm 1 then has variance 1, diagonal or not.
     """
-    parts = [(array / scale.reshape(array.shape)).ravel() for array, scale in zip(arrays, scales, strict=True)]
+    parts = [
+        (array / scale.reshape(array.shape)).ravel() for array, scale in zip(arrays, scales, strict=True)
+    ]
     return np.concatenate([np.zeros(0), *parts])
 
 
