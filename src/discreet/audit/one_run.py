@@ -29,7 +29,11 @@ from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.types import Bools, Floats
 
-__all__ = ["Scale", "audit_one_run"]
+__all__ = ["ONE_RUN_RISK", "Scale", "audit_one_run"]
+
+ONE_RUN_RISK = 0.01
+"""Chance that an honest run is found guilty, at most. The bound pays for delta once for each canary, so it says nothing
+at a risk below some tenth of their product; and it stays so far below the claim that no alarm is to be expected."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Scale:
 
 
 def audit_one_run(
-    method: PrivateMethod, budget: Budget, scale: Scale, *, risk: float, seed: int = 0
+    method: PrivateMethod, budget: Budget, scale: Scale, *, risk: float = ONE_RUN_RISK, seed: int = 0
 ) -> GameFinding:
     """Train once, and guess who of the canaries was there.
 

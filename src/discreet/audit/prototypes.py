@@ -1,7 +1,7 @@
 """Private prototypes against their promise: replay with a neighbour, and a game, both through the real pipeline.
 
 There is no delta here, and no Gaussian: a release of sums has geometric noise, whose likelihood ratio the attacker
-works out exactly and adds up. What a choice among candidates tells is left out, which makes the attack weaker, never unfair.
+works out exactly and adds up. What a choice among candidates tells is left out: a weaker attack, never an unfair one.
 """
 
 from __future__ import annotations

@@ -44,8 +44,7 @@ class Tape:
 class RecordingGate(PureGate):
     """The real gate, written down; with `replay` it gives out another run's outcomes instead of its own."""
 
-    def __init__(self, epsilon: float, key: str | None = None, replay: Tape | None = None) -> None:
-        noise = PureNoise(key=None if key is None else key.encode())
+    def __init__(self, epsilon: float, noise: PureNoise | None = None, replay: Tape | None = None) -> None:
         super().__init__(PureLedger(epsilon), noise)
         self.tape = Tape()
         self._replay = None if replay is None else iter(replay.records)

@@ -149,7 +149,7 @@ def audit(
         games["game"] = judge(play(name, budget, size.runs, workers=size.workers), budget, risk=risk)
     if "one-run" in tests:
         progress("one run with many canaries")
-        games["one-run"] = audit_one_run(method, budget, size.one_run, risk=risk)
+        games["one-run"] = audit_one_run(method, budget, size.one_run)
     if "membership" in tests:
         progress("attacking models")
         curves = membership(method, budget, users=size.users, models=size.models)
