@@ -42,10 +42,10 @@ wrong guesses, which assumes nothing and sees less.
 PLANTED = """
 ## Power: half the noise is found
 
-The same games, 2,000 runs in each world, against mechanisms with half the noise they claim.
+The same games, shorter, against mechanisms with half the noise they claim.
 
-| planted in | epsilon claimed | lower bound found | refuted | date |
-|---|---|---|---|---|
+| planted in | epsilon claimed | runs in each world | lower bound found | refuted | date |
+|---|---|---|---|---|---|
 """
 
 REPEATS = """
@@ -60,13 +60,13 @@ The honest code, audited again and again with fresh noise; how many of these aud
 MODELS = """
 ## One run at scale, and models as they are served
 
-One run of budgeted ALS on 20,000 users with 2,000 canaries, each in or out by an even coin (Steinke, Nasr and
-Jagielski 2023): the lower bound on epsilon that guessing 200 of them gives. And membership inference with 15 shadow
+One run of budgeted ALS with many canaries, each in or out by an even coin (Steinke, Nasr and Jagielski 2023): the
+lower bound on epsilon that guessing a tenth of them gives, at a risk of 1 %. And membership inference with shadow
 models against what is served: members recognised at 1 % and 5 % false alarms. What mu allows is the limit for an
 attacker who sees every release; whoever sees the model alone is far from it.
 
-| promise | epsilon claimed | one run, at least | recognised at 1 % / 5 % | not private (ALS) | limit | date |
-|---|---|---|---|---|---|---|
+| promise | epsilon | users, canaries | one run, at least | models | 1 % / 5 % | not private (ALS) | limit | date |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -131,7 +131,7 @@ def _game(key: str, found: dict[str, Any]) -> list[str]:
 
 def _planted(key: str, found: dict[str, Any]) -> list[str]:
     bound, claimed = f"{found['lower_bound']:.3f}", f"{found['claimed']:g}"
-    return [_row(_name(key), claimed, bound, _yes(found["caught"]), found["date"])]
+    return [_row(_name(key), claimed, f"{found['runs']:,}", bound, _yes(found["caught"]), found["date"])]
 
 
 def _repeats(key: str, found: dict[str, Any]) -> list[str]:
@@ -146,4 +146,7 @@ def _models(key: str, found: dict[str, Any]) -> list[str]:
         for who in (name, "not private", "limit")
     ]
     bound = f"{found['games']['one-run']['lower_bound']:.3f}"
-    return [_row(name, f"{found['claimed']:g}", bound, *seen, found["date"])]
+    size = found["size"]
+    run, models = size["one_run"], f"{size['models']} of {size['users'] // 2:,} users"
+    scale = f"{run['users']:,}, {run['canaries']:,}"
+    return [_row(name, f"{found['claimed']:g}", scale, bound, models, *seen, found["date"])]

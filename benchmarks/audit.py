@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,6 +24,7 @@ import numpy as np
 
 import discreet
 from assurance import write_document
+from discreet import kernels
 from discreet.audit.devices import audit_devices
 from discreet.audit.game import BATCH, RISK, Scores, judge, play, play_batch
 from discreet.audit.planted import HalfNoise, bold_answer, half_noise_gate
@@ -35,11 +38,14 @@ RESULTS = ROOT / "benchmarks/results/audit.json"
 FIGURE = ROOT / "docs/images/audit.png"
 KEPT = ROOT / "build/audit"
 
+PARTS = ("replay", "planted", "models", "devices", "games")
 DELTA = 1e-5
 EPSILONS = (1.0, 4.0, 8.0)
 MAIN = ("budgeted", "dpals", "frank-wolfe")
 """Played at full length at every epsilon, as the devices are; all others at one epsilon and a tenth of the runs."""
 REPEATS = 200
+SHORTEST = 500
+"""Audits of honest code, and runs in each world of one of them."""
 
 
 def stamp(found: dict[str, Any]) -> dict[str, Any]:
@@ -49,12 +55,13 @@ def stamp(found: dict[str, Any]) -> dict[str, Any]:
 class Findings:
     """What was found, written down after every test."""
 
-    def __init__(self) -> None:
-        self.all: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    @property
+    def all(self) -> dict[str, Any]:
+        stored: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        return stored
 
     def add(self, key: str, found: dict[str, Any]) -> None:
-        self.all[key] = stamp(found)
-        ordered = dict(sorted(self.all.items()))
+        ordered = dict(sorted((self.all | {key: stamp(found)}).items()))
         RESULTS.write_text(json.dumps(ordered, indent=1) + "\n")
         said = {name: found[name] for name in ("lower_bound", "passed", "alarms", "caught") if name in found}
         print(key, said, flush=True)
@@ -92,14 +99,8 @@ def play_games(findings: Findings, runs: int, workers: int) -> None:
         for name in MAIN:
             scores = scores_of(name, epsilon, runs, workers)
             findings.add(f"game/{name}/{epsilon:g}", {"method": name} | judge(scores, budget).as_json())
-            findings.add(f"repeats/{name}/{epsilon:g}", alarms(scores, budget))
-        found = audit_devices(epsilon, runs, risk=RISK)
-        findings.add(f"game/devices/{epsilon:g}", {"method": DEVICES} | found.as_json())
-        repeated = [audit_devices(epsilon, runs // REPEATS, risk=RISK) for _ in range(REPEATS)]
-        findings.add(
-            f"repeats/devices/{epsilon:g}",
-            {"repeats": REPEATS, "runs": runs // REPEATS, "alarms": sum(not one.passed for one in repeated)},
-        )
+            if runs >= REPEATS * SHORTEST:
+                findings.add(f"repeats/{name}/{epsilon:g}", alarms(scores, budget))
     for name in set(audited_methods()) - {*MAIN, DEVICES, "user-mean"}:
         less, budget = max(runs // 10, 1_000), Budget(4.0, DELTA)
         if name == PROTOTYPES:
@@ -109,14 +110,25 @@ def play_games(findings: Findings, runs: int, workers: int) -> None:
         findings.add(f"game/{name}/4", {"method": name} | found.as_json())
 
 
-def plant(findings: Findings) -> None:
+def play_devices(findings: Findings, runs: int) -> None:
+    for epsilon in EPSILONS:
+        found = audit_devices(epsilon, runs, risk=RISK)
+        findings.add(f"game/devices/{epsilon:g}", {"method": DEVICES} | found.as_json())
+        repeated = [audit_devices(epsilon, SHORTEST, risk=RISK) for _ in range(REPEATS)]
+        findings.add(
+            f"repeats/devices/{epsilon:g}",
+            {"repeats": REPEATS, "runs": SHORTEST, "alarms": sum(not one.passed for one in repeated)},
+        )
+
+
+def plant(findings: Findings, runs: int) -> None:
     """Half the noise, at every epsilon: each must be refuted by a quick audit."""
     for epsilon in EPSILONS:
-        budget, runs = Budget(epsilon, DELTA), Size.quick().runs
+        budget = Budget(epsilon, DELTA)
         found = {name: judge(play(name, budget, runs, noise=HalfNoise), budget) for name in MAIN}
         found[DEVICES] = audit_devices(epsilon, runs, risk=RISK, reply=bold_answer)
-        if epsilon <= 4.0:
-            # Twice epsilon 8 is not told from epsilon 8 within this many guesses.
+        if epsilon == 1.0:
+            # Guesses alone, without an estimate of the noise, need more runs where epsilon is larger.
             found[PROTOTYPES] = audit_prototypes(epsilon, runs, risk=RISK, make_gate=half_noise_gate)
         for name, one in found.items():
             kept = {"runs": one.runs, "lower_bound": one.lower_bound, "caught": not one.passed}
@@ -128,23 +140,27 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=100_000, help="of each game, in each world")
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--workers", type=int, default=kernels.get_threads())
+    parser.add_argument("--quick", action="store_true", help="small models")
     parser.add_argument("--document", action="store_true", help="only write the document again")
-    parser.add_argument("--part", choices=("replay", "games", "planted", "models"), action="append")
+    parser.add_argument("--part", choices=PARTS, action="append")
     given = parser.parse_args()
     findings = Findings()
-    parts = [] if given.document else given.part or ["replay", "planted", "models", "games"]
+    parts: Sequence[str] = () if given.document else given.part or PARTS
     if "replay" in parts:
         for name in audited_methods():
             delta = 0.0 if name in (PROTOTYPES, DEVICES) else DELTA
             if name != DEVICES:  # one person, one bit: there is no sum to replay
                 findings.add(f"replay/{name}/4", audit(name, 4.0, delta, ["replay"], Size()).as_json())
     if "planted" in parts:
-        plant(findings)
+        plant(findings, min(given.runs, Size.quick().runs))
     if "models" in parts:
         for epsilon in (1.0, 8.0):
-            found = audit("budgeted", epsilon, DELTA, ["one-run", "membership"], Size())
-            findings.add(f"models/budgeted/{epsilon:g}", found.as_json())
+            size = Size.quick() if given.quick else Size()
+            found = audit("budgeted", epsilon, DELTA, ["one-run", "membership"], size)
+            findings.add(f"models/budgeted/{epsilon:g}", found.as_json() | {"size": asdict(size)})
+    if "devices" in parts:
+        play_devices(findings, given.runs)
     if "games" in parts:
         play_games(findings, given.runs, given.workers)
     write_document(findings.all, ROOT / "docs/assurance.md")

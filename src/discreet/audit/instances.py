@@ -33,8 +33,8 @@ class Instance:
     ----------
     method
         With the settings of the instance.
-    others, canary
-        Over the same catalogue.
+    others, canary, everybody
+        Over the same catalogue; ``everybody`` is both together.
     seed
         Of the ordinary randomness, which is public.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,8 +28,6 @@ __all__ = ["DEVICES", "PROTOTYPES", "TESTS", "Audit", "Size", "audit", "audited_
 
 PROTOTYPES = "prototypes"
 TESTS = ("replay", "game", "one-run", "membership")
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,6 @@ def audit(
     size: Size,
     *,
     risk: float = RISK,
-    progress: Progress = lambda stage: None,
 ) -> Audit:
     """Try to refute that ``name`` is (epsilon, delta)-private.
 
@@ -136,22 +133,18 @@ def audit(
         Chance that an honest mechanism fails a game.
     """
     if name in (PROTOTYPES, DEVICES):
-        return _audit_pure(name, epsilon, delta, tests, size, risk, progress)
+        return _audit_pure(name, epsilon, delta, tests, size, risk)
     method, budget = _private(name), Budget(epsilon, delta)
     replays: dict[str, ReplayFinding] = {}
     games: dict[str, GameFinding] = {}
     curves: dict[str, Curve] = {}
     if "replay" in tests:
-        progress("replaying neighbours")
         replays = _replays(method, budget)
     if "game" in tests:
-        progress(f"playing {2 * size.runs:,} runs")
         games["game"] = judge(play(name, budget, size.runs, workers=size.workers), budget, risk=risk)
     if "one-run" in tests:
-        progress("one run with many canaries")
         games["one-run"] = audit_one_run(method, budget, size.one_run)
     if "membership" in tests:
-        progress("attacking models")
         curves = membership(method, budget, users=size.users, models=size.models)
         curves["limit"] = best_curve(budget.mu)
     return Audit(name, budget.epsilon, budget.delta, replays, games, curves)
@@ -164,7 +157,6 @@ def _audit_pure(
     tests: Sequence[str],
     size: Size,
     risk: float,
-    progress: Progress,
 ) -> Audit:
     if delta != 0.0:
         raise BudgetInvalid(f"{name} promises epsilon without delta; leave --delta out, or give 0")
@@ -176,11 +168,9 @@ def _audit_pure(
     replays: dict[str, ReplayFinding] = {}
     games: dict[str, GameFinding] = {}
     if "replay" in tests and name == PROTOTYPES:
-        progress("replaying neighbours")
         settings = PrototypeSettings(prototypes=3, users=1_000, support=10, minimum_users=1)
         replays["explicit"] = replay_prototypes(_market(explicit=True), epsilon, settings)
     if "game" in tests:
-        progress(f"playing {2 * size.runs:,} runs")
         play_pure = audit_prototypes if name == PROTOTYPES else audit_devices
         games["game"] = play_pure(epsilon, size.runs, risk=risk)
     return Audit(name, epsilon, 0.0, replays, games, {})

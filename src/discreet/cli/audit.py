@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 from rich.table import Table
 
+from discreet import kernels
 from discreet.audit.neighbours import replay
 from discreet.audit.plot import draw
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, method: str, as_json: bool, **options: Any) -
 
 
 def _synthetic(method: str, options: dict[str, Any], as_json: bool) -> bool:
-    workers = options["workers"] or len(os.sched_getaffinity(0))
+    workers = options["workers"] or kernels.get_threads()
     size = Size.quick() if options["quick"] else Size(workers=workers)
     if options["runs"] is not None:
         size = Size(options["runs"], size.one_run, size.users, size.models, size.workers)
