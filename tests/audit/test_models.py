@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from discreet import ALS, Budget, ItemMean, Model, Ratings
-from discreet.audit.membership import Curve, attack, best_curve
+from discreet.audit.membership import Curve, attack, best_curve, membership
 from discreet.audit.one_run import Scale, audit_one_run
 from discreet.data.synthetic import market
 from discreet.privacy import Noise
@@ -42,6 +42,15 @@ def test_members_of_a_model_that_is_not_private_are_recognised() -> None:
     assert attack(fit, people, 6).area > 0.6
     # A model that does not depend on who is in tells nothing: the attack must not find anything there.
     assert abs(attack(blind, people, 6).area - 0.5) < 0.06
+
+
+def test_a_private_method_and_plain_als_are_attacked_side_by_side() -> None:
+    found = membership(ItemMean(), Budget(8.0, 1e-6), users=60, models=4)
+    assert set(found) == {"item-mean", "not private"}
+    for curve in found.values():
+        assert (np.diff(curve.alarms) >= 0.0).all()
+        assert (np.diff(curve.hits) >= 0.0).all()
+        assert (curve.hits[-1], curve.alarms[-1]) == (1.0, 1.0)
 
 
 def test_curves() -> None:

@@ -68,7 +68,8 @@ def membership(
     method: PrivateMethod, budget: Budget, *, users: int = 1_000, models: int = 16
 ) -> dict[str, Curve]:
     """Attack models of ``method`` within ``budget``, and plain ALS beside it, on a synthetic market."""
-    people = market(users, max(users // 5, 20), users * 25, rng=0)
+    items = max(users // 5, 20)
+    people = market(users, items, users * min(25, items // 5), rng=0)
     # Some half of the people are in each run, so the budget is that of a run and not of all of them.
     return {
         method.method_name(): attack(

@@ -55,7 +55,7 @@ class Size:
     @classmethod
     def quick(cls, workers: int = 1) -> Size:
         """Seconds instead of minutes: enough to catch noise that is off by a fifth."""
-        return cls(2_000, Scale(2_000, 100, 20_000, 200), 400, 6, workers)
+        return cls(2_000, Scale(2_000, 100, 20_000, 200), 800, 6, workers)
 
 
 @dataclass(frozen=True)
