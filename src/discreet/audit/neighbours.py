@@ -7,13 +7,13 @@ against the mu that was charged. Integers are compared, so nothing here is a mat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.audit.findings import ReleaseFinding, ReplayFinding
-from discreet.audit.recording import ENGINES, answers, record, same_totals
+from discreet.audit.recording import ENGINES, Run, answers, record, same_totals
 from discreet.audit.sensitivity import distance
 from discreet.audit.strangers import strangers, together
 from discreet.data.ratings import Ratings
@@ -75,16 +75,17 @@ def replay(
     """
     there, coming = strangers(ratings, seed), strangers(ratings, seed + 1)
     run = record(method, together(ratings, there), budget, seed, noise)
-    pairs = [_leaving(run.method, run.ratings, ratings.n_users + place) for place in range(there.n_users)]
-    pairs += [_coming(run.method, run.ratings, coming, place) for place in range(coming.n_users)]
-    findings, alone = [], True
-    for question, totals in zip(run.questions, run.totals, strict=True):
-        moves = [
-            moved(question, totals if full is None else answers(full, [question])[0], rest, one)
-            for full, rest, one in pairs
-        ]
-        findings.append(ReleaseFinding(question.name, question.mu, max(move.ratio for move in moves)))
-        alone = alone and all(move.alone for move in moves)
+    worst, alone = np.zeros(len(run.questions)), True
+    for full, rest, one in _pairs(run, there.n_users, coming):
+        for number, question in enumerate(run.questions):
+            totals = run.totals[number] if full is None else answers(full, [question])[0]
+            move = moved(question, totals, rest, one)
+            worst[number] = max(worst[number], move.ratio)
+            alone = alone and move.alone
+    findings = [
+        ReleaseFinding(question.name, question.mu, ratio)
+        for question, ratio in zip(run.questions, worst.tolist(), strict=True)
+    ]
     engines = {
         name: all(
             same_totals(engine.totals(question), totals)
@@ -92,20 +93,17 @@ def replay(
         )
         for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in ENGINES.items())
     }
-    return ReplayFinding(tuple(findings), alone, engines, len(pairs))
+    return ReplayFinding(tuple(findings), alone, engines, there.n_users + coming.n_users)
 
 
 _Pair = tuple[PrivateHalf | None, PrivateHalf, PrivateHalf]
 
 
-def _leaving(method: PrivateMethod, everybody: Ratings, user: int) -> _Pair:
-    """Everybody as recorded, the rest, and who leaves."""
-    half = method.private_half
-    others = np.arange(everybody.n_users) != user
-    return None, half(everybody.take_users(others)), half(everybody.take_users([user]))
-
-
-def _coming(method: PrivateMethod, everybody: Ratings, coming: Ratings, user: int) -> _Pair:
-    """One more, everybody as recorded, and who comes."""
-    half, newcomer = method.private_half, coming.take_users([user])
-    return half(together(everybody, newcomer)), half(everybody), half(newcomer)
+def _pairs(run: Run, leaving: int, coming: Ratings) -> Iterator[_Pair]:
+    """With a user (none: as recorded), without, and the user alone. One at a time: each holds a copy of all ratings."""
+    for user in range(run.n_users - leaving, run.n_users):
+        yield None, run.users(np.arange(run.n_users) != user), run.users([user])
+    half = run.method.private_half
+    for place in range(coming.n_users):
+        newcomer = coming.take_users([place])
+        yield half(together(run.ratings, newcomer)), run.users(), half(newcomer)
