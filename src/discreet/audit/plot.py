@@ -11,6 +11,7 @@ from discreet.errors import SettingsInvalid
 __all__ = ["draw"]
 
 _COLOURS = ("#1f6f8b", "#b58900", "#8b1f4e", "#5b8f3a", "#444444", "#8fb8c6")
+_MARKERS = ("o", "s", "^", "D", "v")
 
 
 def draw(audits: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -38,9 +39,8 @@ def _claims(axes: Any, audits: Sequence[Mapping[str, Any]]) -> None:
     names = sorted({str(audit["method"]) for audit in played})
     for number, name in enumerate(names):
         points = [(audit["claimed"], audit["lower_bound"]) for audit in played if audit["method"] == name]
-        axes.plot(
-            *zip(*points, strict=True), "o", color=_COLOURS[number % len(_COLOURS)], markersize=5, label=name
-        )
+        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        axes.plot(*zip(*points, strict=True), marker, color=colour, markersize=5, label=name)
     axes.set(xlabel="claimed epsilon", ylabel="epsilon found, at least", title="Distinguishing games")
     axes.set_xlim(0.0, 1.1 * most)
     axes.set_ylim(0.0, 1.3 * most)
