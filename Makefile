@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark hard flower reproduce reproduce-quick results clean
+.PHONY: demo test lint benchmark audit hard flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,10 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/calibration.py --data $(DATA)
 	$(BIN)/python benchmarks/new_items.py --data $(DATA)
 	$(BIN)/python benchmarks/warm.py --data $(DATA)
+
+# Scores of games are kept in build/audit: what was interrupted goes on where it stopped.
+audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)
+	$(BIN)/python benchmarks/audit.py
 
 # Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
 hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (some 20 minutes)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from discreet import Budget, Model, Ratings, kernels
+from discreet.audit.neighbours import moved
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, NotFitted, SettingsInvalid
 from discreet.methods.conversation import Conversation
@@ -37,7 +38,6 @@ from tests.conformance.runs import (
     same,
     same_totals,
 )
-from tests.methods.neighbours import distance
 
 Release = dict[str, Floats]
 
@@ -125,21 +125,17 @@ def check_neighbours(run: Run, *, reached: float = 0.3) -> None:
     whole = run.users()
     halves = [(run.users([user]), run.users(np.arange(run.n_users) != user)) for user in range(run.n_users)]
     for question, totals in zip(run.questions, run.totals, strict=True):
-        forms = question.mechanism.empty()
         energies = total_energies(whole.answer(question))
         assert (energies <= 1.0 + SLACK).all(), f"{question.name}: a user is above the bound"
         moves = np.zeros(run.n_users)
         for user, (alone, rest) in enumerate(halves):
-            blocks = alone.answer(question)
-            own = total_energies(blocks)
+            own = total_energies(alone.answer(question))
             assert own.tobytes() == energies[[user]].tobytes(), (
                 f"{question.name}: it matters who else is there"
             )
-            moved = [block.total() for block in blocks]
-            less = [total.value for total in answers(rest, [question])[0]]
-            for full, others, mine in zip(totals, less, moved, strict=True):
-                assert np.array_equal(full.value - others, mine), f"{question.name}: others moved"
-            moves[user] = distance(moved, forms, question.mu)
+            step = moved(question, totals, rest, alone)
+            assert step.alone, f"{question.name}: others moved"
+            moves[user] = step.ratio
         assert moves.max() <= 1.0 + 1e-9, f"{question.name}: a user moves the release by {moves.max()}"
         assert moves.max() >= reached, f"{question.name}: nobody comes near the bound, but {moves.max()}"
 
