@@ -193,8 +193,8 @@ MUTANTS = (
         "numbers that take many words come too rarely",
         _NOISE,
         "words = np.concatenate([words[used:], self.words(_WORDS + _WORDS_EACH * (size - done))])",
-        "words = self.words(_WORDS + _WORDS_EACH * (size - done))",
-        "the tails of the noise are whole",
+        "words = np.concatenate([words[used + 1 :], self.words(_WORDS + _WORDS_EACH * (size - done))])",
+        "a number that the words did not suffice for starts again on the same words",
         _SAMPLERS,
     ),
     Mutant(

@@ -83,6 +83,11 @@ def test_no_user_moves_a_release_by_more_than_its_bound_nor_anybody_elses_intege
 
 
 @every_case
+def test_what_a_user_hands_in_is_their_own_to_the_last_bit(case: Case, small: Run) -> None:
+    suite.check_a_users_numbers_are_their_own(small)
+
+
+@every_case
 def test_the_bound_holds_whatever_was_released_before(case: Case) -> None:
     suite.check_bound_after_wild_releases(case.method(), hostile(case.kind))
 

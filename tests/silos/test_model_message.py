@@ -35,6 +35,13 @@ def hiding_the_second_silo(statement: Statement) -> Statement:
     return statement.model_copy(update={"silos": silos})
 
 
+def hiding_half_of_epsilon(statement: Statement) -> Statement:
+    """All that is said about silos is right; what one of their users pays is not."""
+    assert statement.epsilon is not None
+    less = stated(statement.epsilon / 2, statement.delta or 0.0)
+    return less.model_copy(update={"silos": statement.silos})
+
+
 def test_a_statement_that_promises_more_than_was_agreed_is_refused(tmp_path: Path) -> None:
     run = Run(tmp_path, RATINGS, agree(RATINGS, 3), fixed=False)
     model = run.finish()
@@ -50,6 +57,7 @@ def test_a_statement_that_promises_more_than_was_agreed_is_refused(tmp_path: Pat
         stated(agreed.epsilon, agreed.delta, SiloTerms(3, 1, "shares")),
         stated(agreed.epsilon, agreed.delta, SiloTerms(3, 2, "server")),
         hiding_the_second_silo(stated(agreed.epsilon, agreed.delta)),
+        hiding_half_of_epsilon(stated(agreed.epsilon, agreed.delta)),
     ]
     for lie in lies:
         with pytest.raises(Refused, match="promises more"):

@@ -201,6 +201,13 @@ def test_users_above_a_bound_are_not_in_the_sums() -> None:
     assert gate().sums("x", given, bound=10_000, epsilon=1e5)[0] > 4_500
 
 
+def test_who_names_an_item_twice_is_not_in_the_choice() -> None:
+    given = counts_of([[0, 0], [0, 0], [1]], 1, 3)
+    for most in (1, 2):
+        assert 1 in gate().top("x", given, groups=1, most=most, user_cells=2, epsilon=500.0)[0]
+    assert gate().top("x", given, groups=1, most=1, user_cells=2, epsilon=500.0).tolist() == [[1]]
+
+
 def test_noise_that_repeats_is_marked() -> None:
     assert PureGate(PureLedger(1.0), PureNoise.fixed_key_not_private("k")).fixed_noise
     assert not PureGate(PureLedger(1.0)).fixed_noise
