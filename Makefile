@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark hard flower reproduce reproduce-quick results clean
+.PHONY: demo test lint benchmark hard mutants flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,10 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
+
+# What was killed before is not planted again while neither the bug, its file nor its tests have changed.
+mutants: $(VENV)/.test         ## some 300 privacy bugs, one at a time: who notices? (some 40 minutes; AGAIN=1 for all anew)
+	$(BIN)/python -m mutants $(if $(AGAIN),,--resume) --jobs 2 --out benchmarks/results/mutants.json
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 

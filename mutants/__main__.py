@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import platform
 import queue
 import time
@@ -30,10 +32,14 @@ WORK = ROOT / "build" / "mutants"
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("--list", "show_list", is_flag=True, help="Show the bugs, plant none.")
 @click.option("--quick", is_flag=True, help="Only those that make test plants.")
-@click.option("--resume", is_flag=True, help="Leave out what was killed before, if nothing has changed since.")
+@click.option(
+    "--resume", is_flag=True, help="Leave out what was killed before, if nothing has changed since."
+)
 @click.option("--unchecked", is_flag=True, help="Do not run the tests without a bug first.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="How many at once.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the outcome there as JSON.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the outcome there as JSON."
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -61,6 +67,9 @@ def command(
         for one in chosen:
             console.print(f"{one.room}: {one.name} [dim]({one.breaks})", markup=True)
         return
+    if not _alone():
+        console.print(f"[red]another run is under way in {WORK}; wait for it")
+        ctx.exit(2)
     record = Record(WORK / "outcomes.json", fresh=not resume)
     started, shops = time.monotonic(), _shops(jobs)
     due = [one for one in chosen if record.killed(one) is None]
@@ -69,7 +78,9 @@ def command(
     outcomes = _all(console, shops, chosen, record)
     _table(console, chosen, outcomes)
     left = [one for one in outcomes if one.verdict != "killed"]
-    console.print(f"{len(outcomes) - len(left)} of {len(outcomes)} killed, {time.monotonic() - started:.0f} s")
+    console.print(
+        f"{len(outcomes) - len(left)} of {len(outcomes)} killed, {time.monotonic() - started:.0f} s"
+    )
     if out is not None:
         facts = {
             "date": datetime.now(UTC).date().isoformat(),
@@ -83,6 +94,16 @@ def command(
 
 def _wanted(mutant: Mutant, words: tuple[str, ...]) -> bool:
     return not words or any(word in mutant.name or word in mutant.file for word in words)
+
+
+def _alone() -> bool:
+    """Whether no other run plants bugs in the same copies; held until this process ends."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    try:
+        fcntl.flock(os.open(WORK / "lock", os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _shops(jobs: int) -> queue.Queue[Workshop]:

@@ -76,7 +76,7 @@ class Workshop:
                 shutil.copy2(original, file)
 
     def _environment(self, scratch: Path, *, compiled: bool) -> dict[str, str]:
-        paths = {
+        return {
             "PYTHONPATH": os.pathsep.join([str(self.src), str(ROOT)]),
             "NUMBA_CACHE_DIR": str(scratch / "machine-code" if compiled else self._machine_code),
             # Examples that failed with one bug must not help to find the next.
@@ -85,7 +85,6 @@ class Workshop:
             "MUTANT_WITNESS": str(scratch / "witness.json"),
             "MUTANT_SOURCES": str(self.src),
         }
-        return paths
 
 
 def _same(path: Path, copy: Path) -> bool:

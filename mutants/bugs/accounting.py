@@ -251,9 +251,9 @@ MUTANTS = (
     Mutant(
         "the best trial by its exact score",
         "methods/tuning/validation.py",
-        "    if side.goal == \"rank\":\n        return Score(total, 1.0 - mean)",
+        '    if side.goal == "rank":\n        return Score(total, 1.0 - mean)',
         "    active = np.diff(validation.indptr) > 0\n    total = float((losses[active] - 0.5).sum())\n"
-        "    if side.goal == \"rank\":\n        return Score(total, 1.0 - mean)",
+        '    if side.goal == "rank":\n        return Score(total, 1.0 - mean)',
         "trials are compared by released scores",
         ("methods/tuning/test_validation.py",),
     ),

@@ -11,7 +11,9 @@ MUTANTS = (
         "        if drawn >= numerator:\n            return k % 2 == 1, at",
         "        if drawn >= numerator or k > 6:\n            return k % 2 == 1 or k > 6, at",
         "the sampler's probabilities are exact",
-        ("privacy/pure/test_noise.py", "kernels/test_geometric.py"),
+        ("kernels/test_geometric.py",),
+        "late",
+        quick=True,
     ),
     Mutant(
         "uniform numbers by remainder",

@@ -46,7 +46,7 @@ MUTANTS = (
         "settings in the model's files tell the exact number of users",
         _FIT,
         "Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)",
-        "Model(trained.side, ratings.catalogue, statement, self.public_half.name, said | {\"n\": ratings.n_users})",
+        'Model(trained.side, ratings.catalogue, statement, self.public_half.name, said | {"n": ratings.n_users})',
         "nothing but releases reaches the model's files",
         _SUITE,
         "nothing_but_releases and popularity",

@@ -25,7 +25,7 @@ MUTANTS = (
         _PIPELINE,
         "    _refuse_small(rows.n_users, settings, shares, gate)\n",
         "    if rows.n_users < 2:\n"
-        "        raise TooFewUsers(\"too few users\")\n"
+        '        raise TooFewUsers("too few users")\n'
         "    _refuse_small(rows.n_users, settings, shares, gate)\n",
         "whether a silo takes part follows from a released count",
         _T_SWAP,
@@ -63,7 +63,7 @@ MUTANTS = (
         _PIPELINE,
         "        notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)\n",
         "        notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)\n"
-        "        notes = (*notes, f\"{ratings.n_users} users\")\n",
+        '        notes = (*notes, f"{ratings.n_users} users")\n',
         "all of a message follows from releases",
         _T_SWAP,
         "whole_messages",
@@ -72,7 +72,7 @@ MUTANTS = (
         "Lloyd: the message's notes tell the exact number of users",
         _PIPELINE,
         "return _message(found, ratings, _statement(gate), _notes(found))",
-        "return _message(found, ratings, _statement(gate), (*_notes(found), f\"{ratings.n_users} users\"))",
+        'return _message(found, ratings, _statement(gate), (*_notes(found), f"{ratings.n_users} users"))',
         "all of a message follows from releases",
         _T_LLOYD,
         "whole_messages",
@@ -107,8 +107,8 @@ MUTANTS = (
     Mutant(
         "shares for one trial in each of several, as printed",
         "methods/prototypes/shares.py",
-        "values=part[\"values\"] / trials,",
-        "values=part[\"values\"],",
+        'values=part["values"] / trials,',
+        'values=part["values"],',
         "all trials together cost epsilon",
         ("methods/prototypes/test_neighbours.py",),
         "add_up",
@@ -164,8 +164,8 @@ MUTANTS = (
     Mutant(
         "swaps among what the users are near to",
         "methods/prototypes/private/centres.py",
-        "return visited[distances.best_set(gate, \"centre swap\", visited, epsilon=shares.swap)]",
-        "distances.best_set(gate, \"centre swap\", visited, epsilon=shares.swap)\n    "
+        'return visited[distances.best_set(gate, "centre swap", visited, epsilon=shares.swap)]',
+        'distances.best_set(gate, "centre swap", visited, epsilon=shares.swap)\n    '
         "return visited[int(np.argmin([distances.loss(one) for one in visited]))]",
         "the choice among steps is the released one",
         _T_SWAP,
@@ -200,8 +200,8 @@ MUTANTS = (
     Mutant(
         "a centre read off the ratings",
         "methods/prototypes/private/rows.py",
-        "centre=(low + high) / 2.0 if settings.unrated == \"missing\" else 0.0,",
-        "centre=float(ratings.values.mean()) if settings.unrated == \"missing\" else 0.0,",
+        'centre=(low + high) / 2.0 if settings.unrated == "missing" else 0.0,',
+        'centre=float(ratings.values.mean()) if settings.unrated == "missing" else 0.0,',
         "bounds of a row are public",
         _T_SWAP,
     ),

@@ -154,9 +154,9 @@ MUTANTS = (
     Mutant(
         "heavy users vote for their most popular items",
         _DISCOVERY,
-        "order = np.argsort(priority[pattern.items[start:stop]], kind=\"stable\")",
+        'order = np.argsort(priority[pattern.items[start:stop]], kind="stable")',
         "popular = np.bincount(pattern.items, minlength=pattern.n_items)\n        "
-        "order = np.argsort(-popular[pattern.items[start:stop]], kind=\"stable\")",
+        'order = np.argsort(-popular[pattern.items[start:stop]], kind="stable")',
         "which items a user votes for follows from their own",
         _T_DISCOVERY,
     ),
