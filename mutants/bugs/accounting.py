@@ -103,14 +103,6 @@ MUTANTS = (
         _T_LEDGER,
     ),
     Mutant(
-        "an infinite cost is charged",
-        _LEDGER,
-        "    if math.isinf(mu):\n",
-        "    if False:\n",
-        "a release without noise is refused",
-        _T_LEDGER,
-    ),
-    Mutant(
         "a cost that is no number",
         _LEDGER,
         "    if not mu > 0.0:\n",
@@ -225,8 +217,8 @@ MUTANTS = (
     Mutant(
         "a trial that may cost a little more",
         _SELECTION,
-        "        if budget.mu * (1.0 + _SLACK) <= mu:\n            return budget\n",
-        "        return budget\n",
+        "    epsilon = epsilon_from(mu * (1.0 - _SLACK), delta)\n",
+        "    return Budget(epsilon_from(mu * 1.001, delta), delta)\n",
         "no trial costs more than its part",
         _T_SELECTION,
     ),

@@ -98,7 +98,16 @@ MUTANTS = (
         _T_ANSWER,
     ),
     Mutant(
-        "the coordinate follows the largest rating",
+        "a device answers about an item that it has rated",
+        _ANSWER,
+        "rotation, coordinate = question.place(device_id)",
+        "rotation, coordinate = question.place(device_id)[0], items[0] if items else 0",
+        "which coordinate is asked for is drawn without looking at the data",
+        _T_ANSWER,
+        "transcript or agree",
+    ),
+    Mutant(
+        "places that are not uniform",
         "devices/device/question.py",
         'return rotation, int.from_bytes(digest[8:16], "big") % self.dimension',
         'return rotation, int.from_bytes(digest[:2], "big") % self.dimension',

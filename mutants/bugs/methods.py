@@ -191,7 +191,7 @@ MUTANTS = (
         "return np.asarray(rows.astype(np.float64) @ gram)",
         "nobody's vector depends on how many others there are",
         _SUITE,
-        f"{_OWN} and dpals and plain and explicit",
+        "many_factors and dpals and explicit",
     ),
     Mutant(
         "DPALS: the mean has a trace of everybody's",
@@ -202,6 +202,17 @@ MUTANTS = (
         "a user's contribution is their own to the last bit",
         _SUITE,
         f"{_OWN} and dpals and tail and explicit",
+    ),
+    Mutant(
+        "DPALS: users weighted by the exact mean count, as printed",
+        _DPALS,
+        "rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip",
+        "usual = pattern.counts / max(float(pattern.counts.mean()), 1.0) if pattern.n_users else 1.0\n        "
+        "rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip\n        "
+        "rows = rows * np.minimum(usual, 1.0)[:, None] if pattern.n_users else rows",
+        "the normaliser of the users' weights is a public constant",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and dpals and plain and explicit",
     ),
     Mutant(
         "DPALS: a sample from one stream for all users",
@@ -243,8 +254,8 @@ MUTANTS = (
         "vector = math.sqrt((k * (1.0 + ratio**-2) + moment * ratio**-2) / square)",
         "vector = math.sqrt((k * ratio**-2 + moment * ratio**-2) / square)",
         "both Gaussians of a step are paid for",
-        _SUITE,
-        "each_once and dpals and plain and explicit",
+        ("methods/dpals/test_dpals.py",),
+        "accounted",
     ),
     Mutant(
         "DPALS: the mean for the price of sqrt(k)",
@@ -252,8 +263,8 @@ MUTANTS = (
         "weight = settings.max_ratings * (counts + 2 * mean)",
         "weight = settings.max_ratings * counts + 2 * mean",
         "a user's k ratings move the mean by k",
-        ("conformance/test_methods.py", "methods/dpals/test_presets.py"),
-        "(each_once and dpals and tail and explicit) or four_ways or owes",
+        ("methods/dpals/test_dpals.py",),
+        "accounted",
     ),
     Mutant(
         "Frank-Wolfe: errors relative to everybody's mean",

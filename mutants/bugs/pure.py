@@ -255,6 +255,15 @@ MUTANTS = (
         _CLUSTERS,
     ),
     Mutant(
+        "noise scaled by the exact size of a cluster, as printed",
+        "privacy/pure/cluster_sums.py",
+        "    given = _on_support(clusters, support, clusters.rows.values)\n",
+        "    bound = max(1, bound // max(1, int(clusters.inside.sum())))\n"
+        "    given = _on_support(clusters, support, clusters.rows.values)\n",
+        "noise is never scaled by an exact private count",
+        ("privacy/pure/test_clusters.py", "methods/prototypes/test_neighbours.py"),
+    ),
+    Mutant(
         "sizes of items are bounded by 1",
         "privacy/pure/cluster_sums.py",
         "    bound = _widest(clusters, support)\n    given",
