@@ -150,18 +150,11 @@ MUTANTS = (
     Mutant(
         "a charge that is checked and entered in two steps",
         "privacy/charges.py",
-        """            self._refuse_excess(charge)
-            self._charges.append(charge)
-            self._redeemed.append(False)
-        return charge
-""",
-        """            self._refuse_excess(charge)
-        __import__("time").sleep(0.001)
-        with self._lock:
-            self._charges.append(charge)
-            self._redeemed.append(False)
-        return charge
-""",
+        "            self._refuse_excess(charge)\n",
+        "            self._refuse_excess(charge)\n"
+        "            self._lock.release()\n"
+        '            __import__("time").sleep(0.001)\n'
+        "            self._lock.acquire()\n",
         "threads cannot overspend together",
         _T_LEDGER,
         "threads",
@@ -185,8 +178,8 @@ MUTANTS = (
     Mutant(
         "a choice among trials for the price of one",
         _SELECTION,
-        "accountant.compose(dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0))",
-        "accountant.compose(trial)",
+        "dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0)",
+        "trial",
         "the best of many trials costs more than one",
         _T_SELECTION,
     ),

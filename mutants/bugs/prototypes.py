@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "Lloyd: the message's notes tell the exact number of users",
         _PIPELINE,
-        "return _message(found, ratings, _statement(gate), _notes(found))",
-        'return _message(found, ratings, _statement(gate), (*_notes(found), f"{ratings.n_users} users"))',
+        "_notes(found))",
+        '(*_notes(found), f"{ratings.n_users} users"))',
         "all of a message follows from releases",
         _T_LLOYD,
         "whole_messages",
@@ -89,8 +89,8 @@ MUTANTS = (
     Mutant(
         "a refused silo owes nothing",
         _PIPELINE,
-        "            refusal.statement = _pure_statement(gate)\n",
-        "            refusal.statement = None\n",
+        "            refusal.statement = _pure_statement(",
+        "            refusal.statement = None and _pure_statement(",
         "a refusal is paid for and stated",
         ("methods/prototypes/test_pipeline.py", "methods/prototypes/test_parties.py"),
         "owes or too_small",
@@ -122,12 +122,13 @@ MUTANTS = (
         _T_SWAP + _T_PIPELINE,
     ),
     Mutant(
-        "a user counts in the cells of two levels at once",
+        "a user counts twice in a cell",
         "methods/prototypes/private/partition.py",
-        "        inside = home >= 0\n",
-        "        inside = np.ones(len(points), dtype=bool)\n        home = np.maximum(home, 0)\n",
-        "who is in no cell that was released stays out",
+        "            keys,\n            universe=",
+        "            np.repeat(keys, 2, axis=0),\n            universe=",
+        "a level's cells are disjoint: a user counts once",
         _T_SWAP,
+        "hostile_user and plain",
     ),
     Mutant(
         "cells by the exact count",
@@ -136,6 +137,7 @@ MUTANTS = (
         "        levels.append(len(np.unique(keys, axis=0)))\n",
         "the number of cells in a message is that of released cells",
         _T_SWAP,
+        "hostile_user or whole_messages",
     ),
     Mutant(
         "candidates that users are at",
@@ -144,6 +146,7 @@ MUTANTS = (
         "    candidates = points[:8] if len(points) >= 8 else cells.centres\n",
         "centres are chosen among released cells",
         _T_SWAP,
+        "hostile_user or whole_messages",
     ),
     Mutant(
         "left-over shares by the exact number of cells",
@@ -160,6 +163,7 @@ MUTANTS = (
         "    return trials[best] if len(rows.values) % 2 else trials[0]\n",
         "the choice among trials is the released one",
         _T_SWAP,
+        "hostile_user or whole_messages",
     ),
     Mutant(
         "swaps among what the users are near to",
@@ -169,6 +173,7 @@ MUTANTS = (
         "return visited[int(np.argmin([distances.loss(one) for one in visited]))]",
         "the choice among steps is the released one",
         _T_SWAP,
+        "hostile_user or whole_messages",
     ),
     Mutant(
         "Lloyd: exact means",
@@ -178,7 +183,7 @@ MUTANTS = (
         "else np.zeros(dimension) for one in range(k)])\n    moved = exact",
         "centres follow from releases",
         _T_LLOYD,
-        "alone",
+        "centres_follow",
     ),
     Mutant(
         "Lloyd: a plan that spends twice",

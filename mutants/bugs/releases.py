@@ -22,8 +22,8 @@ MUTANTS = (
     Mutant(
         "variances of ratings outside the range",
         "privacy/gaussian/activity.py",
-        "_variances(pattern, clip_entries(scaled), rows)",
-        "_variances(pattern, np.nan_to_num(scaled), rows)",
+        "clip_entries(scaled), rows)",
+        "np.nan_to_num(scaled), rows)",
         "ratings are clipped before they are summed",
         _T_ALL,
     ),

@@ -8,6 +8,7 @@ _MASKS = "silos/shared/masks.py"
 _T_MASKS = ("silos/test_secure_sum.py",)
 _SILO = "silos/silo/silo.py"
 _T_SILO = ("silos/test_silo.py",)
+_T_CHECKS = ("silos/test_checks.py",)
 _CHECKS = "silos/silo/checks.py"
 _AGREEMENT = "silos/shared/agreement.py"
 _MODEL = "silos/shared/model_message.py"
@@ -98,8 +99,8 @@ MUTANTS = (
         "if not asked.mu <= expected.mu * (1.0 + _COST_ROOM):",
         "if False:",
         "a silo refuses a question that asks for less noise",
-        _T_SILO,
-        "not_agreed",
+        _T_CHECKS,
+        quick=True,
     ),
     Mutant(
         "a silo lets the server understate the cost where it adds the noise",
@@ -107,8 +108,7 @@ MUTANTS = (
         "if exact_cost and not asked.mu >= expected.mu * (1.0 - _COST_ROOM):",
         "if False:",
         "a silo's own account is not made too small",
-        _T_SILO,
-        "server_adds",
+        _T_CHECKS,
     ),
     Mutant(
         "a silo answers any arrays",
@@ -116,8 +116,7 @@ MUTANTS = (
         "    if not (np.abs(asked - expected) <= room).all():\n",
         "    if False:\n",
         "a silo answers the question that follows from the releases",
-        _T_SILO,
-        "not_agreed or no_numbers or numbers",
+        _T_CHECKS,
     ),
     Mutant(
         "arrays that are no numbers pass",
@@ -125,8 +124,7 @@ MUTANTS = (
         "    if not (np.abs(asked - expected) <= room).all():\n",
         "    if (np.abs(asked - expected) > room).any():\n",
         "numbers that are none are refused",
-        _T_SILO,
-        "not_agreed or numbers",
+        _T_CHECKS,
     ),
     Mutant(
         "a silo answers about any rating range",
@@ -211,8 +209,8 @@ MUTANTS = (
     Mutant(
         "a trusted server keeps what it was sent",
         "silos/server/coordinator_store.py",
-        '            self._store.write("UPDATE answers SET answer = NULL")\n',
-        "",
+        '            self._store.write("UPDATE answers SET answer = NULL")\n            if fixed_noise:\n',
+        "            if fixed_noise:\n",
         "no exact totals are kept longer than needed",
         ("silos/test_coordinator.py",),
         "keeps_nothing",

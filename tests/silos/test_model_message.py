@@ -35,10 +35,10 @@ def hiding_the_second_silo(statement: Statement) -> Statement:
     return statement.model_copy(update={"silos": silos})
 
 
-def hiding_half_of_epsilon(statement: Statement) -> Statement:
+def hiding_half(statement: Statement, *, of_epsilon: bool) -> Statement:
     """All that is said about silos is right; what one of their users pays is not."""
-    assert statement.epsilon is not None
-    less = stated(statement.epsilon / 2, statement.delta or 0.0)
+    epsilon, delta = statement.epsilon or 0.0, statement.delta or 0.0
+    less = stated(epsilon / 2, delta) if of_epsilon else stated(epsilon, delta / 2)
     return less.model_copy(update={"silos": statement.silos})
 
 
@@ -57,7 +57,8 @@ def test_a_statement_that_promises_more_than_was_agreed_is_refused(tmp_path: Pat
         stated(agreed.epsilon, agreed.delta, SiloTerms(3, 1, "shares")),
         stated(agreed.epsilon, agreed.delta, SiloTerms(3, 2, "server")),
         hiding_the_second_silo(stated(agreed.epsilon, agreed.delta)),
-        hiding_half_of_epsilon(stated(agreed.epsilon, agreed.delta)),
+        hiding_half(stated(agreed.epsilon, agreed.delta), of_epsilon=True),
+        hiding_half(stated(agreed.epsilon, agreed.delta), of_epsilon=False),
     ]
     for lie in lies:
         with pytest.raises(Refused, match="promises more"):

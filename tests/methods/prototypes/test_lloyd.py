@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from discreet import kernels
 from discreet.methods.prototypes import PrivatePrototypes
 from discreet.methods.prototypes.private import pipeline
 from discreet.methods.prototypes.private.lloyd import Plan, lloyd_prototypes
@@ -106,6 +107,28 @@ def test_the_outcome_follows_from_the_releases_alone(unrated: str, users: int) -
     after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET, lambda mu: -(10**9))
     for name in ("values", "mask", "weights"):
         assert np.array_equal(getattr(before, name), getattr(after, name)), name
+
+
+@pytest.mark.parametrize("who", ["everything at the top", "a mixture"])
+def test_centres_follow_from_the_releases_alone(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is in which cluster follows from one's own ratings and from these: a trace of others would move everybody."""
+    nearest, rows = kernels.nearest_centres, silo(40, 5)
+
+    def centres(gate: WatchedGate, people: list[dict[int, float]]) -> list[bytes]:
+        seen: list[bytes] = []
+
+        def watched(points: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+            seen.append(places.tobytes())
+            return nearest(points, places)
+
+        monkeypatch.setattr(kernels, "nearest_centres", watched)
+        lloyd_prototypes(gate, ratings(people), settings(), BUDGET, lambda mu: -(10**9))
+        return seen
+
+    base = WatchedGate()
+    before = centres(base, rows)
+    assert len(before) == 4
+    assert centres(WatchedGate(base.released), [*rows, hostile()[who]]) == before
 
 
 @pytest.mark.parametrize("unrated", ["zero", "missing"])
