@@ -15,7 +15,6 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from mutants.bugs import MUTANTS
 from mutants.mutant import Mutant, NotFound
@@ -162,11 +161,18 @@ def _all(
 
 
 def _table(console: Console, chosen: Sequence[Mutant], outcomes: Sequence[Outcome]) -> None:
-    table = Table("room", "bug", "killed by", "s", show_lines=False)
+    """Room by room: the bug, and under it who noticed. Names of tests are long, so it is no table."""
+    rooms: dict[str, list[tuple[Mutant, Outcome]]] = {}
     for mutant, outcome in zip(chosen, outcomes, strict=True):
-        by = outcome.by.removeprefix("tests/") if outcome.verdict == "killed" else f"[red]{outcome.verdict}"
-        table.add_row(mutant.room, mutant.name, by, f"{outcome.seconds:.0f}")
-    console.print(table)
+        rooms.setdefault(mutant.room, []).append((mutant, outcome))
+    for room, pairs in sorted(rooms.items()):
+        console.print(f"\n[bold]{room}[/bold]: {len(pairs)}")
+        for mutant, outcome in pairs:
+            console.print(f"  {mutant.name}", markup=False)
+            if outcome.verdict == "killed":
+                console.print(f"    {outcome.by.removeprefix('tests/')}", style="dim", markup=False)
+            else:
+                console.print(f"    {outcome.verdict}: {mutant.breaks}", style="red", markup=False)
 
 
 if __name__ == "__main__":

@@ -167,8 +167,7 @@ MUTANTS = (
         "    begun = schedule.passes_begun(asked)\n",
         "    begun = schedule.passes_begun(max(asked - 1, 1))\n",
         "devices may have answered an open round",
-        ("devices/test_simulation.py", "cli/test_collect.py"),
-        "promises or statement or open",
+        ("devices/test_statement.py",),
     ),
     Mutant(
         "reports with the time they came",
@@ -186,8 +185,8 @@ MUTANTS = (
         "    PRIMARY KEY (task, round, device)\n) STRICT, WITHOUT ROWID;",
         "    PRIMARY KEY (task, round, device)\n) STRICT;",
         "the order of arrival is not stored",
-        ("devices/collector/test_reports.py",),
-        "nothing_about",
+        ("devices/collector/test_store.py",),
+        "order_in_which",
     ),
     Mutant(
         "a changed report replaces the first",

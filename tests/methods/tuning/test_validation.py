@@ -149,7 +149,11 @@ def test_a_score_follows_from_its_release_alone(kind: str, market: Ratings, clic
     side = (UserMean() if kind == "ratings" else Popularity()).fit(data, BUDGET).model_.item_side
     scores = [
         release_score(
-            Replaying(Ledger(BUDGET)), "score", side, *split_validation(data.take_users(users), 0.1, 3), mu=0.5
+            Replaying(Ledger(BUDGET)),
+            "score",
+            side,
+            *split_validation(data.take_users(users), 0.1, 3),
+            mu=0.5,
         )
         for users in (slice(0, 50), slice(50, 300))
     ]
