@@ -13,7 +13,60 @@ _T_ALL = ("privacy/gaussian/test_mechanism.py",)
 _T_CLIPPED = ("privacy/gaussian/test_clipped.py", "privacy/gaussian/test_mechanism.py")
 _T_ENERGY = ("privacy/gaussian/test_mechanism.py", "privacy/gaussian/test_energy_scaled.py")
 
+
+def _half(name: str, file: str, old: str, new: str) -> Mutant:
+    return Mutant(
+        f"half the noise in {name}",
+        file,
+        old,
+        new,
+        "noise has the scale that was paid for, in every kind of block",
+        _T_ALL,
+        "no_user_moves",
+    )
+
+
+_HALVES = (
+    _half(
+        "vectors over items",
+        _BLOCKS,
+        "np.repeat(self._sigma(mu)[:, None], self.features.shape[1], axis=1)",
+        "np.repeat(0.5 * self._sigma(mu)[:, None], self.features.shape[1], axis=1)",
+    ),
+    _half(
+        "matrices over items",
+        _BLOCKS,
+        "return source.symmetric_integers(self._sigma(mu), self.features.shape[1])",
+        "return source.symmetric_integers(0.5 * self._sigma(mu), self.features.shape[1])",
+    ),
+    _half(
+        "weights of items",
+        _BLOCKS,
+        "return source.integers(self._sigma(mu))",
+        "return source.integers(0.5 * self._sigma(mu))",
+    ),
+    _half(
+        "vectors over users",
+        _BLOCKS,
+        "return source.integers(np.full(self.values.shape[1], self.unit / mu))",
+        "return source.integers(np.full(self.values.shape[1], 0.5 * self.unit / mu))",
+    ),
+    _half(
+        "co-moments",
+        _BLOCKS,
+        "return source.symmetric_integers(np.array([self.unit / mu]), order).reshape(order, order)",
+        "return source.symmetric_integers(np.array([0.5 * self.unit / mu]), order).reshape(order, order)",
+    ),
+    _half(
+        "moments of dense rows",
+        _DENSE,
+        "return source.symmetric_integers(np.array([self.unit / mu]), order).reshape(order, order)",
+        "return source.symmetric_integers(np.array([0.5 * self.unit / mu]), order).reshape(order, order)",
+    ),
+)
+
 MUTANTS = (
+    *_HALVES,
     Mutant(
         "a bound of 0 on the sums of items",
         _BLOCKS,

@@ -162,8 +162,8 @@ MUTANTS = (
         "return self._noise.fixed\n",
         "return False\n",
         "noise that repeats is not private",
-        ("methods/prototypes/test_pipeline.py", "privacy/pure/test_gate.py"),
-        "key or fixed",
+        ("methods/prototypes/test_pipeline.py",),
+        "fixed_key",
     ),
     Mutant(
         "PCG64 behind the pure noise",

@@ -77,6 +77,7 @@ def test_a_bug_whose_place_is_gone_is_an_error() -> None:
         moved.applied((SOURCES / "discreet" / "errors.py").read_text())
 
 
+@pytest.mark.timeout(1800)
 def test_some_bugs_are_planted_and_found_each_time(workshop: Workshop) -> None:
     quick = [one for one in MUTANTS if one.quick]
     assert len(quick) >= 10
@@ -89,6 +90,7 @@ def test_some_bugs_are_planted_and_found_each_time(workshop: Workshop) -> None:
         assert (workshop.src / "discreet" / file).read_bytes() == content, "a bug was left in the copy"
 
 
+@pytest.mark.timeout(1800)
 def test_without_a_bug_nothing_is_found(workshop: Workshop) -> None:
     harmless = Mutant(
         "another word in a docstring",

@@ -208,11 +208,6 @@ def test_who_names_an_item_twice_is_not_in_the_choice() -> None:
     assert gate().top("x", given, groups=1, most=1, user_cells=2, epsilon=500.0).tolist() == [[1]]
 
 
-def test_noise_that_repeats_is_marked() -> None:
-    assert PureGate(PureLedger(1.0), PureNoise.fixed_key_not_private("k")).fixed_noise
-    assert not PureGate(PureLedger(1.0)).fixed_noise
-
-
 def test_everything_is_charged_before_it_is_computed() -> None:
     one = gate(epsilon=1.0)
     touched: list[int] = []
