@@ -10,6 +10,7 @@ from typing import Any
 
 from mutants.mutant import Mutant
 from mutants.workshop import Workshop
+from mutants.zygote import FELL
 
 __all__ = ["Outcome", "run_tests", "try_mutant"]
 
@@ -66,9 +67,11 @@ def _verdict(mutant: Mutant, code: int | None, seen: dict[str, Any]) -> tuple[st
         return "no end: a test hung", first
     if first.get("said") == "cannot be collected":
         return "broken: the tests cannot be read with it", first
-    if code == 1 and not seen.get("copy", False):
+    # A test that fails may leave a file open, over which pytest itself falls at its end.
+    failed = code == 1 or (code == FELL and first)
+    if failed and not seen.get("copy", False):
         return "broken: the tests ran another copy of the sources", first
-    if code == 1:
+    if failed:
         return "killed", first
     if code == 0:
         return "survived", first

@@ -16,7 +16,10 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Zygote"]
+__all__ = ["FELL", "Zygote"]
+
+FELL = 70
+"""Exit code where pytest ends with an exception of its own."""
 
 _PACKAGES = (
     "numpy scipy.stats scipy.special scipy.optimize scipy.sparse numba pydantic polars hypothesis pytest randomgen "
@@ -66,7 +69,7 @@ def _serve() -> None:
         arguments, environment, longest = json.loads(line)
         child = os.fork()
         if child == 0:
-            code = 70
+            code = FELL
             try:
                 os.setsid()
                 os.dup2(null, 0)

@@ -146,7 +146,7 @@ MUTANTS = (
         "    candidates = points[:8] if len(points) >= 8 else cells.centres\n",
         "centres are chosen among released cells",
         _T_SWAP,
-        "hostile_user or whole_messages",
+        "candidates_and_centres",
     ),
     Mutant(
         "left-over shares by the exact number of cells",
@@ -173,7 +173,7 @@ MUTANTS = (
         "return visited[int(np.argmin([distances.loss(one) for one in visited]))]",
         "the choice among steps is the released one",
         _T_SWAP,
-        "hostile_user or whole_messages",
+        "candidates_and_centres",
     ),
     Mutant(
         "Lloyd: exact means",

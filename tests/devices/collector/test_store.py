@@ -98,8 +98,7 @@ def test_every_connection_has_what_it_promised_on_disk(tmp_path: Path) -> None:
 
 def test_the_order_in_which_reports_came_is_nowhere(tmp_path: Path) -> None:
     """A table of SQLite numbers its rows as they come, unless it is told not to."""
-    store = Store(tmp_path / "s.sqlite")
-    with closing(store.connect()) as connection:
+    with closing(Store(tmp_path / "s.sqlite")) as store, closing(store.connect()) as connection:
         came = [os.urandom(16) for _ in range(50)]
         connection.executemany("INSERT INTO reports VALUES (1, 1, ?, 1)", [(device,) for device in came])
         for hidden in ("rowid", "oid", "_rowid_"):
@@ -107,4 +106,3 @@ def test_the_order_in_which_reports_came_is_nowhere(tmp_path: Path) -> None:
                 connection.execute(f"SELECT {hidden} FROM reports")
         lie = [bytes(device) for (device,) in connection.execute("SELECT device FROM reports")]
     assert lie == sorted(came)
-    store.close()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet import kernels
 from discreet.errors import DiscreetError
 from discreet.methods.prototypes import PrivatePrototypes
 from discreet.methods.prototypes.private import pipeline
@@ -113,6 +114,32 @@ def test_whole_messages_follow_from_the_releases_alone(
     before, tape = sent(rows)
     for who in hostile().values():
         assert sent([*rows[:7], who, *rows[7:]], tape)[0] == before
+
+
+@pytest.mark.parametrize("who", ["everything at the top", "a mixture"])
+def test_candidates_and_centres_follow_from_the_releases_alone(
+    who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is in which cluster follows from one's own ratings and from these: a trace of others would move everybody."""
+    chosen, rows = PrototypeSettings.checked(**BUSY), silo(40, 1)
+    seen: list[bytes] = []
+    distances, nearest = kernels.capped_distances, kernels.nearest_centres
+
+    def measured(points: Any, candidates: Any, *others: Any) -> Any:
+        seen.append(candidates.tobytes())
+        return distances(points, candidates, *others)
+
+    def found(points: Any, centres: Any) -> Any:
+        seen.append(centres.tobytes())
+        return nearest(points, centres)
+
+    monkeypatch.setattr(kernels, "capped_distances", measured)
+    monkeypatch.setattr(kernels, "nearest_centres", found)
+    tape = run(rows, chosen)
+    before, seen[:] = list(seen), []
+    assert len(before) == 4
+    run([*rows[:7], hostile()[who], *rows[7:]], chosen, replay=tape)
+    assert seen == before
 
 
 @pytest.mark.parametrize(("users", "released"), [(0, 10**6), (1, 10**6), (40, 0), (40, -5)])
