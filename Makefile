@@ -52,9 +52,9 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
 
-# What was killed before is not planted again while neither the bug, its file nor its tests have changed.
-mutants: $(VENV)/.test         ## some 300 privacy bugs, one at a time: who notices? (some 40 minutes; AGAIN=1 for all anew)
-	$(BIN)/python -m mutants $(if $(AGAIN),,--resume) --jobs 2 --out benchmarks/results/mutants.json
+# RESUME=1 goes on with a run that was interrupted.
+mutants: $(VENV)/.test         ## 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
+	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 

@@ -32,7 +32,7 @@ WORK = ROOT / "build" / "mutants"
 @click.option("--list", "show_list", is_flag=True, help="Show the bugs, plant none.")
 @click.option("--quick", is_flag=True, help="Only those that make test plants.")
 @click.option(
-    "--resume", is_flag=True, help="Leave out what was killed before, if nothing has changed since."
+    "--resume", is_flag=True, help="Leave out what was killed before, if bug, file and tests are the same."
 )
 @click.option("--unchecked", is_flag=True, help="Do not run the tests without a bug first.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="How many at once.")
