@@ -125,10 +125,13 @@ def _taken(shops: queue.Queue[Workshop]) -> Iterator[Workshop]:
 
 def _sound(console: Console, shops: queue.Queue[Workshop], due: Sequence[Mutant]) -> bool:
     """Whether all of the tests pass without any bug: a test that is red anyway kills everything."""
-    whole = sorted({test for one in due if one.only is None for test in one.tests})
-    # One run for each choice of tests: what -k takes for one file may leave out all of another.
-    parts = sorted({(one.tests, one.only) for one in due if one.only is not None})
-    jobs: list[tuple[tuple[str, ...], str | None]] = [*([(tuple(whole), None)] if whole else []), *parts]
+    choices: dict[tuple[str, ...], set[str | None]] = {}
+    for one in due:
+        choices.setdefault(one.tests, set()).add(one.only)
+    jobs = [
+        (tests, None if None in only else " or ".join(f"({words})" for words in sorted(filter(None, only))))
+        for tests, only in sorted(choices.items())
+    ]
 
     def check(job: tuple[tuple[str, ...], str | None]) -> bool:
         with _taken(shops) as shop, shop.planted(None) as environment:

@@ -21,7 +21,6 @@ MUTANTS = (
         "mu^2 adds up over releases",
         _T_ACCOUNTING + _T_LEDGER,
         "few_runs or plan or one_round",
-        quick=True,
     ),
     Mutant(
         "a delta that forgets half of the loss",

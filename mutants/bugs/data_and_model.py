@@ -15,7 +15,6 @@ MUTANTS = (
         "    if False:\n",
         "a model that was altered is refused",
         _T_STORAGE,
-        quick=True,
     ),
     Mutant(
         "a file too many in a model",

@@ -173,7 +173,7 @@ MUTANTS = (
         "return visited[int(np.argmin([distances.loss(one) for one in visited]))]",
         "the choice among steps is the released one",
         _T_SWAP,
-        "candidates_and_centres",
+        "hostile_user or candidates_and_centres",
     ),
     Mutant(
         "Lloyd: exact means",

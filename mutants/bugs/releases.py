@@ -115,7 +115,6 @@ MUTANTS = (
         "counts = np.arange(1, 2)\n    per_item",
         "an item that one user alone rated is shown with chance delta at most, whatever else they rated",
         _T_DISCOVERY,
-        quick=True,
     ),
     Mutant(
         "a threshold as if nobody voted for it",
