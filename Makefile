@@ -53,7 +53,7 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 		tests/methods/prototypes/test_messages_fuzz.py
 
 # RESUME=1 goes on with a run that was interrupted.
-mutants: $(VENV)/.test         ## 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
+mutants: $(VENV)/.test         ## some 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
 	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))

@@ -51,15 +51,6 @@ MUTANTS = (
         ("data/test_ratings.py", "data/test_bad_input.py"),
     ),
     Mutant(
-        "the catalogue grows with what is seen",
-        "data/ratings.py",
-        "        kept = self.keep(index >= 0)\n",
-        "        kept = self.keep(index >= -1)\n",
-        "items that the catalogue lacks are dropped",
-        ("data/test_ratings.py",),
-        "with_catalogue",
-    ),
-    Mutant(
         "users share a row when some are left out",
         "data/ratings.py",
         "return replace(self, indptr=kept[self.indptr], items=self.items[mask], values=self.values[mask])",

@@ -32,15 +32,15 @@ MUTANTS = (
         _T_GATE,
     ),
     Mutant(
-        "a charge after the release",
+        "noise is drawn before the charge",
         _GATE,
-        """        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": names})
-        released = {}
-""",
-        """        released = {}
-""",
-        "a release that is not charged is refused",
+        'charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": names})',
+        "drawn = [with_noise(form, total, self._noise, mu) for form, total in zip(forms, totals, strict=True)]\n"
+        "        assert drawn\n"
+        '        charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": names})',
+        "a release is charged before anything is drawn for it",
         _T_GATE,
+        "beyond_the_budget",
     ),
     Mutant(
         "the gate charges a tenth",
