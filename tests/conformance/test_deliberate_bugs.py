@@ -145,6 +145,10 @@ def test_a_user_who_counts_for_more_or_moves_others_is_found(culprit: PrivateMet
     broken(lambda run: suite.check_neighbours(run, reached=0.9), culprit, kind)
 
 
+def test_what_a_user_hands_in_because_of_others_is_found() -> None:
+    broken(suite.check_a_users_numbers_are_their_own, method(answers=LooksAtOthers))
+
+
 def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
     """Honest as long as the releases are; after a wild one, everybody counts for ten."""
 

@@ -13,7 +13,8 @@ from discreet.audit.plot import draw
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
 from discreet.cli.columns import features_option
 from discreet.cli.output import json_option, print_json, printer, spinner
-from discreet.cli.setting_options import merge_settings, rating_range_option, set_option, unknown_items_option
+from discreet.cli.row_options import row_options
+from discreet.cli.setting_options import merge_settings, rating_range_option, set_option
 from discreet.cli.train_request import read_ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.method import PrivateMethod
@@ -54,7 +55,7 @@ REFUTED = 1
 @rating_range_option
 @click.option("--catalogue", metavar="FILE", help="With --ratings: public list of items.")
 @features_option
-@unknown_items_option
+@row_options("drop")
 @set_option("With --ratings: a setting of the method; repeatable.")
 @json_option
 @click.pass_context
