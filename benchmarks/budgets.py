@@ -14,9 +14,9 @@ import json
 import sys
 from pathlib import Path
 
-from accuracy import RESULTS, Task, tasks
 from rich.console import Console
 
+from accuracy import RESULTS, Task, tasks
 from discreet import Budget
 from discreet.evaluation.comparison import Comparison
 
