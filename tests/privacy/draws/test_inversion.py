@@ -1,0 +1,35 @@
+"""The binomial sampler rises where the distribution function says, to 150 binary digits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.privacy.pure.binomial import binomial_above
+from discreet.privacy.pure.noise import PureNoise
+from tests.privacy.draws.inversion import CELLS, RATE, THRESHOLD, edge, exact_edge, word_edges
+
+DIGITS = 150
+
+
+@pytest.mark.parametrize("below", [0, 1, 4, 12])
+def test_the_sampler_rises_where_the_distribution_function_says(below: int) -> None:
+    assert edge(below, DIGITS) == exact_edge(below, DIGITS)
+
+
+def test_every_draw_is_what_its_first_word_says() -> None:
+    """So a hundred million words tell what as many draws would have been."""
+    source = PureNoise()
+    for _ in range(300):
+        asked: list[int] = []
+
+        def bits(count: int, asked: list[int] = asked) -> int:
+            asked.append(source.bits(count))
+            assert len(asked) > 1 or count >= 64
+            lengths.append(count)
+            return asked[-1]
+
+        lengths: list[int] = []
+        number = binomial_above(CELLS, RATE, THRESHOLD, bits)
+        word = np.uint64(asked[0] >> (lengths[0] - 64))
+        assert number == np.searchsorted(word_edges(), word, side="right")
