@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark hard flower reproduce reproduce-quick results clean
+.PHONY: demo test lint benchmark hard noise flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,9 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
+
+noise: $(VENV)/.test           ## 10^8 draws of every sampler, streams, attacks; writes docs/assurance/noise.md (some 5 minutes)
+	$(BIN)/python -m benchmarks.noise
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 

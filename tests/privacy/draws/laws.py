@@ -1,7 +1,7 @@
 """Exact laws of what the samplers draw: a probability for every integer, none of them estimated.
 
-Every law takes ``off``, by how much it is wrong: a share of the scale, or an amount added to a coin's chance. Draws must
-fit the law at 0 and not the others.
+Every law takes ``off``, by how much it is wrong: a share of the scale, or an amount added to a coin's chance. Draws
+must fit the law at 0 and not the others.
 """
 
 from __future__ import annotations

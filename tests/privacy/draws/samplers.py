@@ -32,7 +32,7 @@ from discreet.types import Floats, Ints
 from tests.privacy.draws import laws
 from tests.privacy.draws.inversion import CELLS, RATE, THRESHOLD, word_edges
 from tests.privacy.draws.laws import Law
-from tests.privacy.draws.tally import Tally
+from tests.privacy.draws.tally import Tally, shift
 
 CHUNK = 1 << 20
 """Draws held at once."""
@@ -61,9 +61,9 @@ class Sampler:
     score: str
     times: int = 1
 
-    def planted(self, draws: int) -> float:
-        """The error that so many draws must show: the larger, the fewer there are."""
-        return self.off * math.sqrt(MANY * self.times / draws)
+    def near(self, draws: int, errors: float) -> float:
+        """How far a law must be off for so many draws to miss it by so many standard errors."""
+        return self.off * errors / abs(shift(draws, self.law(), self.law(off=self.off), self.score))
 
     def tally(self, draws: int) -> Tally:
         """Count so many fresh draws, a chunk at a time."""
@@ -164,9 +164,7 @@ SAMPLERS: dict[str, Sampler] = {
         SCALE_OFF,
         "size",
     ),
-    "binomial": Sampler(
-        _binomial, cache(partial(laws.binomial, CELLS, RATE, THRESHOLD)), SCALE_OFF, "size"
-    ),
+    "binomial": Sampler(_binomial, cache(partial(laws.binomial, CELLS, RATE, THRESHOLD)), SCALE_OFF, "size"),
     "exact coin of chance 1/e": Sampler(
         lambda size: PureNoise().geometric(Fraction(1), size),
         cache(partial(laws.coins_until_tails, math.exp(-1.0))),

@@ -20,16 +20,14 @@ def test_the_sampler_rises_where_the_distribution_function_says(below: int) -> N
 def test_every_draw_is_what_its_first_word_says() -> None:
     """So a hundred million words tell what as many draws would have been."""
     source = PureNoise()
+    asked: list[tuple[int, int]] = []
+
+    def bits(count: int) -> int:
+        asked.append((source.bits(count), count))
+        return asked[-1][0]
+
     for _ in range(300):
-        asked: list[int] = []
-
-        def bits(count: int, asked: list[int] = asked) -> int:
-            asked.append(source.bits(count))
-            assert len(asked) > 1 or count >= 64
-            lengths.append(count)
-            return asked[-1]
-
-        lengths: list[int] = []
+        asked.clear()
         number = binomial_above(CELLS, RATE, THRESHOLD, bits)
-        word = np.uint64(asked[0] >> (lengths[0] - 64))
-        assert number == np.searchsorted(word_edges(), word, side="right")
+        first, count = asked[0]
+        assert number == np.searchsorted(word_edges(), np.uint64(first >> (count - 64)), side="right")
