@@ -9,9 +9,9 @@ __all__ = ["page"]
 _HEAD = """\
 # Noise: what was drawn, and what attacks made of it
 
-Written by `make noise` on {date} from `benchmarks/results/noise.json`; `make test` runs the same checks with a
-million draws. Noise is keyed by the operating system, so every run draws anew. A statistic raises an alarm at a
-p-value of {alarm:g}; all of them together do so less often than once in a million runs of honest code.
+Written by `make noise` from `benchmarks/results/noise.json`; `make test` runs the same checks with a million
+draws. Noise is keyed by the operating system, so every run draws anew. A statistic raises an alarm at a p-value
+of {alarm:g}; all of them together do so less often than once in a million runs of honest code.
 """
 
 _DRAWS = """
@@ -23,8 +23,8 @@ needs more draws for that than a scale: among 10^8 flips of a fair coin, 1e-4 is
 binomial sampler is a rising function of one uniform number: where it rises is compared with the exact
 distribution function to 150 binary digits, and random words are looked up between these places.
 
-| sampler | draws | must see | found off by | standard error | power | smallest p-value | passed |
-|---|---|---|---|---|---|---|---|
+| sampler | draws | must see | found off by | standard error | power | smallest p-value | passed | date |
+|---|---|---|---|---|---|---|---|---|
 """
 
 _STREAMS = """
@@ -34,16 +34,16 @@ Of one source in threads, of a source for each thread, of a copy, of forked chil
 of these again in a restarted program. Correlation: the largest of any two streams at any lag, and what chance
 allows, in standard errors.
 
-| numbers | streams | length | numbers that came twice | correlation | allowed | passed |
-|---|---|---|---|---|---|---|
+| numbers | streams | length | numbers that came twice | correlation | allowed | passed | date |
+|---|---|---|---|---|---|---|---|
 """
 
 _ATTACKS = """
 ## Published attacks
 
-One user more or less, at an epsilon or a mu of 0.1. Share of outputs for which an attack excludes the wrong
-value and not the true one, and the other way round. Any attack on an honest mechanism may have a difference of
-up to {allowed:.1%}.
+Tried on {date}. One user more or less, at an epsilon or a mu of 0.1. Share of outputs for which an attack
+excludes the wrong value and not the true one, and the other way round. Any attack on an honest mechanism may
+have a difference of up to {allowed:.1%}.
 
 | attack | on | outputs | only the wrong value excluded | only the truth excluded |
 |---|---|---|---|---|
@@ -95,14 +95,14 @@ def _sampler(name: str, row: dict[str, Any]) -> str:
     power = "above 0.9999" if row["power"] > 0.9999 else f"{row['power']:.4f}"
     return (
         f"| {name} | {row['draws']:,} | {row['off']:g} | {row['estimated_off']:.1e} | {row['standard_error']:.1e} "
-        f"| {power} | {row['least_p']:.2g} ({row['least_p_of']}) | {_word(row)} |\n"
+        f"| {power} | {row['least_p']:.2g} ({row['least_p_of']}) | {_word(row)} | {row['date']} |\n"
     )
 
 
 def _stream(kind: str, row: dict[str, Any]) -> str:
     return (
         f"| {kind} | {row['streams']} | {row['length']:,} | {row['common']} | {row['correlation']:.2f} "
-        f"| {row['most']:.2f} | {_word(row)} |\n"
+        f"| {row['most']:.2f} | {_word(row)} | {row['date']} |\n"
     )
 
 
