@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark audit hard mutants flower reproduce reproduce-quick results clean
+.PHONY: demo test lint benchmark audit hard mutants noise flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -64,6 +64,9 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 # RESUME=1 goes on with a run that was interrupted.
 mutants: $(VENV)/.test         ## some 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
 	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
+
+noise: $(VENV)/.test           ## 10^8 draws of every sampler, streams, attacks; writes docs/assurance/noise.md (some 5 minutes)
+	$(BIN)/python -m benchmarks.noise
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 
