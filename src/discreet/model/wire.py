@@ -29,6 +29,7 @@ from discreet.types import AnyArray
 __all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
 
 _FORMAT = "discreet item side 2"
+_LARGEST = 1e100  # no rating, factor or penalty is near; products and sums of squares stay finite
 KIND = "class"
 """Key under which a dataclass says what it is; a word of the language, so no field has this name."""
 
@@ -260,8 +261,8 @@ def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
     (kind,) = get_args(get_args(wanted)[1])
     if array.dtype != np.dtype(kind):
         raise ModelInvalid(f"{path} has the type {array.dtype} and not {np.dtype(kind)}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ModelInvalid(f"{path} has numbers that are not finite")
+    if array.dtype.kind == "f" and not (np.abs(array) <= _LARGEST).all():
+        raise ModelInvalid(f"{path} has numbers that are not finite, or beyond {_LARGEST:g}")
     return array
 
 
@@ -271,8 +272,8 @@ def _scalar(wanted: Any, content: Any, path: str) -> Any:
             number = float(content)
         except OverflowError:  # a whole number that no double holds
             number = math.inf
-        if not math.isfinite(number):
-            raise ModelInvalid(f"{path} is {repr(content)[:100]} and not a finite number")
+        if not abs(number) <= _LARGEST:
+            raise ModelInvalid(f"{path} is {repr(content)[:100]} and not a finite number of a usable size")
         return number
     if wanted in (int, bool, str) and type(content) is wanted:
         return content
