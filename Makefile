@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark hard fuzz flower reproduce reproduce-quick results clean
+.PHONY: demo test lint benchmark audit hard fuzz mutants flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -41,13 +41,22 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/local.py
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
+	$(BIN)/python benchmarks/budgets.py --data $(DATA)
+	$(BIN)/python benchmarks/calibration.py --data $(DATA)
+	$(BIN)/python benchmarks/new_items.py --data $(DATA)
+	$(BIN)/python benchmarks/warm.py --data $(DATA)
+
+# Scores of games are kept in build/audit: what was interrupted goes on where it stopped.
+audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)
+	$(BIN)/python benchmarks/audit.py
 
 # Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
-hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices at full size (some 15 minutes)
+hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (some 20 minutes)
 	DISCREET_SPEED=2000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py \
 		tests/devices/collector/test_flood.py
 	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_kills.py
 	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
+	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
@@ -55,6 +64,10 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos and devices 
 # A failure prints the seed, the kind and the number that repeat it.
 fuzz: $(VENV)/.test            ## a million spoilt models, statements, tables, configurations, agreements and histories (half an hour)
 	$(BIN)/python -m tests.hostile --total 1000000 --jobs 2 --out benchmarks/results/fuzz.json
+
+# RESUME=1 goes on with a run that was interrupted.
+mutants: $(VENV)/.test         ## some 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
+	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
 

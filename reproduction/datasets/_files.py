@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -14,7 +14,10 @@ from discreet.data.checks import Columns
 from discreet.data.readers import without_types
 from discreet.errors import CatalogueMissing, RatingsInvalid
 
-__all__ = ["StrPath", "beside", "find", "lines", "number_range", "separated"]
+__all__ = ["PUBLISHED", "StrPath", "beside", "find", "lines", "number_range", "separated"]
+
+PUBLISHED: dict[str, Any] = {"missing": "error", "out_of_range": "error", "unknown_items": "error"}
+"""How rows of published files are read: one that does not fit means that it is another file."""
 
 StrPath: TypeAlias = str | os.PathLike[str]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.catalogue import Catalogue, scan_table
 from discreet.data.ratings import Ratings
-from reproduction.datasets._files import StrPath, find, number_range
+from reproduction.datasets._files import PUBLISHED, StrPath, find, number_range
 
 __all__ = ["goodbooks"]
 
@@ -30,5 +30,11 @@ def goodbooks(path: StrPath) -> Ratings:
         column = "id" if "id" in scan_table(books)[0] else "book_id"
         catalogue = Catalogue.from_file(books, column)
     return Ratings.from_csv(
-        ratings, user="user_id", item="book_id", rating="rating", rating_range=_RANGE, catalogue=catalogue
+        ratings,
+        user="user_id",
+        item="book_id",
+        rating="rating",
+        rating_range=_RANGE,
+        catalogue=catalogue,
+        **PUBLISHED,
     )

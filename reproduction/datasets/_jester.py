@@ -11,7 +11,7 @@ from scipy import sparse
 
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
-from reproduction.datasets._files import StrPath, find, number_range, separated
+from reproduction.datasets._files import PUBLISHED, StrPath, find, number_range, separated
 
 __all__ = ["jester"]
 
@@ -51,6 +51,7 @@ def jester(path: StrPath, n_jokes: int | None = None) -> Ratings:
         rating="rating",
         rating_range=_RANGE,
         catalogue=number_range(n_jokes or _LIST_JOKES),
+        **PUBLISHED,
     )
 
 
@@ -78,6 +79,8 @@ def _matrix(parts: list[Path], separator: str, n_jokes: int | None) -> Ratings:
         rating_range=_RANGE,
         catalogue=number_range(width),
         user_ids=np.arange(1, len(ratings) + 1),
+        missing="error",
+        out_of_range="error",
     )
 
 

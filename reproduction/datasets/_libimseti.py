@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.data.ratings import Ratings
-from reproduction.datasets._files import StrPath, find, number_range, separated
+from reproduction.datasets._files import PUBLISHED, StrPath, find, number_range, separated
 
 __all__ = ["libimseti"]
 
@@ -22,5 +22,11 @@ def libimseti(path: StrPath) -> Ratings:
     frame = separated(find(path, "ratings.dat"), ",", (0, 1, 2))
     catalogue = number_range(_PROFILES)
     return Ratings.from_frame(
-        frame, user="user", item="item", rating="rating", rating_range=_RANGE, catalogue=catalogue
+        frame,
+        user="user",
+        item="item",
+        rating="rating",
+        rating_range=_RANGE,
+        catalogue=catalogue,
+        **PUBLISHED,
     )

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from reproduction.datasets._files import StrPath, beside, find, lines, separated
+from reproduction.datasets._files import PUBLISHED, StrPath, beside, find, lines, separated
 
 __all__ = ["Edition", "movielens"]
 
@@ -76,5 +76,11 @@ def _titled(films: list[list[str]], name: str) -> Catalogue:
 
 def _read(frame: object, films: Catalogue, rating_range: tuple[float, float]) -> Ratings:
     return Ratings.from_frame(
-        frame, user="user", item="item", rating="rating", rating_range=rating_range, catalogue=films
+        frame,
+        user="user",
+        item="item",
+        rating="rating",
+        rating_range=rating_range,
+        catalogue=films,
+        **PUBLISHED,
     )

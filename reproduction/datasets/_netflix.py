@@ -10,7 +10,7 @@ import polars as pl
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
-from reproduction.datasets._files import StrPath, lines, number_range
+from reproduction.datasets._files import PUBLISHED, StrPath, lines, number_range
 
 __all__ = ["netflix"]
 
@@ -32,7 +32,13 @@ def netflix(path: StrPath) -> Ratings:
     path = Path(path)
     frame = pl.concat([_parse(text) for text in _texts(path)])
     return Ratings.from_frame(
-        frame, user="user", item="item", rating="rating", rating_range=_RANGE, catalogue=_films(path)
+        frame,
+        user="user",
+        item="item",
+        rating="rating",
+        rating_range=_RANGE,
+        catalogue=_films(path),
+        **PUBLISHED,
     )
 
 

@@ -48,8 +48,8 @@ class Channel(Protocol):
         """In words."""
 
     @property
-    def protects(self) -> Literal["user", "rating", "nothing"]:
-        """What an answer hides: all of a user's ratings, one rating's value, nothing."""
+    def protects(self) -> Literal["user", "user on paper", "rating", "nothing"]:
+        """What an answer hides: all of a user's ratings (on paper: in exact arithmetic), one rating's, nothing."""
 
     def gradient(self, asked: Round) -> Floats:
         """Items x rank: an estimate of the mean over devices of ``-2 y_ij u_i (r_ij - u_i . v_j)``."""

@@ -21,12 +21,14 @@ from discreet.model import Model
 from discreet.model.fold_in import OwnMean
 from discreet.model.item_side import ItemSide
 from discreet.privacy.local.coin import Coin
+from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
 from reproduction.local.channel import Channel, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.hua import GUARANTEE
+from reproduction.local.naive import FLOATING_POINT
 
 __all__ = ["Descent", "Outcome", "descend", "start"]
 
@@ -199,9 +201,10 @@ def _state(channel: Channel, ledger: PureLedger | None, coin: Coin) -> Statement
     if ledger is None:
         reason = GUARANTEE if channel.protects == "rating" else "devices hand over exact gradients"
         return Statement.not_private(reason, public=public)
+    ledger.void(FLOATING_POINT if channel.protects == "user on paper" else None)
+    ledger.void(why_not_private(coin, Coin))
     return Statement.from_pure_ledger(
         ledger,
         model="local",
         public=public,
-        fixed_noise_key=coin.fixed,
     )

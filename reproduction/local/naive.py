@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,13 @@ from discreet.privacy.local.randomised_response import BITS, amplification, resp
 from discreet.types import Floats
 from reproduction.local.channel import Round
 
-__all__ = ["Naive", "laplace_sums", "stream_of"]
+__all__ = ["FLOATING_POINT", "Naive", "laplace_sums", "stream_of"]
+
+FLOATING_POINT = (
+    "Laplace noise is drawn in floating point, where it has holes: which numbers can be sent shows what they were "
+    "added to, so the scheme's epsilon holds on paper only"
+)
+"""Why the scheme's own promise is not made, in words."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +32,13 @@ class Naive:
 
     Notes
     -----
-    **Privacy.** Unit: one user with all ratings. Relation: replace all of one user's ratings. epsilon-LDP an answer:
-    ``proofs/descent.md``. This is a simulation: what the devices would send is never written down one by one, the sums
-    have exactly the same distribution, and Laplace noise is drawn in floating point, which a real device must not do.
+    **Privacy.** None is claimed. On paper an answer is epsilon-LDP (``descent.md``); here Laplace noise is drawn in
+    floating point, and the statement of a run says that it is not private (:data:`FLOATING_POINT`). This is a
+    simulation: what the devices would send is never written down one by one, and the sums have the same distribution.
     """
 
     name: str = "naive (randomised response and Laplace)"
-    protects: Literal["user", "rating", "nothing"] = "user"
+    protects: Literal["user on paper"] = field(default="user on paper", init=False)
 
     def gradient(self, asked: Round) -> Floats:
         """The paper's estimate: answers weighted by ``(y* - p/2) / (1 - p)``."""

@@ -34,6 +34,8 @@ _HOMES = {
     "FrankWolfe": "discreet.methods.frank_wolfe.estimator",
     "GlobalMean": "discreet.methods.trivial.estimators",
     "HistoryInvalid": "discreet.errors",
+    "LedgerFile": "discreet.privacy.account.ledger_file",
+    "LedgerInvalid": "discreet.errors",
     "ItemMean": "discreet.methods.trivial.estimators",
     "Model": "discreet.model",
     "ModelInvalid": "discreet.errors",
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
         CatalogueMissing,
         DiscreetError,
         HistoryInvalid,
+        LedgerInvalid,
         ModelInvalid,
         NotFitted,
         RatingsInvalid,
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
     from discreet.methods.svd.estimator import PrivateSVD
     from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
     from discreet.model import Model
+    from discreet.privacy.account.ledger_file import LedgerFile
     from discreet.privacy.budget import Budget
     from discreet.privacy.statement import Statement
 
@@ -100,6 +104,8 @@ __all__ = [
     "GlobalMean",
     "HistoryInvalid",
     "ItemMean",
+    "LedgerFile",
+    "LedgerInvalid",
     "Model",
     "ModelInvalid",
     "NotFitted",

@@ -7,6 +7,7 @@
     ├── HistoryInvalid      a history to recommend from names unknown items or impossible ratings
     ├── BudgetInvalid       epsilon, delta or a share of them is not a usable number
     ├── BudgetExceeded      a release would cost more than is left
+    ├── LedgerInvalid       the ledger of a data set was damaged, edited, set back, or is none
     ├── UnchargedRelease    something tried to leave without being charged
     ├── NotFitted           a method was asked for what it learns before it was fitted
     ├── SettingsInvalid     a hyper-parameter is out of its range or unknown
@@ -26,6 +27,7 @@ __all__ = [
     "CatalogueMissing",
     "DiscreetError",
     "HistoryInvalid",
+    "LedgerInvalid",
     "ModelInvalid",
     "NotFitted",
     "RatingsInvalid",
@@ -62,6 +64,10 @@ class BudgetInvalid(DiscreetError):
 
 class BudgetExceeded(DiscreetError):
     """A release would cost more than the budget has left."""
+
+
+class LedgerInvalid(DiscreetError):
+    """The ledger of a data set was damaged, edited, set back, or is none; nothing is charged to it."""
 
 
 class UnchargedRelease(DiscreetError):

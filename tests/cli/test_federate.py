@@ -168,7 +168,8 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     asked = sum(row["bytes_down"] for row in content["traffic"])  # type: ignore[attr-defined]
     assert content["model_bytes_down"] == 3 * last_word_bytes(tmp_path / "model")
     assert content["bytes_down"] == asked + content["model_bytes_down"]
-    assert content["seconds"] > 0  # type: ignore[operator]
+    assert set(content["holder"]) == {"users", "items", "ratings", "dropped", "seconds"}  # type: ignore[call-overload]
+    assert not {"users", "ratings", "dropped", "seconds"} & set(content)
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
     assert content["goal"] == "rank"
@@ -219,7 +220,7 @@ def test_simulate_loses_no_row_without_a_user_or_a_silo(
         holed = frame.with_columns(pl.when(third).then(None).otherwise(pl.col(column)).alias(column))
         (holed.write_csv if kind == "csv" else holed.write_parquet)(tmp_path / f"{column}.{kind}")
     out = tmp_path / "model"
-    for split in (("--silos", 3), ("--silo-column", "silo")):
+    for split in (("--silos", 3, "--missing", "error"), ("--silo-column", "silo", "--missing", "error")):
         said = refused("federate", "simulate", tmp_path / f"user.{kind}", *simulation(site, out, *split))
         assert "row 3: the user is missing" in said
     split = ("--silo-column", "silo")
@@ -248,6 +249,7 @@ def test_simulate_names_a_bad_row_by_its_place_in_the_whole_file(
     row[columns.index("stars")] = "77"
     (tmp_path / "bad.csv").write_text("\n".join([*lines[:41], ",".join(row), *lines[42:]]) + "\n")
     options = ("--silo-column", "silo", "--catalogue", site / "items.csv", "--out", tmp_path / "model")
+    options = (*options, "--out-of-range", "error")
     said = refused("federate", "simulate", tmp_path / "bad.csv", *COLUMNS, *TERMS, *options)
     assert "row 41: the rating 77 is outside 1 to 5" in said
     assert not (tmp_path / "model").exists()

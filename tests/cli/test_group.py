@@ -13,8 +13,11 @@ from discreet.cli import similar
 from discreet.cli.group import COMMANDS
 from tests.cli.conftest import Run
 
-GROUPS = ("federate", "collect")
-INNER = ("federate simulate", "federate agree", "collect simulate", "collect serve", "collect task create")
+GROUPS = ("federate", "collect", "ledger")
+INNER = (
+    *("federate simulate", "federate agree", "collect simulate", "collect serve", "collect task create"),
+    *("ledger show", "ledger plan", "ledger cap", "ledger verify"),
+)
 
 
 @pytest.mark.parametrize("name", [*(name for name in COMMANDS if name not in GROUPS), *INNER])

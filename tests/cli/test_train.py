@@ -35,22 +35,21 @@ def test_a_private_model(run: Run, shop: Path, tmp_path: Path) -> None:
         "goal",
         "rank",
         "rounds",
-        "users",
-        "items",
-        "ratings",
         "epsilon",
         "delta",
         "mu",
         "releases",
         "private",
-        "seconds",
-        "peak_rss_mb",
+        "holder",
     ]
+    holder = content["holder"]
+    assert isinstance(holder, dict)
+    assert list(holder) == ["users", "items", "ratings", "dropped", "seconds", "peak_rss_mb"]
     assert (content["method"], content["rank"], content["rounds"]) == ("budgeted", 2, 2)
-    assert (content["items"], content["private"], content["delta"]) == (40, True, 1e-4)
+    assert (holder["items"], content["private"], content["delta"]) == (40, True, 1e-4)
     assert 0 < content["epsilon"] <= 5  # type: ignore[operator]
-    assert content["seconds"] > 0  # type: ignore[operator]
-    assert 50 < content["peak_rss_mb"] < 20_000  # type: ignore[operator]
+    assert holder["seconds"] > 0
+    assert 50 < holder["peak_rss_mb"] < 20_000
     statement = Model.load(out).statement
     assert content["mu"] == statement.mu
     releases = [{"name": release.name, "mu": release.mu} for release in statement.releases]
@@ -64,7 +63,7 @@ def test_exact_counts_are_told_but_not_stored(run: Run, shop: Path, tmp_path: Pa
     out = tmp_path / "model"
     catalogue = ("--catalogue", shop / "items.csv")
     told = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *SMALL, "--out", out, "--json")
-    content = read(told.stdout)
+    content = json.loads(told.stdout)["holder"]
     rows = (shop / "train.csv").read_text().splitlines()[1:]
     assert content["users"] == len({row.split(",")[0] for row in rows})
     assert content["ratings"] == len(rows)
@@ -100,8 +99,12 @@ def test_for_people(run: Run, shop: Path, tmp_path: Path) -> None:
         "--out",
         out,
     ).stdout
-    assert "Privacy statement" in text
     assert f"Saved to {out}" in text
+    told, own = text.split("For you alone")
+    assert "Privacy statement" in told
+    for word in ("users", "ratings", "seconds", "peak rss mb", "dropped"):
+        assert re.search(rf"^  {word} +[\d,.]+$", own, re.MULTILINE), word
+        assert not re.search(rf"│ {word} ", told)
 
 
 def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
@@ -128,7 +131,7 @@ def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
         "--json",
     )
     content = read(run("train", shop / "train.csv", *COLUMNS, *arguments).stdout)
-    assert 0 < content["items"] < 40  # type: ignore[operator]
+    assert 0 < content["holder"]["items"] < 40  # type: ignore[index]
     assert content["private"] is True
     flag_alone = ("--discover-items", "--force", "--epsilon", 20, "--delta", "1e-3", *SMALL, "--out", out)
     assert run("train", shop / "train.csv", *COLUMNS, *flag_alone).exit_code == 0

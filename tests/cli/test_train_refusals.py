@@ -29,7 +29,10 @@ FULL = HEADER + "".join(
         ("user,thing,stars\n1,item-0001,3\n", "there is no column 'item'; there is user, thing, stars"),
         (HEADER + "1,item-0001,3\n1,item-0002,7\n", "row 2: the rating 7 is outside 1 to 5"),
         (HEADER + "1,item-0001,0.5\n", "row 1: the rating 0.5 is outside 1 to 5"),
-        (HEADER + "1,item-0001,3\n2,item-0001,nan\n", "row 2: the rating in column 'stars' is nan"),
+        (
+            HEADER + "1,item-0001,3\n2,item-0001,nan\n",
+            "row 2: the rating 'nan' in column 'stars' is not a number",
+        ),
         (HEADER + "1,item-0001,inf\n", "row 1"),
         (HEADER + "1,item-0001,3\n2,item-0001,\n", "row 2: the rating is missing"),
         (HEADER + "1,item-0001,good\n", "row 1: the rating 'good' in column 'stars' is not a number"),
@@ -44,6 +47,8 @@ def test_unusable_ratings(refused: Refused, shop: Path, tmp_path: Path, content:
     ratings = tmp_path / "ratings.csv"
     ratings.write_text(content)
     arguments = (*COLUMNS, "--catalogue", shop / "items.csv", *BUDGET, "--out", tmp_path / "model", "--json")
+    strict = ("--missing", "error", "--out-of-range", "error", "--unknown-items", "error")
+    arguments = (*arguments, *strict)
     assert message in refused("train", ratings, *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
 
@@ -61,7 +66,7 @@ def test_of_duplicate_pairs_the_last_one_counts(run: Run, shop: Path, tmp_path: 
         "--out",
         tmp_path / "model",
     )
-    assert json.loads(run("train", ratings, *arguments, "--json").stdout)["ratings"] == 27
+    assert json.loads(run("train", ratings, *arguments, "--json").stdout)["holder"]["ratings"] == 27
 
 
 @pytest.mark.parametrize("method", ["als", "budgeted"])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from discreet.cli import tune as tune_command
 from discreet.methods.tuning import tuning
 from discreet.model import Model
 from tests.cli.conftest import Run
@@ -16,23 +19,12 @@ from tests.cli.test_train_process import on_a_terminal, read_terminal
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
 BUDGET = ("--epsilon", 20, "--delta", "1e-4")
-TRAIN_FIELDS = [
-    *(
-        "method",
-        "goal",
-        "rank",
-        "rounds",
-        "users",
-        "items",
-        "ratings",
-        "epsilon",
-        "delta",
-        "mu",
-        "releases",
-        "private",
-    ),
-    *("seconds", "peak_rss_mb"),
+FIELDS = [
+    *("method", "goal", "rank", "rounds", "epsilon", "delta", "mu", "releases", "private"),
+    *("settings", "score", "mean_trials", "holder"),
 ]
+# Everything that is told. Neither time nor memory is among it: either tells the number of trials.
+HOLDER = ["users", "items", "ratings", "dropped"]
 
 Refused = Callable[..., str]
 
@@ -57,7 +49,8 @@ def test_a_tuned_model(run: Run, shop: Path, tmp_path: Path, space: Path) -> Non
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     content = json.loads(result.stdout)
-    assert list(content) == [*TRAIN_FIELDS, "settings", "score", "mean_trials"]
+    assert list(content) == FIELDS
+    assert list(content["holder"]) == HOLDER
     assert content["method"] == "budgeted"
     assert (content["private"], content["epsilon"], content["delta"]) == (True, 20.0, 1e-4)
     assert content["mean_trials"] == 3.0
@@ -91,6 +84,34 @@ def test_how_many_trials_there_were_shows_nowhere(
     assert shown[1] == shown[7]
 
 
+def test_nothing_that_a_trial_says_leaves(
+    run: Run, shop: Path, tmp_path: Path, space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warnings, and times of files: both would tell of the trials. What leaves was worth waiting for."""
+    calm, noted = tuning._Trial.run, []
+
+    def loud(trial: tuning._Trial, drawn: dict[str, object]) -> tuning._Outcome:
+        warnings.warn(f"trial {len(noted)}", stacklevel=1)
+        noted.append(time.time())
+        return calm(trial, drawn)
+
+    monkeypatch.setattr(tuning._Trial, "run", loud)
+    monkeypatch.setattr(tuning, "draw_trials", lambda mean: 3)
+    space.write_text("growth = {low = 1.0, high = 2.0}")
+    out, began = tmp_path / "model", time.time()
+    asked = arguments(shop, "--space", space, "--rank", 1, "--rounds", 1, "--out", out, "--json")
+    waited: list[float] = []
+    monkeypatch.setattr(tune_command.time, "sleep", waited.append)
+    result = run(*asked, "--at-least", 1_000)
+    assert len(noted) == 3
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.count("\n") == 1
+    for path in (out, *out.iterdir()):
+        assert began - 1e-3 <= path.stat().st_mtime <= noted[0]
+    assert len(waited) == 1
+    assert 1_000 - (time.time() - began) <= waited[0] <= 1_000
+
+
 def test_for_people_and_on_a_terminal(shop: Path, tmp_path: Path, space: Path) -> None:
     out = tmp_path / "model"
     asked = arguments(shop, "--space", space, "--mean-trials", 4, "--rounds", 1, "--out", out)
@@ -101,6 +122,9 @@ def test_for_people_and_on_a_terminal(shop: Path, tmp_path: Path, space: Path) -
         assert process.wait(60) == 0
     assert b"searching settings" in watched
     assert not re.search(rb"\d+/\d+|trial", watched)
+    own = text.split("For you alone")[1].splitlines()[1:]
+    assert [line.split()[0] for line in own] == HOLDER
+    assert not re.search(r"second|rss|memory|took", text.split("Privacy statement")[0] + "".join(own))
     for wanted in ("Tuned", "growth", "score", "for the whole selection", "4 on average", f"Saved to {out}"):
         assert wanted in text
 

@@ -9,6 +9,7 @@ import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import Facts, Questions
 from discreet.methods.question import Question, Trained
 from discreet.model.item_side import ItemSide
-from discreet.privacy import Noise
+from discreet.privacy.gaussian import noise
 from discreet.privacy.gaussian.blocks import ItemWeight
 from discreet.privacy.gaussian.clipped import ItemCounts, NoisyCounts
 from discreet.privacy.gaussian.grid import COUNT, MARGIN
@@ -142,6 +143,10 @@ def _end(asking: Questions, noisy: NoisyCounts) -> Questions:
 @pytest.mark.parametrize("kind", ["explicit", "implicit"])
 def test_a_user_who_counts_for_more_or_moves_others_is_found(culprit: PrivateMethod, kind: str) -> None:
     broken(lambda run: suite.check_neighbours(run, reached=0.9), culprit, kind)
+
+
+def test_what_a_user_hands_in_because_of_others_is_found() -> None:
+    broken(suite.check_a_users_numbers_are_their_own, method(answers=LooksAtOthers))
 
 
 def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
@@ -371,6 +376,6 @@ def test_an_engine_that_forgets_somebody_is_found() -> None:
 def test_noise_that_follows_the_seed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     data = town("implicit")
     suite.check_statement(ShyPopularity(), data)
-    monkeypatch.setattr(Noise, "_next_key", lambda self: 7)
+    monkeypatch.setattr(noise, "secrets", SimpleNamespace(randbits=lambda bits: 7))
     with pytest.raises(AssertionError, match="seed reached the noise"):
         suite.check_statement(ShyPopularity(), data)

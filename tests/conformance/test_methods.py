@@ -11,7 +11,18 @@ from discreet import Budget
 from discreet.errors import RatingsInvalid
 from discreet.methods.method import PrivateMethod
 from tests.conformance import suite
-from tests.conformance.cases import CASES, REFUSED, Case, city, hostile, private_methods, town
+from tests.conformance.cases import (
+    CASES,
+    KINDS,
+    REFUSED,
+    WAYS,
+    Case,
+    Way,
+    city,
+    hostile,
+    private_methods,
+    town,
+)
 from tests.conformance.runs import ENGINES, LARGE, Run, record
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -80,6 +91,21 @@ def test_no_user_moves_a_release_by_more_than_its_bound_nor_anybody_elses_intege
     case: Case, small: Run
 ) -> None:
     suite.check_neighbours(small, reached=case.way.reached)
+
+
+@every_case
+def test_what_a_user_hands_in_is_their_own_to_the_last_bit(case: Case, small: Run) -> None:
+    suite.check_a_users_numbers_are_their_own(small)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name", [name for name, cls in private_methods().items() if "rank" in cls().get_params()]
+)
+def test_with_many_factors_too_what_a_user_hands_in_is_their_own(name: str, kind: str) -> None:
+    """From four factors on a product by BLAS rounds a row differently when others stand beside it."""
+    settings = next(iter(WAYS.get(name, {"": Way()}).values())).settings | {"rank": 16}
+    suite.check_a_users_numbers_are_their_own(record(private_methods()[name](**settings), hostile(kind, 40)))
 
 
 @every_case

@@ -1,4 +1,4 @@
-"""Every decided rule for bad input: it is refused with the first bad row and a remedy."""
+"""Every decided rule for bad input, where the rules refuse it: the first bad row and a remedy."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from discreet.data import Ratings
 from discreet.errors import CatalogueInvalid, HistoryInvalid, RatingsInvalid
 
 GOOD = {"u": ["a", "b", "c", "d"], "i": [1, 2, 3, 1], "r": [1.0, 2.0, 3.0, 4.0]}
-RATED: dict[str, Any] = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5)}
+STRICT: dict[str, Any] = {"missing": "error", "out_of_range": "error", "unknown_items": "error"}
+RATED: dict[str, Any] = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5), **STRICT}
 
 
 def read(changes: dict[str, Any] | None = None, **reading: Any) -> Ratings:
@@ -23,13 +24,13 @@ def read(changes: dict[str, Any] | None = None, **reading: Any) -> Ratings:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"r": [1, 2, None, None]}, "row 3: the rating is missing in column 'r'; remove the row"),
-        ({"r": np.array([1, 2, np.nan, 9])}, "row 3: the rating in column 'r' is nan; remove the row"),
-        ({"r": [1, np.inf, 2, 3]}, "row 2: the rating in column 'r' is inf; remove the row"),
+        ({"r": [1, 2, None, None]}, "row 3: the rating is missing in column 'r'; correct or remove it"),
+        ({"r": np.array([1, 2, np.nan, 9])}, "row 3: the rating in column 'r' is nan; correct or remove it"),
+        ({"r": [1, np.inf, 2, 3]}, "row 2: the rating in column 'r' is inf; correct or remove it"),
         ({"r": [1, 2, -np.inf, 3]}, "row 3: the rating in column 'r' is -inf"),
         (
             {"r": [1, 2, 3, 5.5]},
-            "row 4: the rating 5.5 is outside 1 to 5; correct the row, or give the range",
+            "row 4: the rating 5.5 is outside 1 to 5; correct the row, give the range",
         ),
         ({"r": [0.5, 2, 3, 5]}, "row 1: the rating 0.5 is outside 1 to 5"),
         (
@@ -97,7 +98,7 @@ def test_mixed_kinds_in_a_pandas_column_name_the_column() -> None:
         ({"rating_range": 5}, "is not a pair of numbers"),
         ({"rating_range": (1, 2, 3)}, "is not a pair of numbers"),
         ({"duplicates": "first"}, "duplicates is 'first'; it must be one of 'last', 'error'"),
-        ({"unknown_items": "keep"}, "unknown_items is 'keep'; it must be one of 'error', 'drop'"),
+        ({"unknown_items": "keep"}, "unknown_items is 'keep'; it must be one of 'drop', 'error'"),
     ],
 )
 def test_bad_settings(reading: dict[str, Any], message: str) -> None:
@@ -212,14 +213,14 @@ def test_bad_queries(tmp_path: Path) -> None:
 def test_bad_values_in_a_sparse_matrix(value: float) -> None:
     matrix = sparse.coo_array(([1.0, value], ([0, 2], [1, 3])), shape=(3, 4))
     with pytest.raises(RatingsInvalid, match=r"row 3, column 4: the rating .* between 1 and 5; correct it"):
-        Ratings.from_sparse(matrix, rating_range=(1, 5))
+        Ratings.from_sparse(matrix, rating_range=(1, 5), missing="error", out_of_range="error")
 
 
 def test_bad_sparse_matrices() -> None:
     for value in (np.nan, np.inf):
         matrix = sparse.coo_array(([1.0, value], ([0, 1], [1, 2])), shape=(2, 3))
         with pytest.raises(RatingsInvalid, match="row 2, column 3"):
-            Ratings.from_sparse(matrix)
+            Ratings.from_sparse(matrix, missing="error")
     one = sparse.coo_array(([1.0], ([0], [1])), shape=(2, 3))
     with pytest.raises(
         RatingsInvalid, match="3 columns and the catalogue 2 items; give one column for each item"
@@ -257,7 +258,9 @@ def test_bad_sparse_matrices() -> None:
 )
 def test_bad_arrays(indptr: list[int], items: list[int], values: list[float], message: str) -> None:
     with pytest.raises(RatingsInvalid, match=message):
-        Ratings.from_arrays(indptr, items, values, catalogue=[1, 2, 3], rating_range=(1, 5))
+        Ratings.from_arrays(
+            indptr, items, values, catalogue=[1, 2, 3], rating_range=(1, 5), out_of_range="error"
+        )
 
 
 def test_an_unknown_user_has_no_history() -> None:

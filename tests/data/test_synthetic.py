@@ -318,3 +318,16 @@ def test_a_seed_repeats_a_world(make) -> None:
     assert np.array_equal(first.values, second.values)
     assert not np.array_equal(first.values, other.values)
     assert not np.array_equal(make(None).values, make(None).values)
+
+
+def test_a_drifting_market_keeps_its_items_and_who_stays() -> None:
+    first, second = synthetic.drifting_market(2, 400, 60, 6_000, new_items=7, drift=0.1, staying=0.25, rng=0)
+    assert first.catalogue is not None
+    assert second.catalogue is not None
+    assert second.catalogue.ids[:60].tolist() == first.catalogue.ids.tolist()
+    assert len(second.catalogue) == 67
+    assert len(np.intersect1d(first.user_ids, second.user_ids)) == 100
+    taken = [np.bincount(month.items, minlength=67)[:60] for month in (first, second)]
+    assert np.corrcoef(*taken)[0, 1] > 0.8
+    with pytest.raises(SettingsInvalid, match="drift and staying"):
+        synthetic.drifting_market(2, 400, 60, 6_000, drift=2.0)

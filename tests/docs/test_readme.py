@@ -35,10 +35,12 @@ def test_the_readme_example_runs(
 def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """The methods side by side, and one of one's own (whose training is in tests/conformance)."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         exec(compile(block, "methods.md", "exec"), {"__name__": "methods"})
-    errors = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    *table, costs = capsys.readouterr().out.splitlines()
+    assert costs.startswith("2.0 for who was there in May")
+    errors = dict(line.split() for line in table)
     assert list(errors) == ["budgeted", "dpals", "frank-wolfe"]
     assert float(errors["budgeted"]) < min(float(errors["dpals"]), float(errors["frank-wolfe"]))
 
@@ -54,6 +56,17 @@ def test_the_examples_of_silos_and_devices_run(
     assert shown in capsys.readouterr().out
 
 
+def test_the_example_of_the_page_on_the_ledger_prints_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "ledger.md").read_text(), re.DOTALL)
+    exec(compile(block, "ledger.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["January 1.0", "February 1.45", "March 1.81"]
+    assert "has no room for epsilon 1" in lines[3]
+    assert "it would be 2.123" in lines[3]
+
+
 def test_the_example_of_the_page_on_lists_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "lists.md").read_text(), re.DOTALL)
     exec(compile(block, "lists.md", "exec"), {})
@@ -65,7 +78,14 @@ def test_the_example_of_the_page_on_lists_runs(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("page", "number"), [("README.md", 4), ("docs/methods.md", 2), ("docs/silos.md", 3), ("docs/local.md", 5)]
+    ("page", "number"),
+    [
+        ("README.md", 4),
+        ("docs/methods.md", 2),
+        ("docs/silos.md", 3),
+        ("docs/local.md", 5),
+        ("docs/ledger.md", 5),
+    ],
 )
 def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, number: int) -> None:
     market = synthetic.market(2_000, 100, 60_000, rng=0)
@@ -120,6 +140,7 @@ def test_the_command_lines_of_the_page_on_statements_run(
         "discreet.methods.projected_gradient.estimator",
         "discreet.methods.svd.estimator",
         "discreet.privacy.budget",
+        "discreet.privacy.account.ledger_file",
         "discreet.evaluation.comparison",
         "discreet.catalogue",
         "discreet.model.doubt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.hostile.kind import Kind
+from tests.hostile.ledgers import DamagedLedger, ForgedLedger
 from tests.hostile.models import Arrays, ArraysOnADevice, DamagedModel, ForgedModel
 from tests.hostile.requests import AgreementFile, ConfigFile, HistoryFile
 from tests.hostile.statements import KeyFile, SignedStatement, StatementText
@@ -18,6 +19,8 @@ KINDS: dict[str, type[Kind]] = {
     "statements": StatementText,
     "signed statements": SignedStatement,
     "keys": KeyFile,
+    "damaged ledgers": DamagedLedger,
+    "forged ledgers": ForgedLedger,
     "ratings": RatingsFile,
     "ratings in Parquet": RatingsParquet,
     "catalogues": CatalogueFile,

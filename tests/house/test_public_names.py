@@ -114,6 +114,8 @@ def test_the_names_of_the_package() -> None:
         "GlobalMean",
         "HistoryInvalid",
         "ItemMean",
+        "LedgerFile",
+        "LedgerInvalid",
         "Model",
         "ModelInvalid",
         "NotFitted",

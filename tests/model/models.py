@@ -13,6 +13,7 @@ from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
+from discreet.types import Floats
 
 STATEMENT = Statement.not_private("made by hand for a test")
 
@@ -44,8 +45,8 @@ def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
     model = make_model(feedback, rank=rank, seed=seed)
     rng = np.random.default_rng(seed + 1)
     root = rng.normal(size=(1 + rank, 1 + rank))
-    variances = rng.uniform(0.01, 0.2, 12)
-    variances[5] = 0.48
+    noise = rng.uniform(0.01, 0.3, 12)
+    noise[5] = 20.0
     catalogue = Catalogue(
         model.catalogue.ids, model.catalogue.titles, features={"genres": GENRES, "year": YEARS}
     )
@@ -54,7 +55,14 @@ def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
     side = replace(
         model.item_side,
         popularity=rng.random(12),
-        doubt=Doubt(variances, root @ root.T / (1 + rank), prior=0.5),
+        doubt=Doubt(noise, root / np.sqrt(1 + rank), prior=rng.uniform(0.3, 0.6, 1 + rank)),
         feature_map=FeatureMap(rng.normal(size=(columns, 1 + rank)), rng.normal(size=1 + rank), 0.3),
     )
     return replace(model, item_side=side, catalogue=catalogue)
+
+
+def covariance_of(doubt: Doubt, item: int) -> Floats:
+    """Of one item's offset and factors, from the formula and without reach."""
+    middle = np.diag(1.0 / (1.0 / doubt.prior + 1.0 / doubt.noise[item]))
+    covariance: Floats = doubt.directions.T @ middle @ doubt.directions
+    return covariance

@@ -17,7 +17,7 @@ from discreet.model.fold_in import OwnMean, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.recommendations import SAME_ORDER
 from discreet.privacy.statement import Statement
-from tests.model.models import STATEMENT, make_doubtful, make_model
+from tests.model.models import STATEMENT, covariance_of, make_doubtful, make_model
 
 HISTORIES: dict[str, Any] = {"explicit": {"item-2": 5.0, "item-9": 1.5}, "implicit": [20, 90]}
 
@@ -42,8 +42,8 @@ def test_a_standard_error_is_how_much_predictions_vary_with_the_item(rule: Any) 
     rng = np.random.default_rng(0)
     draws, rank = 40_000, 2
     root = rng.normal(size=(1 + rank, 1 + rank))
-    doubt = Doubt(np.array([0.3]), root @ root.T, prior=1.0)
-    drawn = rng.multivariate_normal(np.zeros(1 + rank), 0.3 * doubt.directions, draws)
+    doubt = Doubt(np.array([0.3]), root, prior=np.array([0.1, 1.0, 5.0]))
+    drawn = rng.multivariate_normal(np.zeros(1 + rank), covariance_of(doubt, 0), draws)
     many = replace(rule, share=np.ones(draws)) if isinstance(rule, OwnMean) else rule
     side = ItemSide(RatingScale((-1e6, 1e6)), 0.0, drawn[:, 0], drawn[:, 1:], many)
     coefficients = np.array([[3.0, 0.7, -1.2]])
@@ -63,7 +63,7 @@ def test_recommendations_have_standard_errors_when_asked_in_the_same_order(doubt
     items = doubtful.catalogue.index([item for item, _ in pairs])
     row = side.fold_in(np.array([0, len(items)]), items, np.array([value for _, value in pairs]))[0]
     row[0] = 1.0
-    expected = [np.sqrt(row @ (doubt.variances[j] * doubt.directions) @ row) for j in positions]
+    expected = [np.sqrt(row @ covariance_of(doubt, j) @ row) for j in positions]
     np.testing.assert_allclose([entry.standard_error for entry in asked], expected)
     assert len(set(expected)) == 6
 
@@ -102,7 +102,8 @@ def test_an_item_is_unknown_when_nine_tenths_of_its_variance_are_left() -> None:
     model = make_doubtful("explicit")
     shares = np.linspace(0.0, 1.1, 12)
     shares[8:10] = 0.899, 0.901
-    doubt = Doubt(shares * 0.5, doubt_of(model).directions, prior=0.5)
+    shares[10:] = 0.95, 0.999
+    doubt = Doubt(0.5 * shares / (1.0 - shares), doubt_of(model).directions, prior=np.full(4, 0.5))
     model = replace(model, item_side=replace(model.item_side, doubt=doubt))
     assert model.known([f"item-{j}" for j in range(12)]).tolist() == [True] * 9 + [False] * 3
     marks = {entry.item: entry.mark for entry in model.recommend({}, 12)}
@@ -120,13 +121,29 @@ def test_similarity_is_the_correlation_of_scores_over_people_and_over_what_is_no
         j: np.einsum(
             "ij,ij->i",
             people,
-            rng.multivariate_normal(factors[j], doubt.variances[j] * doubt.directions[1:, 1:], len(people)),
+            rng.multivariate_normal(factors[j], covariance_of(doubt, j)[1:, 1:], len(people)),
         )
         for j in (4, 7, 5)
     }
     found = {entry.item: entry.score for entry in model.similar("item-4", 11)}
+    ratio = doubt.factor_variances.sum() / np.square(factors).sum()
+    believed = np.sqrt(1.0 - ratio**2)
+    assert 0.3 < believed < 0.999
     for other in (7, 5):
-        assert found[f"item-{other}"] == pytest.approx(np.corrcoef(score[4], score[other])[0, 1], abs=0.01)
+        true = np.corrcoef(score[4], score[other])[0, 1]
+        assert found[f"item-{other}"] == pytest.approx(believed * true, abs=0.01)
+
+
+def test_factors_no_longer_than_their_noise_are_like_nothing_and_it_says_so() -> None:
+    model = make_doubtful("explicit")
+    side = model.item_side
+    lengths = np.square(side.factors).sum(axis=1)
+    for part, silent in ((1.05, True), (0.9, False)):
+        size = part * lengths / 3.0
+        doubt = Doubt(np.full(12, 1e9), np.eye(4), np.ones(4), np.sqrt(size))
+        found = replace(model, item_side=replace(side, doubt=doubt)).similar("item-4", 11)
+        assert any("which items are alike" in note for note in found.notes) is silent
+        assert any(entry.score != 0.0 for entry in found) is not silent
 
 
 def test_similarity_without_any_doubt_left_is_the_cosine_and_shrinks_with_doubt() -> None:
@@ -134,7 +151,7 @@ def test_similarity_without_any_doubt_left_is_the_cosine_and_shrinks_with_doubt(
     side = model.item_side
     lengths = np.linalg.norm(side.factors, axis=1)
     cosines = side.factors @ side.factors[4] / lengths / lengths[4]
-    sure = Doubt(np.zeros(12), np.eye(4), prior=0.5)
+    sure = Doubt(np.zeros(12), np.eye(4), prior=np.full(4, 0.5))
     certain = replace(model, item_side=replace(side, doubt=sure, feature_map=None)).similar(40, 11)
     order = [j for j in np.argsort(-cosines) if j != 4]
     assert certain.items == [10 * j for j in order]
@@ -170,22 +187,24 @@ def test_without_factors_everybody_gets_the_same_order_and_is_told() -> None:
 
 
 def test_a_guess_is_no_unknown_item_however_uncertain_it_is() -> None:
-    doubt = Doubt(np.array([0.1, 0.5]), np.eye(1), prior=0.5).with_guesses(1, 0.7)
+    doubt = Doubt(np.array([0.1, 5.0]), np.eye(1), prior=np.array([0.5])).with_guesses(1, 7.0)
     assert doubt.unknown.tolist() == [False, True, False]
     assert doubt.marks(np.array([2, 1, 0])) == ["guess", "unknown", None]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "too few variances": ({"variances": np.ones(11)}, r"variances \(11,\)"),
-    "too few directions": ({"directions": np.eye(3)}, r"directions \(3, 3\)"),
-    "too few guesses": ({"guessed": np.ones(11, dtype=np.bool_)}, r"guessed \(11,\)"),
-    "below zero": ({"variances": -np.ones(12)}, "not below zero"),
-    "no number": ({"variances": np.full(12, np.nan)}, "finite"),
-    "no prior": ({"prior": 0.0}, "prior is 0"),
-    "endless prior": ({"prior": np.inf}, "prior is inf"),
+    "too few items": ({"noise": np.ones(11)}, r"noise has the shape \(11,\)"),
+    "too few directions": ({"directions": np.eye(3)}, r"directions has the shape \(3, 3\)"),
+    "too few priors": ({"prior": np.ones(3)}, r"prior has the shape \(3,\)"),
+    "too few reaches": ({"reach": np.ones(3)}, r"reach has the shape \(3,\)"),
+    "too few guesses": ({"guessed": np.ones(11, dtype=np.bool_)}, r"guessed has the shape \(11,\)"),
+    "below zero": ({"noise": -np.ones(12)}, "noise must be finite and not below zero"),
+    "no number": ({"noise": np.full(12, np.nan)}, "noise must be finite"),
+    "no scale": ({"scale": -0.1}, "scale must be finite and not below zero"),
+    "endless shared": ({"shared": np.inf}, "shared must be finite"),
+    "no prior": ({"prior": np.zeros(4)}, "prior must be finite and above zero"),
+    "endless prior": ({"prior": np.full(4, np.inf)}, "prior must be finite"),
     "endless directions": ({"directions": np.full((4, 4), np.inf)}, "directions have numbers"),
-    "not symmetric": ({"directions": np.triu(np.ones((4, 4)))}, "not symmetric"),
-    "no covariance": ({"directions": np.diag([1.0, 1.0, 1.0, -0.1])}, "negative eigenvalue"),
 }
 
 
@@ -197,19 +216,19 @@ def test_doubt_that_is_no_covariance_of_this_model_is_refused(name: str) -> None
         replace(model, item_side=replace(model.item_side, doubt=replace(doubt_of(model), **change)))
 
 
-def test_single_precision_does_not_make_a_covariance_wrong() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        root = rng.normal(size=(5, 2))
-        flat = (root @ root.T).astype(np.float32).astype(np.float64)
-        Doubt(np.ones(3), flat, 1.0).check(3, 4)
+def test_what_all_scores_share_and_their_size_add_to_the_error() -> None:
+    doubt = Doubt(np.array([1.0, 1.0]), np.eye(1), np.ones(1), np.array([1.0, 0.1]), shared=0.04, scale=0.09)
+    found = doubt.standard_errors(np.zeros((1, 1)), np.array([[0, 1, -1]]), np.array([[2.0, -1.0, np.nan]]))
+    expected = [0.5 + 0.04 + 0.09 * 4.0, 0.005 + 0.04 + 0.09]
+    np.testing.assert_allclose(found[0, :2] ** 2, expected)
+    assert np.isnan(found[0, 2])
 
 
 def test_a_model_that_says_nothing_has_no_doubt_either() -> None:
     side = ItemSide(RatingScale((1.0, 5.0)), 3.0, np.zeros(2), np.zeros((2, 0)), Ridge())
     catalogue, nothing = Catalogue(["a", "b"]), Statement.nothing_released()
     assert Model(side, catalogue, nothing, "by hand").item_side.same_for_all
-    learnt = replace(side, doubt=Doubt(np.ones(2), np.eye(1), 1.0))
+    learnt = replace(side, doubt=Doubt(np.full(2, 10.0), np.eye(1), np.ones(1)))
     assert Model(learnt, catalogue, STATEMENT, "by hand").known(["a"]).tolist() == [False]
     with pytest.raises(ModelInvalid, match="has learnt something"):
         Model(learnt, catalogue, nothing, "by hand")

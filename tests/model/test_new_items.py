@@ -42,7 +42,7 @@ def test_new_items_are_what_their_features_say(feedback: str) -> None:
     assert doubt is not None
     assert doubt.guessed is not None
     assert doubt.guessed.tolist() == [False] * 12 + [True] * 3
-    assert doubt.variances[12:].tolist() == [feature_map.variance] * 3
+    assert doubt.noise[12:].tolist() == [feature_map.variance] * 3
     assert new.item_side.popularity is not None
     assert new.item_side.popularity[12:].tolist() == [0.0] * 3
 

@@ -44,7 +44,15 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
     arrays = rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK))
     if not full:
         return ItemSide(scale, 0.5, *arrays, rule)
-    doubt = Doubt(rng.random(ITEMS), np.eye(1 + RANK), 0.5, np.arange(ITEMS) > 2)
+    doubt = Doubt(
+        rng.random(ITEMS),
+        np.eye(1 + RANK),
+        np.full(1 + RANK, 0.5),
+        rng.random(ITEMS),
+        0.1,
+        0.2,
+        np.arange(ITEMS) > 2,
+    )
     guesses = FeatureMap(rng.normal(size=(4, 1 + RANK)), rng.normal(size=1 + RANK), 0.25)
     takes_new = not isinstance(rule, OwnMean)
     return ItemSide(scale, 0.5, *arrays, rule, rng.random(ITEMS), doubt, guesses if takes_new else None)
@@ -89,9 +97,11 @@ def sides(draw: st.DrawFn) -> ItemSide:
 def doubts(draw: st.DrawFn, items: int, rank: int) -> Doubt:
     """Any doubt that there can be."""
     root = draw(arrays_of.arrays(np.float64, (1 + rank, 1 + rank), elements=st.floats(-1e3, 1e3)))
-    variances = draw(arrays_of.arrays(np.float64, items, elements=weights))
+    noise = draw(arrays_of.arrays(np.float64, items, elements=weights))
+    prior = draw(arrays_of.arrays(np.float64, 1 + rank, elements=st.floats(1e-300, 1e300)))
+    reach = draw(st.none() | arrays_of.arrays(np.float64, items, elements=weights))
     guessed = draw(st.none() | arrays_of.arrays(np.bool_, items))
-    return Doubt(variances, root @ root.T, draw(st.floats(1e-300, 1e300)), guessed)
+    return Doubt(noise, root, prior, reach, draw(weights), draw(weights), guessed)
 
 
 def test_every_rule_is_here() -> None:

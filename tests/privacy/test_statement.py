@@ -16,6 +16,7 @@ from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.selection import Selection, budget_for
 from discreet.privacy.statement import NOT_PROTECTED, Statement, TrustModel
 
@@ -168,7 +169,10 @@ def test_what_is_not_private_says_where_the_ratings_were(model: TrustModel) -> N
 
 
 def test_a_fixed_noise_key_is_not_private() -> None:
-    statement = Statement.from_ledger(_ledger(), public=PUBLIC, fixed_noise_key=True)
+    ledger = _ledger()
+    ledger.void(FIXED_KEY)
+    ledger.void("something else, later")
+    statement = Statement.from_ledger(ledger, public=PUBLIC)
     assert not statement.private
     assert statement.fixed_noise_key
     assert statement.epsilon is None
@@ -293,7 +297,7 @@ def test_a_selected_model_states_what_the_whole_selection_owes(selected: Stateme
     assert "a random number of trials, 10 on average (geometric)" in text
     assert "10 % of mu squared on its score" in text
     assert "tuning by repeated fits" not in text
-    assert "the number of trials, as far as the time" in text
+    assert "the number of trials, towards whoever can watch the search" in text
     assert max(map(len, str(selected).splitlines())) <= 100
     assert Statement.from_json(selected.to_json()) == selected
 
@@ -368,3 +372,23 @@ def test_the_goal_is_said_in_words_and_may_be_absent(statement: Statement) -> No
         assert words in str(said)
     with pytest.raises(ModelInvalid):
         Statement.from_json(json.dumps(older | {"goal": "please"}))
+
+
+def test_what_earlier_runs_cost_is_checked_when_a_statement_is_read() -> None:
+    def made(epsilon: float) -> Statement:
+        budget = Budget(epsilon, 1e-6)
+        ledger = Ledger(budget)
+        ledger.charge("sums", mu=budget.mu)
+        return Statement.from_ledger(ledger)
+
+    start, now = made(2.0), made(1.0)
+    both = now.started_from("ab" * 32, start)
+    assert both.epsilon_in_all is not None
+    assert 2.0 < both.epsilon_in_all < 3.0
+    assert Statement.from_json(both.to_json()) == both
+    less = both.model_copy(update={"epsilon_in_all": 0.99 * both.epsilon_in_all})
+    with pytest.raises(ModelInvalid, match="less than what this and the earlier runs cost"):
+        Statement.from_json(less.to_json())
+    silent = both.model_copy(update={"epsilon_in_all": None, "delta_in_all": None})
+    with pytest.raises(ModelInvalid, match="says what all of them cost"):
+        Statement.from_json(silent.to_json())

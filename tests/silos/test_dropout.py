@@ -18,11 +18,12 @@ from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.conversation import Conversation
 from discreet.methods.public_half import Facts
-from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.gate import Gate, paid
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.messages import AnswerMessage
-from tests.silos.worlds import BUDGET, Run, agree, asked, dump, world
+from tests.silos.worlds import BUDGET, Run, agree, asked, dump, noise_key, world
 
 RATINGS = world(users=400)
 
@@ -111,6 +112,31 @@ def test_the_sum_of_a_repeat_is_that_of_the_silos_left_under_new_masks_and_new_n
     sigma = np.sqrt(3.0) / asked(run).question.mu
     assert abs(totals[0][0] / grid - sum(users)) < 10 * sigma
     assert abs(totals[1][0] / grid - (sum(users) - users[2])) < 10 * sigma
+    run.close()
+
+
+def test_after_a_loss_the_shares_of_those_left_are_all_the_noise_there_must_be(tmp_path: Path) -> None:
+    """Of four silos three are honest; if the lost one was, two are left, whose shares must be larger by sqrt(3/2)."""
+    run = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3))
+    run.step()
+    run.step(leave_out=["silo-02"])
+    run.coordinator.drop("silo-02")
+    message = asked(run)
+    answers = [
+        AnswerMessage.decode(run.silos[name].answer(message.encode()), run.agreement).masked
+        for name in message.roster
+    ]
+    got = np.sum(answers, axis=0, dtype=np.uint64).view(np.int64)
+    question = message.question
+    shares = [ShareNoise(2, key=noise_key(name) + b"|1|1") for name in message.roster]
+    wanted = []
+    for place, form in enumerate(question.mechanism.empty()):
+        exact = sum(
+            MemoryEngine(BudgetedAnswers, run.parts[name]).totals(question)[place].value
+            for name in message.roster
+        )
+        wanted.append((exact + sum(form.noise(one, paid(question.mu)) for one in shares)).ravel())
+    assert np.array_equal(got, np.concatenate(wanted))
     run.close()
 
 

@@ -131,10 +131,7 @@ def run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
 
 def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     draw = Random(1)
-    given = {
-        name: [bytes(answer) for (answer,) in silo._store._store.rows("SELECT answer FROM answers")]
-        for name, silo in run.silos.items()
-    }
+    given = run.sent
     late = AnswerMessage.decode(given["silo-03"][-1], run.agreement)
     oversized = bytes(max_bytes(run.agreement) + 1)
     before, status = dump(run.coordinator), run.coordinator.status()

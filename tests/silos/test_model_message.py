@@ -35,6 +35,13 @@ def hiding_the_second_silo(statement: Statement) -> Statement:
     return statement.model_copy(update={"silos": silos})
 
 
+def hiding_half(statement: Statement, *, of_epsilon: bool) -> Statement:
+    """All that is said about silos is right; what one of their users pays is not."""
+    epsilon, delta = statement.epsilon or 0.0, statement.delta or 0.0
+    less = stated(epsilon / 2, delta) if of_epsilon else stated(epsilon, delta / 2)
+    return less.model_copy(update={"silos": statement.silos})
+
+
 def test_a_statement_that_promises_more_than_was_agreed_is_refused(tmp_path: Path) -> None:
     run = Run(tmp_path, RATINGS, agree(RATINGS, 3), fixed=False)
     model = run.finish()
@@ -50,6 +57,8 @@ def test_a_statement_that_promises_more_than_was_agreed_is_refused(tmp_path: Pat
         stated(agreed.epsilon, agreed.delta, SiloTerms(3, 1, "shares")),
         stated(agreed.epsilon, agreed.delta, SiloTerms(3, 2, "server")),
         hiding_the_second_silo(stated(agreed.epsilon, agreed.delta)),
+        hiding_half(stated(agreed.epsilon, agreed.delta), of_epsilon=True),
+        hiding_half(stated(agreed.epsilon, agreed.delta), of_epsilon=False),
     ]
     for lie in lies:
         with pytest.raises(Refused, match="promises more"):

@@ -83,6 +83,7 @@ class Run:
         self.parts: dict[str, Ratings] = dict(zip(agreement.roster, shares, strict=True))
         self.coordinator = self.open_coordinator()
         self.silos = {name: self.open_silo(name) for name in agreement.roster}
+        self.sent: dict[str, list[bytes]] = {name: [] for name in agreement.roster}
 
     def open_coordinator(self) -> Coordinator:
         key = SERVER_KEY if self.fixed and self.agreement.noise == "server" else None
@@ -110,7 +111,8 @@ class Run:
             return False
         for name in self.coordinator.status()["waiting_for"]:
             if name not in leave_out:
-                self.coordinator.receive(name, self.silos[name].answer(question))
+                self.sent[name].append(self.silos[name].answer(question))
+                self.coordinator.receive(name, self.sent[name][-1])
         return True
 
     def finish(self) -> Model:

@@ -110,13 +110,12 @@ def _train(
 
 def _as_dict(demo: _Demo, model: Model, found: Recommendations, seconds: float) -> dict[str, Any]:
     return {
-        "market": {"users": USERS, "items": ITEMS, "ratings": RATINGS},
         "delta": DELTA,
         "comparison": demo.rows,
         "statement": model.statement.model_dump(mode="json"),
         "newcomer": NEWCOMER,
         **found.to_dict(),
-        "seconds": round(seconds, 3),
+        "holder": {"users": USERS, "items": ITEMS, "ratings": RATINGS, "seconds": round(seconds, 3)},
     }
 
 

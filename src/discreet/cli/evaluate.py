@@ -8,6 +8,7 @@ import click
 
 from discreet.cli.columns import column_options
 from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.row_options import row_options
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.evaluation import Comparison, RankingScores, RatingScores, evaluate_ranking, evaluate_ratings
@@ -24,13 +25,7 @@ __all__ = ["command"]
 @click.option(
     "--at", type=click.IntRange(min=1), default=20, show_default=True, help="Length of the rankings."
 )
-@click.option(
-    "--unknown-items",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Rows of items that the model's catalogue lacks.",
-)
+@row_options("error")
 @click.option(
     "--only",
     type=click.Choice(["errors", "rankings"]),

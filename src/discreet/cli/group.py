@@ -30,6 +30,8 @@ COMMANDS = {
     "statement": "Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.",
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
+    "ledger": "Show what all runs on the same people's ratings have cost, and what is left.",
+    "audit": "Try to refute that a method is as private as it says, and say how close that came.",
     "federate": "Train one model in several organisations without pooling their ratings.",
     "collect": "Collect one noisy bit per device and round; there is nothing in it to trust.",
     "doctor": "Show versions, threads and libraries, and test noise, kernels and storage on this machine.",

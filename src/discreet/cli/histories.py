@@ -104,6 +104,8 @@ def _reading(model: Model, unknown_items: UnknownItems) -> dict[str, Any]:
     return {
         "rating_range": model.item_side.scale.range,
         "catalogue": model.catalogue,
+        "missing": "error",
+        "out_of_range": "error",
         "unknown_items": unknown_items,
         "duplicates": "error",
     }

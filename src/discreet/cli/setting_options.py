@@ -21,7 +21,6 @@ __all__ = [
     "rating_range_option",
     "read_table",
     "set_option",
-    "unknown_items_option",
 ]
 
 Option: TypeAlias = Callable[[Any], Any]
@@ -78,13 +77,6 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
 
 rating_range_option = click.option(
     "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
-)
-unknown_items_option = click.option(
-    "--unknown-items",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Ratings of items that the catalogue lacks.",
 )
 config_option = click.option(
     "--config",

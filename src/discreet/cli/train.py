@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from discreet.cli.holder import counts, peak_rss_mb
 from discreet.cli.output import print_json, printer, progress_bar
 from discreet.cli.train_request import read_ratings, read_request
 from discreet.cli.train_summary import show, summarise
@@ -31,6 +32,16 @@ __all__ = ["command"]
     flag_value="0.1",
     metavar="[SHARE]",
     help="Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
+)
+@click.option(
+    "--start",
+    metavar="MODEL",
+    help="An earlier model of the same method and goal, to start from; its catalogue may be another.",
+)
+@click.option(
+    "--start-is-public",
+    is_flag=True,
+    help="The ratings that --start was trained on are public: nobody pays for it.",
 )
 @click.option(
     "--preset", metavar="NAME", help="With --method dpals: a column of its paper's table 4 (ml-10m-eps-1)."
@@ -56,6 +67,8 @@ def command(
           --catalogue items.csv --features genres,title --epsilon 1 --delta 1e-6 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --goal rate --epsilon 1 --delta 1e-6 --out model/
+      discreet train may.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --start april/ --epsilon 0.5 --delta 1e-6 --out may/
       discreet train plays.parquet --user who --item song --discover-items \\
           --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
@@ -71,14 +84,20 @@ def command(
         raise SettingsInvalid(
             "--accounting paper belongs to --method dpals; other methods have no other count"
         )
+    run = request.enter(ctx, options, out)
     ratings = read_ratings(options)
     with progress_bar() as report:
-        fitted = request.fit(ratings, options["seed"], report)
+        fitted = request.fit(ratings, options["seed"], report, run)
     fitted.model_.save(out, overwrite=force)
-    result = summarise(fitted, ratings, time.perf_counter() - started)
+    result = summarise(fitted)
     counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None
     if counted is not None:
         result["accounting"] = asdict(counted)
+    result["holder"] = {
+        **counts(ratings, fitted.model_.item_side.n_items),
+        "seconds": round(time.perf_counter() - started, 3),
+        "peak_rss_mb": round(peak_rss_mb(), 1),
+    }
     if as_json:
         print_json(result)
     else:

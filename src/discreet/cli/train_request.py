@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,7 +11,9 @@ import click
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import read_features
 from discreet.cli.goal import read_goal
+from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
+from discreet.cli.row_options import ROW_OPTIONS
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
@@ -21,6 +24,8 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import check_features
 from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
+from discreet.model import Model
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 
 __all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_request", "read_settings"]
@@ -40,15 +45,45 @@ class TrainingRequest:
 
     method: PrivateMethod | ALS
     budget: Budget | None
+    start: Model | None = None
+    start_is_public: bool = False
 
-    def fit(self, ratings: Ratings, seed: int | None, report: ReportProgress) -> Fitted:
+    def enter(self, ctx: click.Context, options: dict[str, Any], out: str) -> LedgerRun | None:
+        """Reserve the budget in the ledger, where there is one: before any rating is read."""
+        if isinstance(self.method, ALS) or self.budget is None:
+            refuse_ledger(ctx, f"--method {self.method.method_name()}, which spends no budget,")
+            return None
+        ledger, discovers = given_ledger(options), options["catalogue"] is None
+        if ledger is None or (isinstance(self.method, UserMean) and not discovers):
+            return None
+        return ctx.with_resource(
+            ledger.begin(
+                self.budget,
+                self.method.price(self.budget, discovers=discovers),
+                method=self.method.public_half.name,
+                adaptive=self.method.public_half.adaptive,
+                model=Path(out).name or None,
+            )
+        )
+
+    def fit(
+        self, ratings: Ratings, seed: int | None, report: ReportProgress, run: LedgerRun | None = None
+    ) -> Fitted:
         """Train."""
         if isinstance(self.method, ALS):
             return self.method.fit(ratings, rng=seed, progress=report)
         if isinstance(self.method, UserMean):
-            return self.method.fit(ratings, self.budget, rng=seed, progress=report)
+            return self.method.fit(ratings, self.budget, rng=seed, progress=report, ledger=run)
         assert self.budget is not None
-        return self.method.fit(ratings, self.budget, rng=seed, progress=report)
+        return self.method.fit(
+            ratings,
+            self.budget,
+            rng=seed,
+            progress=report,
+            start=self.start,
+            start_is_public=self.start_is_public,
+            ledger=run,
+        )
 
 
 def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest:
@@ -57,6 +92,7 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     settings = read_settings(ctx, options, method)
     used = issubclass(method, PrivateMethod) and method.public_half.uses_features
     check_features(method.method_name(), used=used, given=bool(options["features"]))
+    start = _read_start(options, method)
     if method is ALS:
         _refuse_private_options(options)
         return TrainingRequest(ALS(**settings), None)
@@ -66,10 +102,25 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     settings["discover_share"] = _discover_share(options)
     preset = options.get("preset")
     if preset is None:
-        return TrainingRequest(method(**settings), budget)
+        return TrainingRequest(method(**settings), budget, start, bool(options.get("start_is_public")))
     if not issubclass(method, DPALS):
         raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
     return TrainingRequest(method.from_preset(preset, **settings), budget)
+
+
+def _read_start(options: dict[str, Any], method: Method) -> Model | None:
+    path = options.get("start")
+    if path is None:
+        if options.get("start_is_public"):
+            raise SettingsInvalid("--start-is-public says something about --start, which is missing")
+        return None
+    if not issubclass(method, PrivateMethod):
+        raise SettingsInvalid(
+            f"--method {method.method_name()} does not start from an earlier model; leave out --start"
+        )
+    start = Model.load(path)
+    method.public_half.check_start(start)
+    return start
 
 
 def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -> dict[str, Any]:
@@ -161,5 +212,5 @@ def read_ratings(options: dict[str, Any]) -> Ratings:
         rating=rating,
         rating_range=rating_range or None,
         catalogue=catalogue,
-        unknown_items=options["unknown_items"],
+        **{name: options[name] for name in ROW_OPTIONS},
     )

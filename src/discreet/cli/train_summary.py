@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 from typing import Any, Protocol
 
 from rich.table import Table
 
+from discreet.cli.holder import show_holder
 from discreet.cli.output import printer
-from discreet.data.ratings import Ratings
 from discreet.model import Model
 
-__all__ = ["Fitted", "peak_rss_mb", "show", "summarise"]
+__all__ = ["Fitted", "show", "summarise"]
 
-_NOT_IN_THE_TABLE = ("epsilon", "delta", "mu", "releases", "private", "accounting")
+_NOT_IN_THE_TABLE = (
+    *("epsilon", "delta", "mu", "releases", "private", "accounting", "holder", "ledger"),
+    *("started_from", "epsilon_in_all", "delta_in_all"),
+)
 
 
 class Fitted(Protocol):
@@ -26,35 +27,32 @@ class Fitted(Protocol):
     def rounds_(self) -> int: ...
 
 
-def summarise(fitted: Fitted, ratings: Ratings, seconds: float) -> dict[str, Any]:
-    """The data holder's own summary: the counts are exact, and for that reason not part of the model."""
+def summarise(fitted: Fitted) -> dict[str, Any]:
+    """What may be told with the model: it follows from the model and its statement."""
     model, statement = fitted.model_, fitted.model_.statement
+    started = {
+        "started_from": [run.digest for run in statement.start_runs],
+        "epsilon_in_all": statement.epsilon_in_all,
+        "delta_in_all": statement.delta_in_all,
+    }
+    known = {} if statement.earlier is None else {"ledger": statement.earlier.model_dump(mode="json")}
     return {
         "method": model.method,
         "goal": model.goal,
         "rank": model.item_side.rank,
         "rounds": fitted.rounds_,
-        "users": ratings.n_users,
-        "items": model.item_side.n_items,
-        "ratings": ratings.n_ratings,
         "epsilon": statement.epsilon,
         "delta": statement.delta,
         "mu": statement.mu,
         "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
         "private": statement.private,
-        "seconds": round(seconds, 3),
-        "peak_rss_mb": round(peak_rss_mb(), 1),
+        **(started if statement.start_runs else {}),
+        **known,
     }
 
 
-def peak_rss_mb() -> float:
-    """Most memory this process has held, in units of a million bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
-
-
 def show(title: str, result: dict[str, Any], model: Model, out: str) -> None:
-    """Print the summary as a table, the model's statement, and where the model is."""
+    """Print the summary as a table, the model's statement, where the model is, and apart what is the holder's own."""
     table = Table(title=title, title_justify="left", show_header=False)
     for key, value in result.items():
         if key not in _NOT_IN_THE_TABLE:
@@ -63,6 +61,7 @@ def show(title: str, result: dict[str, Any], model: Model, out: str) -> None:
     console.print(table)
     console.print(str(model.statement), markup=False)
     console.print(f"Saved to {out}", markup=False)
+    show_holder(result["holder"])
 
 
 def _text(value: Any) -> str:

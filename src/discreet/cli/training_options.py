@@ -9,13 +9,14 @@ import click
 
 from discreet.cli.columns import column_options, features_option
 from discreet.cli.goal import goal_option
+from discreet.cli.ledger_option import ledger_options
 from discreet.cli.output import json_option
+from discreet.cli.row_options import row_options
 from discreet.cli.setting_options import (
     auto_option,
     config_option,
     rating_range_option,
     set_option,
-    unknown_items_option,
 )
 from discreet.methods.registry import METHODS
 
@@ -56,12 +57,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     auto_option("--rounds", 1, "Rounds of training; auto: the method's own choice."),
     set_option("Another setting of the method; repeatable."),
     config_option,
-    unknown_items_option,
+    row_options("drop"),
     click.option(
         "--seed",
         type=click.IntRange(min=0),
         help="Seed of the ordinary random stream; never of the privacy noise.",
     ),
+    ledger_options,
     click.option("--out", required=True, metavar="DIR", help="Directory to put the model into."),
     click.option("--force", is_flag=True, help="Replace a model that is already there."),
     json_option,

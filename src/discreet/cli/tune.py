@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from discreet.cli.holder import counts
+from discreet.cli.ledger_option import given_ledger
 from discreet.cli.output import print_json, spinner
 from discreet.cli.setting_options import read_table
 from discreet.cli.train_request import read_budget, read_ratings, read_settings
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
-from discreet.errors import CatalogueMissing, SettingsInvalid
+from discreet.errors import CatalogueMissing, DiscreetError, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
-from discreet.methods.tuning.tuning import tune
+from discreet.methods.tuning.tuning import enter_search, tune
 from discreet.model.storage import check_target
 
 __all__ = ["command"]
@@ -45,6 +50,13 @@ def _no_fixed_number(ctx: click.Context, param: click.Parameter, value: Any) -> 
     show_default=True,
     help="Trials on average. How many there are is drawn at random, and stays unknown.",
 )
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0.0),
+    default=0.0,
+    metavar="SECONDS",
+    help="Save and say nothing before so many seconds have passed, so that the time of the end tells nothing.",
+)
 @click.option("--trials", hidden=True, expose_value=False, is_eager=True, callback=_no_fixed_number)
 @click.pass_context
 def command(
@@ -55,14 +67,16 @@ def command(
     as_json: bool,
     space: str,
     mean_trials: float,
+    at_least: float,
     **options: Any,
 ) -> None:
     """Try settings of a private method on RATINGS, and save the best model that was found.
 
     Epsilon and delta cover the whole search: every model, every score, and the choice. Settings are drawn at
     random from the space; a tenth of everybody's ratings is held back to compare models by (Recall@20 of models that
-    rank, root mean squared error of those that predict ratings). How long it takes depends on how many trials there
-    were, so keep that to yourself.
+    rank, root mean squared error of those that predict ratings). How many trials there were must stay secret, and how
+    long the search took would tell: nothing that is printed or saved does. Let nobody watch it run who may not see the
+    ratings; if others see when it ends, give --at-least a time that is hardly ever exceeded.
 
     \b
     Example:
@@ -73,7 +87,7 @@ def command(
       growth = {low = 1.0, high = 2.0}
       curvature = ["shared", "full"]
     """
-    started = time.perf_counter()
+    began = time.time()
     check_target(out, overwrite=force)
     method = find_method(options["method"])
     if not issubclass(method, PrivateMethod):
@@ -89,8 +103,12 @@ def command(
             "that takes part of delta in every trial"
         )
     searched = read_table(Path(space), "space of settings")
+    ledger = given_ledger(options)
+    run = (
+        None if ledger is None else ctx.with_resource(enter_search(ledger, method, budget, mean_trials, out))
+    )
     ratings = read_ratings(options)
-    with spinner("searching settings"):
+    with spinner("searching settings"), _no_sooner_than(began + at_least):
         tuned = tune(
             method,
             searched,
@@ -99,11 +117,39 @@ def command(
             mean_trials=mean_trials,
             settings=settings,
             rng=options["seed"],
+            ledger=run,
         )
     tuned.model_.save(out, overwrite=force)
-    result = summarise(tuned, ratings, time.perf_counter() - started)
-    result |= {"settings": tuned.settings_, "score": tuned.score_, "mean_trials": mean_trials}
+    _date(Path(out), began)
+    # No time and no memory, not even for the holder: either tells how many trials there were.
+    result = summarise(tuned) | {
+        "settings": tuned.settings_,
+        "score": tuned.score_,
+        "mean_trials": mean_trials,
+    }
+    result["holder"] = counts(ratings)
     if as_json:
         print_json(result)
     else:
         show("Tuned", result, tuned.model_, out)
+
+
+@contextmanager
+def _no_sooner_than(end: float) -> Iterator[None]:
+    """Go on when that time has come, with the outcome or with a refusal."""
+    try:
+        yield
+    except DiscreetError:
+        _wait_until(end)
+        raise
+    _wait_until(end)
+
+
+def _wait_until(end: float) -> None:
+    time.sleep(max(0.0, end - time.time()))
+
+
+def _date(folder: Path, began: float) -> None:
+    """Let the files bear the time when the search began: that of its end, beside it, tells how long it took."""
+    for path in (*folder.iterdir(), folder):
+        os.utime(path, (began, began))

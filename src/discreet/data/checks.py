@@ -1,7 +1,8 @@
 """Checks of input ratings; every error names the row and what to do.
 
-Rows are counted from 1 in the order they came, without the header. Nothing is repaired silently: the only
-rules that drop rows (the last of a repeated pair wins, unknown items on request) have a name and a choice.
+Rows are counted from 1 in the order they came, without the header. What is wrong with a table as a whole (a column that
+is not there, one of another type) is an error; what is wrong with a row follows a named rule
+(:class:`discreet.data.rules.RowRules`), and is an error only where that says so.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +21,20 @@ from discreet.errors import RatingsInvalid
 
 __all__ = [
     "Columns",
-    "Duplicates",
-    "UnknownItems",
-    "check_choice",
+    "Mask",
     "check_columns",
     "check_filled",
     "check_ids",
+    "check_inside",
     "check_known",
     "check_pairs",
     "check_range",
     "check_values",
+    "read_ids",
+    "read_values",
 ]
 
-Duplicates: TypeAlias = Literal["last", "error"]
-UnknownItems: TypeAlias = Literal["error", "drop"]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Columns(NamedTuple):
@@ -46,12 +47,6 @@ class Columns(NamedTuple):
     def names(self) -> list[str]:
         """The columns that are read."""
         return [name for name in self if name is not None]
-
-
-def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Refuse a rule that does not exist."""
-    if value not in allowed:
-        raise RatingsInvalid(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
 
 
 def check_columns(present: Sequence[str], columns: Columns) -> None:
@@ -95,48 +90,77 @@ def check_range(rating_range: tuple[float, float] | None, rated: bool) -> tuple[
     return low, high
 
 
-def check_ids(values: Ids, column: str, what: str) -> pl.Series:
-    """The ids of a column, as integers or text, none of them missing."""
+def read_ids(values: Ids, column: str) -> tuple[pl.Series, Mask]:
+    """The ids of a column, as integers or text, and which rows have none."""
+    if isinstance(values, pl.Series) and values.dtype.is_float():
+        whole = (values == values.round()) & (values.abs() <= 2.0**53)
+        values = values.set(~whole.fill_null(False), None)
     try:
         ids = as_ids(values)
     except TypeError as error:
         raise RatingsInvalid(f"column {column!r}: {error}") from error
     missing = ids.is_null() if ids.dtype != pl.String else ids.fill_null("") == ""
+    return ids, missing.to_numpy()
+
+
+def check_ids(values: Ids, column: str, what: str) -> pl.Series:
+    """The ids of a column, as integers or text, none of them missing."""
+    try:
+        as_ids(values)  # where one has a fraction, say that
+    except TypeError as error:
+        raise RatingsInvalid(f"column {column!r}: {error}") from error
+    ids, missing = read_ids(values, column)
     if missing.any():
         raise RatingsInvalid(
-            f"row {_first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the row"
+            f"row {_first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the row, or "
+            "leave such rows out with missing='drop'"
         )
     return ids
 
 
-def check_values(
-    values: pl.Series, column: str, rating_range: tuple[float, float]
-) -> npt.NDArray[np.float64]:
-    """The ratings of a column as floats: numbers, finite, inside the range."""
-    missing = values.is_null()
+def read_values(values: pl.Series, column: str) -> tuple[npt.NDArray[np.float64], Mask]:
+    """The ratings of a column as floats, and which rows have none: nothing, a text, or no finite number."""
+    dtype = values.dtype
+    if dtype in (pl.Categorical, pl.Enum):
+        values, dtype = values.cast(pl.String), pl.String()
+    if dtype == pl.String:
+        values = values.str.strip_chars()
+    elif not dtype.is_numeric() and dtype != pl.Null:
+        raise RatingsInvalid(
+            f"column {column!r} holds {dtype}, not numbers; for implicit feedback leave the rating column out"
+        )
+    numbers = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy(writable=True)
+    return numbers, ~np.isfinite(numbers)
+
+
+def check_values(values: pl.Series, column: str, missing: Mask) -> None:
+    """Refuse a column in which a rating is missing."""
     if missing.any():
+        row = _first(missing)
+        value = values[row - 1]
+        if value is None:
+            found = f"the rating is missing in column {column!r}"
+        elif isinstance(value, str):
+            found = f"the rating {value!r} in column {column!r} is not a number"
+        else:
+            found = f"the rating in column {column!r} is {value}"
         raise RatingsInvalid(
-            f"row {_first(missing)}: the rating is missing in column {column!r}; remove the row or fill it in"
+            f"row {row}: {found}; correct or remove it, or leave such rows out with missing='drop'"
         )
-    numbers = _numbers(values, column)
-    low, high = rating_range
-    outside = ~((numbers >= low) & (numbers <= high))  # written so that NaN is outside as well
+
+
+def check_inside(numbers: npt.NDArray[np.float64], rating_range: tuple[float, float], outside: Mask) -> None:
+    """Refuse ratings outside the range."""
     if outside.any():
-        row = int(outside.argmax())
-        value = numbers[row]
-        if not math.isfinite(value):
-            remedy = "remove the row or give it a rating"
-            raise RatingsInvalid(f"row {row + 1}: the rating in column {column!r} is {value}; {remedy}")
+        row, (low, high) = _first(outside), rating_range
         raise RatingsInvalid(
-            f"row {row + 1}: the rating {value:g} is outside {low:g} to {high:g}; correct the row, or give "
-            "the range of the whole scale"
+            f"row {row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, give the "
+            "range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
         )
-    return numbers
 
 
-def check_known(index: npt.NDArray[np.int64], items: pl.Series) -> None:
+def check_known(unknown: Mask, items: pl.Series) -> None:
     """Refuse items the catalogue does not list."""
-    unknown = index < 0
     if unknown.any():
         row = int(unknown.argmax())
         distinct = items.filter(pl.Series(unknown)).n_unique()
@@ -156,27 +180,5 @@ def check_pairs(repeats: npt.NDArray[np.int64], users: pl.Series, items: pl.Seri
         )
 
 
-def _numbers(values: pl.Series, column: str) -> npt.NDArray[np.float64]:
-    dtype = values.dtype
-    if dtype in (pl.Categorical, pl.Enum):
-        values, dtype = values.cast(pl.String), pl.String()
-    if dtype == pl.String:
-        numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
-        text = numbers.is_null()
-        if text.any():
-            row = _first(text)
-            raise RatingsInvalid(
-                f"row {row}: the rating {values[row - 1]!r} in column {column!r} is not a number; correct or "
-                "remove it"
-            )
-    elif dtype.is_numeric():
-        numbers = values.cast(pl.Float64)
-    else:
-        raise RatingsInvalid(
-            f"column {column!r} holds {dtype}, not numbers; for implicit feedback leave the rating column out"
-        )
-    return numbers.to_numpy(writable=True)
-
-
-def _first(mask: pl.Series) -> int:
-    return int(mask.to_numpy().argmax()) + 1
+def _first(mask: Mask) -> int:
+    return int(mask.argmax()) + 1

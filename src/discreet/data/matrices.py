@@ -11,7 +11,8 @@ from scipy import sparse
 
 from discreet.catalogue import Catalogue, IdArray, Ids, as_ids
 from discreet.data.checks import check_filled, check_range
-from discreet.data.encode import Encoded, arrange
+from discreet.data.encode import Encoded, arrange, bring_inside
+from discreet.data.rules import LeftOut, RowRules
 from discreet.errors import RatingsInvalid
 
 __all__ = ["Entries", "encode_entries", "of_arrays", "of_sparse"]
@@ -65,12 +66,13 @@ def encode_entries(
     catalogue: Catalogue | None,
     rating_range: tuple[float, float] | None,
     user_ids: Ids | None,
+    rules: RowRules,
 ) -> tuple[Encoded, npt.NDArray[np.int64]]:
-    """Check entries and sort them; also the positions of those that repeat an earlier pair."""
-    users, items, values, (n_users, n_items) = entries
+    """Check entries and sort them; also the positions, among those kept, of those that repeat an earlier pair."""
     rating_range = check_range(rating_range, rated=rating_range is not None)
-    check_filled(len(items))
-    _check_values(entries, rating_range)
+    check_filled(len(entries.items))
+    entries, left_out = _used(entries, rating_range, rules)
+    users, items, values, (n_users, n_items) = entries
     seen = None
     if catalogue is None:
         seen, items = np.unique(items, return_inverse=True)
@@ -83,20 +85,34 @@ def encode_entries(
     if rating_range is None:
         values = np.ones(len(items))
     arrays, repeats = arrange(users, items, values, n_users, n_items)
-    return Encoded(arrays, _row_ids(user_ids, n_users), seen, rating_range), repeats
+    return Encoded(arrays, _row_ids(user_ids, n_users), seen, rating_range, left_out), repeats
 
 
-def _check_values(entries: Entries, rating_range: tuple[float, float] | None) -> None:
+def _used(
+    entries: Entries, rating_range: tuple[float, float] | None, rules: RowRules
+) -> tuple[Entries, LeftOut]:
+    """Entries that can be used, and how many cannot; without a range any finite number says that there is one."""
+    values, missing = entries.values, ~np.isfinite(entries.values)
     low, high = rating_range or (-math.inf, math.inf)
-    values = entries.values
-    bad = ~((values >= low) & (values <= high) & np.isfinite(values))
+    bad = missing if rules.missing == "error" else np.zeros_like(missing)
+    if rules.out_of_range == "error":
+        bad = bad | (~missing & ~((values >= low) & (values <= high)))
     if bad.any():
         place = int(bad.argmax())
         where = f"row {entries.users[place] + 1}, column {entries.items[place] + 1}"
         raise RatingsInvalid(
             f"{where}: the rating {values[place]:g} is not a number between {low:g} and {high:g}; correct "
-            "it, or give the range of the whole scale"
+            "it, give the range of the whole scale, or leave such entries out with missing='drop', out_of_range='drop'"
         )
+    values, outside, clipped = bring_inside(values, missing, (low, high), rules)
+    left_out = LeftOut(int(missing.sum()), int(outside.sum()), 0, int(clipped.sum()))
+    out = missing | outside
+    if out.all():
+        raise RatingsInvalid(
+            f"none of the {len(out)} entries can be used; check the values and the rating range"
+        )
+    kept = slice(None) if not out.any() else np.flatnonzero(~out)
+    return Entries(entries.users[kept], entries.items[kept], values[kept], entries.shape), left_out
 
 
 def _row_ids(user_ids: Ids | None, n_users: int) -> IdArray:

@@ -12,8 +12,18 @@ import numpy.typing as npt
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
 from discreet.data import matrices, readers
-from discreet.data.checks import Columns, Duplicates, UnknownItems, check_choice, check_ids
-from discreet.data.encode import arrange, encode
+from discreet.data.checks import Columns, check_ids
+from discreet.data.encode import Encoded, arrange, encode
+from discreet.data.rules import (
+    NOTHING,
+    ROW_BY_ROW,
+    Duplicates,
+    LeftOut,
+    Missing,
+    OutOfRange,
+    RowRules,
+    UnknownItems,
+)
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
 __all__ = ["CatalogueSource", "Ratings", "Reading"]
@@ -29,8 +39,10 @@ class Reading(TypedDict):
     rating: NotRequired[str | None]
     rating_range: NotRequired[tuple[float, float] | None]
     catalogue: NotRequired[CatalogueSource]
-    duplicates: NotRequired[Duplicates]
+    missing: NotRequired[Missing]
+    out_of_range: NotRequired[OutOfRange]
     unknown_items: NotRequired[UnknownItems]
+    duplicates: NotRequired[Duplicates]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,11 +62,13 @@ class Ratings:
         Only without a catalogue: the ids of the items that were seen, which `items` then indexes.
     rating_range
         Lowest and highest possible rating; None for implicit feedback.
+    rules, left_out
+        What becomes of rows that cannot be used, and how many there were of each kind.
 
     Notes
     -----
-    **Privacy.** Everything here is private, `provisional_ids` included: which items were rated at all may
-    give a single user away. Only `catalogue` and `rating_range` are public.
+    **Privacy.** Everything here is private, `provisional_ids` and `left_out` included: which items were rated at all
+    may give a single user away. Only `catalogue`, `rating_range` and `rules` are public.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -64,6 +78,8 @@ class Ratings:
     catalogue: Catalogue | None
     rating_range: tuple[float, float] | None
     provisional_ids: IdArray | None = None
+    rules: RowRules = ROW_BY_ROW
+    left_out: LeftOut = NOTHING
 
     @classmethod
     def from_frame(
@@ -75,8 +91,10 @@ class Ratings:
         rating: str | None = None,
         rating_range: tuple[float, float] | None = None,
         catalogue: CatalogueSource = None,
+        missing: Missing = "drop",
+        out_of_range: OutOfRange = "drop",
+        unknown_items: UnknownItems = "drop",
         duplicates: Duplicates = "last",
-        unknown_items: UnknownItems = "error",
     ) -> Ratings:
         """Read a polars (lazy or not), pandas or Arrow table, or a mapping of columns.
 
@@ -91,21 +109,24 @@ class Ratings:
         catalogue
             The public item list: a `Catalogue`, a file (see `Catalogue.from_file`), or ids. Private methods
             refuse ratings without one, unless they are told to pay for choosing it.
-        duplicates
-            What a repeated pair of user and item means: ``"last"``, the last row counts, or ``"error"``.
-        unknown_items
-            What to do with items the catalogue does not list: ``"error"``, or ``"drop"`` the rows.
+        missing, out_of_range, unknown_items, duplicates
+            What becomes of rows that cannot be used, each looked at alone: see :class:`discreet.data.rules.RowRules`.
+            With ``"error"`` one bad row refuses the whole table. `left_out` says how many there were.
 
         Raises
         ------
         RatingsInvalid
-            With the first bad row (counted from 1, without the header) and what to do.
+            With what is wrong with the table, or its first bad row (from 1, without the header), and what to do.
+
+        Notes
+        -----
+        **Privacy.** With ``"error"`` one user decides whether there is a model at all, and the statement says so.
         """
         columns = Columns(user, item, rating)
         listed = _catalogue(catalogue)
+        rules = RowRules(missing, out_of_range, unknown_items, duplicates)
         table = readers.read_frame(frame, columns)
-        encoded = encode(table, columns, rating_range, listed, duplicates, unknown_items)
-        return cls(*encoded.arrays, encoded.user_ids, listed, encoded.rating_range, encoded.seen_items)
+        return cls._of(encode(table, columns, rating_range, listed, rules), listed, rules)
 
     @classmethod
     def from_csv(
@@ -156,17 +177,21 @@ class Ratings:
         rating_range: tuple[float, float] | None = None,
         catalogue: CatalogueSource = None,
         user_ids: Ids | None = None,
+        missing: Missing = "drop",
+        out_of_range: OutOfRange = "drop",
     ) -> Ratings:
         """Read a scipy sparse matrix, users in rows and items in columns.
 
-        A stored zero is a rating of zero if there is a range, and nothing if there is none; of a repeated
-        entry the last one counts. Without a catalogue the column numbers are the item ids; without user ids
-        the row numbers are. Users without entries stay.
+        Entries that are no number are missing; they, and those outside the range, are treated as in `from_frame`. A
+        stored zero is a rating of zero if there is a range, and nothing if there is none; of a repeated entry the last
+        one counts. Without a catalogue the column numbers are the item ids; without user ids the row numbers are. Users
+        without entries stay.
         """
         listed = _catalogue(catalogue)
         entries = matrices.of_sparse(matrix, rating_range is not None)
-        encoded, _ = matrices.encode_entries(entries, listed, rating_range, user_ids)
-        return cls(*encoded.arrays, encoded.user_ids, listed, encoded.rating_range, encoded.seen_items)
+        rules = RowRules(missing, out_of_range)
+        encoded, _ = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
+        return cls._of(encoded, listed, rules)
 
     @classmethod
     def from_arrays(
@@ -178,16 +203,27 @@ class Ratings:
         catalogue: CatalogueSource,
         rating_range: tuple[float, float] | None,
         user_ids: Ids | None = None,
+        missing: Missing = "drop",
+        out_of_range: OutOfRange = "drop",
     ) -> Ratings:
-        """Take arrays of the form the attributes describe, checked; items may come in any order in a user."""
+        """Take arrays of the form the attributes describe, checked; items may come in any order in a user.
+
+        `missing` (what is no number) and `out_of_range` are those of `from_frame`.
+        """
         listed = _catalogue(catalogue)
         entries = matrices.of_arrays(indptr, items, values, None if listed is None else len(listed))
-        encoded, repeats = matrices.encode_entries(entries, listed, rating_range, user_ids)
+        rules = RowRules(missing, out_of_range)
+        encoded, repeats = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
         if len(repeats):
             raise RatingsInvalid(
                 f"position {repeats.min()} repeats an item of the same user; list each item once"
             )
-        return cls(*encoded.arrays, encoded.user_ids, listed, encoded.rating_range, encoded.seen_items)
+        return cls._of(encoded, listed, rules)
+
+    @classmethod
+    def _of(cls, encoded: Encoded, listed: Catalogue | None, rules: RowRules) -> Ratings:
+        arrays, user_ids, seen, rating_range, left_out = encoded
+        return cls(*arrays, user_ids, listed, rating_range, seen, rules, left_out)
 
     @property
     def n_users(self) -> int:
@@ -248,7 +284,7 @@ class Ratings:
 
     def with_catalogue(self, catalogue: CatalogueSource, unknown_items: UnknownItems = "drop") -> Ratings:
         """The same users with another item list; ratings of items it lacks are dropped or refused."""
-        check_choice("unknown_items", unknown_items, ("error", "drop"))
+        rules = replace(self.rules, unknown_items=unknown_items)
         listed = _catalogue(catalogue)
         if listed is None:
             raise RatingsInvalid("a catalogue is needed; give a Catalogue, a file, or ids")
@@ -262,7 +298,7 @@ class Ratings:
         kept = self.keep(index >= 0)
         users = np.repeat(np.arange(self.n_users), np.diff(kept.indptr))
         arrays, _ = arrange(users, index[index >= 0], kept.values, self.n_users, len(listed))
-        return Ratings(*arrays, self.user_ids, listed, self.rating_range)
+        return Ratings(*arrays, self.user_ids, listed, self.rating_range, rules=rules, left_out=self.left_out)
 
     def history(self, user_id: Id) -> dict[Id, float]:
         """What one user rated, and how: a history to recommend from."""

@@ -61,12 +61,14 @@ def by_fold(frame: Any, *, fold: str, held_out: int, **reading: Unpack[Reading])
     Parameters
     ----------
     frame, **reading
-        As for `Ratings.from_frame`.
+        As for `Ratings.from_frame`; but a row that lacks something, or lies outside the range, is an error.
     fold
         The column with the number of each rating's part.
     held_out
         The part to test on; all others are for training.
     """
+    # Both readings must keep the same rows.
+    reading["missing"] = reading["out_of_range"] = "error"
     ratings = Ratings.from_frame(frame, **reading)
     # Read as if it were the rating, the fold lands in the same place as the rating it belongs to.
     reading["rating"], reading["rating_range"] = fold, (-(2.0**31), 2.0**31)

@@ -111,7 +111,7 @@ def fit(
     )
     ids = np.frombuffer(public.bytes(DEVICE_ID_BYTES * ratings.n_users), np.uint8)
     side = _run(learner, ratings, ids.reshape(-1, DEVICE_ID_BYTES), coin)
-    statement = state_task(learner.schedule, len(learner.schedule.steps), fixed_noise_key=coin.fixed)
+    statement = state_task(learner.schedule, len(learner.schedule.steps), coin)
     return DeviceFit(Model(side, ratings.catalogue, statement, METHOD, settings.model_dump()))
 
 

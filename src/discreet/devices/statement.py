@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from discreet.devices.schedule import Schedule
+from discreet.privacy.local.coin import Coin
+from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 
@@ -18,7 +20,7 @@ _PUBLIC = (
 )
 
 
-def state_task(schedule: Schedule, asked: int, *, fixed_noise_key: bool = False) -> Statement:
+def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Statement:
     """State what any one device can have spent once so many rounds were asked.
 
     Parameters
@@ -28,8 +30,9 @@ def state_task(schedule: Schedule, asked: int, *, fixed_noise_key: bool = False)
     asked
         Number of rounds whose question went out. Devices pay for an answer when they give it, so an open round counts,
         whether or not its answers are in the model.
-    fixed_noise_key
-        Whether the coins can be thrown again: then nothing is private.
+    coin
+        What simulated devices threw. Any but the package's own makes the statement say that nothing is private. Real
+        devices throw their own, which nobody sees.
 
     Notes
     -----
@@ -43,6 +46,7 @@ def state_task(schedule: Schedule, asked: int, *, fixed_noise_key: bool = False)
     for number in range(begun):
         charge = ledger.charge(f"answer {number + 1} of one device, one bit", epsilon=schedule.cost)
         ledger.redeem(charge)
+    ledger.void(None if coin is None else why_not_private(coin, Coin))
     to_come = (
         f"answers still to come: a device that answers every round of the task spends {schedule.epsilon:g}",
     )
@@ -51,5 +55,4 @@ def state_task(schedule: Schedule, asked: int, *, fixed_noise_key: bool = False)
         model="local",
         public=_PUBLIC,
         not_protected=() if ended else to_come,
-        fixed_noise_key=fixed_noise_key,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
-from discreet.errors import BudgetInvalid, CatalogueMissing
+from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Progress, converse
 from discreet.methods.discovery import discover_catalogue
@@ -18,6 +19,10 @@ from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
+from discreet.model.start import Start
+from discreet.privacy.account.ledger_file import AnyLedger, open_run
+from discreet.privacy.account.records import Price
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
@@ -25,6 +30,25 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 
 __all__ = ["PrivateMethod"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """An earlier model to start from; ``public``: its ratings are, so nobody pays for it."""
+
+    model: Model
+    public: bool
+
+
+def _with_start(statement: Statement, start: _Known | None) -> Statement:
+    """The statement of a run, naming the model it started from."""
+    if start is None:
+        return statement
+    digest = start.model.digest
+    if not start.public:
+        return statement.started_from(digest, start.model.statement)
+    named = f"model {digest[:16]}, which it started from, and the ratings that one was trained on"
+    return statement.model_copy(update={"public": (*statement.public, named)})
 
 
 class PrivateMethod(Estimator):
@@ -82,6 +106,9 @@ class PrivateMethod(Estimator):
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
         noise: Noise | None = None,
+        start: Model | None = None,
+        start_is_public: bool = False,
+        ledger: AnyLedger | None = None,
     ) -> Self:
         """Train within a budget.
 
@@ -97,14 +124,55 @@ class PrivateMethod(Estimator):
             Called with (stage, done, total).
         noise
             Leave it out; see :meth:`discreet.privacy.gaussian.noise.Noise.fixed_key_not_private`.
+        start
+            An earlier model of the same method and goal, as the start and the prior; its catalogue may be another. The
+            statement names it and says what a user pays who was in both runs. If it is not private, neither is
+            what comes out.
+        start_is_public
+            Whether the ratings that ``start`` was trained on are public, so that nobody pays for it.
+        ledger
+            Of the data set: a file (:class:`discreet.LedgerFile`, or its path) that keeps what all runs on it cost.
+            The budget is reserved there before the ratings are used, and every charge is on the disk before its
+            noise is drawn.
         """
         check_ratings(ratings)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
+        known = None if start is None else _Known(start, public=start_is_public)
+        if ledger is None:
+            return self._fit(ratings, budget, rng, progress, noise, known)
+        if noise is not None:
+            raise SettingsInvalid("a ledger takes runs with the package's own noise alone; leave noise out")
+        price = self.price(budget, discovers=ratings.catalogue is None)
+        name, adaptive = self.public_half.name, self.public_half.adaptive
+        with open_run(ledger, budget, price, method=name, adaptive=adaptive) as run:
+            fitted = self._fit(ratings, budget, rng, progress, None, known, run)
+            run.end()
+        return fitted
+
+    def price(self, budget: Budget, *, discovers: bool = False) -> Price:
+        """What a run reserves in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
+        share = self.settings.discover_share if discovers else None
+        direct = 0.0 if share is None else share * budget.delta
+        return Price(kind="gaussian", mu=budget.mu_for(direct), delta=direct)
+
+    def _fit(
+        self,
+        ratings: Ratings,
+        budget: Budget,
+        rng: np.random.Generator | int | None,
+        progress: Progress | None,
+        noise: Noise | None,
+        start: _Known | None,
+        run: LedgerRun | None = None,
+    ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
         gate = Gate(Ledger(budget), noise)
+        gate.ledger.keep_in(run)
         features = None if ratings.catalogue is None else ratings.catalogue.features
         self.public_half.check_features(features is not None)
+        if start is not None:
+            self.public_half.check_start(start.model)
         told = self.public_half.public_things(() if features is None else features.names)
         public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
         if ratings.catalogue is None:
@@ -121,6 +189,7 @@ class PrivateMethod(Estimator):
             ledger.spent_mu,
             ledger.spent_delta,
             features,
+            None if start is None else Start.of(start.model, ratings.catalogue),
         )
         self._begin(settings, facts)
         engine = MemoryEngine(self.private_half, ratings)
@@ -128,9 +197,11 @@ class PrivateMethod(Estimator):
         statement = Statement.from_ledger(
             gate.ledger,
             public=public,
-            fixed_noise_key=gate.fixed_noise,
             adaptive=self.public_half.adaptive,
+            domain=ratings.rules.domain(explicit=ratings.explicit, listed=True),
         )
+        statement = _with_start(statement, start)
+        statement = statement.with_earlier(None if run is None else run.earlier)
         said = described(self.public_half, settings, trained)
         return self._learnt(
             trained, Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)

@@ -12,6 +12,8 @@ from discreet.catalogue import ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
+from discreet.model import Model
+from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 
 __all__ = ["Facts", "PublicHalf", "Questions", "Train", "check_features", "described"]
@@ -36,6 +38,8 @@ class Facts:
         more silos add a share than need to, or where a round was paid for twice. Estimates are then shrunk more.
     features
         Of the items of the catalogue, where there are any and the method uses them.
+    start
+        What an earlier model says about these items, where the run starts from one.
     """
 
     n_items: int
@@ -46,6 +50,7 @@ class Facts:
     spent_mu: float = 0.0
     spent_delta: float = 0.0
     features: ItemFeatures | None = None
+    start: Start | None = None
 
 
 Questions: TypeAlias = Generator[Question[Any], Any, Trained]
@@ -91,6 +96,8 @@ class PublicHalf:
         Called with settings and the number of items: no question together with a release has more numbers.
     uses_features
         Whether it makes use of :attr:`Facts.features`.
+    uses_start
+        Whether it makes use of :attr:`Facts.start`.
     """
 
     name: str
@@ -102,10 +109,23 @@ class PublicHalf:
     ignores_ratings: bool = False
     numbers: Callable[[Any, int], int] = _many
     uses_features: bool = False
+    uses_start: bool = False
 
     def check_features(self, given: bool) -> None:
         """Refuse features of items that the method would leave unused."""
         check_features(self.name, used=self.uses_features, given=given)
+
+    def check_start(self, start: Model) -> None:
+        """Refuse an earlier model that the method would leave unused, or cannot read."""
+        if not self.uses_start:
+            raise SettingsInvalid(
+                f"{self.name} does not start from an earlier model; leave out --start (start=)"
+            )
+        if start.method != self.name:
+            raise SettingsInvalid(
+                f"the model to start from is one of {start.method}, and this is {self.name}: start from a model of the "
+                "same method, which says how sure it is of each item. Public ratings can be trained on with any epsilon"
+            )
 
     def public_things(self, features: Sequence[str] = ()) -> tuple[str, ...]:
         """What a statement lists as public beside the item catalogue and the rating range."""

@@ -1,7 +1,11 @@
 """How sure the model is of each item: the posterior covariance of what it learnt, in a form that is cheap to keep.
 
-The covariance of item j's offset and factors together is one number for the item times one matrix for all of them,
-``variances[j] * directions``: items differ in how much was learnt about them, and noise of the same shape reached all.
+Offset and factors of item j together have the covariance
+
+    C_j = reach_j^2 * sum over k of  d_k d_k^T * prior_k noise_j / (prior_k + noise_j)
+
+with directions d_k and their prior variances shared by all items. An item that was seen well has the noise in all
+directions, one that was not seen has the prior, and one number an item says where in between it is.
 """
 
 from __future__ import annotations
@@ -23,8 +27,6 @@ NOTHING_LEARNT = 0.9
 Mark: TypeAlias = Literal["unknown", "guess"]
 """``"unknown"``: next to nothing was learnt about the item; ``"guess"``: it was added after training."""
 
-_ROUNDING = 1e-6  # what single precision may have done to a matrix that was symmetric and positive
-
 
 @dataclass(frozen=True, eq=False)
 class Doubt:
@@ -32,12 +34,19 @@ class Doubt:
 
     Parameters
     ----------
-    variances
-        One for each item, not below zero.
+    noise
+        One for each item, not below zero: variance of the noise in what was seen of it.
     directions
-        (1 + rank) x (1 + rank), symmetric and positive semidefinite; the offset comes first.
+        (1 + rank) x (1 + rank): the directions d_k in rows; the offset comes first.
     prior
-        The variance of an item of which nothing was seen.
+        1 + rank variances, above zero: of an item of which nothing was seen, along each direction.
+    reach
+        How large each item's numbers can be relative to others', where that differs; ``None`` means 1 for all. In
+        clicks what few people take has a small score, whoever asks.
+    shared
+        Variance of what is wrong with all scores of a person together.
+    scale
+        Relative variance of the size of all scores.
     guessed
         Which items were added after training; ``None`` means none of them.
 
@@ -47,40 +56,53 @@ class Doubt:
 
     Examples
     --------
-    >>> doubt = Doubt(np.array([0.01, 0.25]), np.eye(2), prior=0.25)
-    >>> doubt.standard_errors(np.array([[0.0, 0.0]]), np.array([[0, 1]]))
-    array([[0.1, 0.5]])
+    >>> doubt = Doubt(np.array([0.0101, 1e9]), np.eye(2), np.ones(2))
+    >>> doubt.standard_errors(np.array([[0.0, 0.0]]), np.array([[0, 1]])).round(3)
+    array([[0.1, 1. ]])
     >>> doubt.marks(np.array([0, 1]))
     [None, 'unknown']
     """
 
-    variances: Floats
+    noise: Floats
     directions: Floats
-    prior: float
+    prior: Floats
+    reach: Floats | None = None
+    shared: float = 0.0
+    scale: float = 0.0
     guessed: Bools | None = None
 
     def __post_init__(self) -> None:
         """Rows beside each other in memory, as in `discreet.model.item_side.ItemSide`."""
-        for name in ("variances", "directions"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), order="C"))
+        for name in ("noise", "directions", "prior", "reach"):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, np.asarray(array, order="C"))
 
     @property
     def added(self) -> Bools:
         """Which items were added after training."""
-        return np.zeros(len(self.variances), dtype=np.bool_) if self.guessed is None else self.guessed
+        return np.zeros(len(self.noise), dtype=np.bool_) if self.guessed is None else self.guessed
+
+    @property
+    def left(self) -> Floats:
+        """Items x directions: variance left along each direction, as a share of the prior one."""
+        noise = self.noise[:, np.newaxis]
+        left: Floats = noise / (self.prior + noise)
+        return left
 
     @property
     def unknown(self) -> Bools:
         """Of which items next to nothing was learnt; a guess is none of them."""
-        return (self.variances >= NOTHING_LEARNT * self.prior) & ~self.added
+        return (self.left @ self.prior >= NOTHING_LEARNT * float(self.prior.sum())) & ~self.added
 
     @property
     def factor_variances(self) -> Floats:
         """Expected squared distance of each item's factors from the true ones: the trace of their covariance."""
-        return self.variances * float(np.trace(self.directions[1:, 1:]))
+        along = self.prior * np.square(self.directions[:, 1:]).sum(axis=1)
+        variances: Floats = self._reached * (self.left @ along)
+        return variances
 
-    def standard_errors(self, coefficients: Floats, items: Indices) -> Floats:
-        """How far the expected value of each user and item may be off because of what is not known about the item.
+    def standard_errors(self, coefficients: Floats, items: Indices, scores: Floats | None = None) -> Floats:
+        """How far the expected value of each user and item may be off because of the noise in training.
 
         Parameters
         ----------
@@ -88,19 +110,33 @@ class Doubt:
             Users x (1 + rank), as `discreet.model.item_side.ItemSide.fold_in` gives them.
         items
             Users x any number: positions of items; below zero where there is none, which gives NaN.
+        scores
+            The values themselves, in the same shape; needed where ``scale`` is not zero.
 
         Notes
         -----
         A prediction is ``offset_j + u . factors_j`` and things that do not depend on what was learnt about item j, such
-        as the user's own offset. Its standard error is that of the row ``(1, u)``, whatever the user's offset is, and
-        before predictions are clipped. It says nothing about how far one rating is from the expected one, nor how
-        well the history determines u.
+        as the user's own offset. Its variance is that of the row ``(1, u)``, whatever the user's offset is, with what
+        all scores have in common, and before predictions are clipped. It says nothing about how far one rating is from
+        the expected one, nor how well the history determines u.
         """
         rows = np.column_stack([np.ones(len(coefficients)), coefficients[:, 1:]])
-        spread = np.einsum("ij,ij->i", rows @ self.directions, rows)
-        errors: Floats = np.sqrt(np.maximum(spread, 0.0)[:, np.newaxis] * self.variances[items])
+        along = np.square(rows @ self.directions.T) * self.prior
+        noise = self.noise[items]
+        variance = np.zeros(items.shape)
+        for k, prior in enumerate(self.prior):
+            variance += along[:, [k]] * (noise / (prior + noise))
+        variance = variance * self._reached[items] + self.shared
+        if self.scale > 0.0:
+            assert scores is not None
+            variance = variance + self.scale * np.square(np.where(items < 0, 0.0, scores))
+        errors: Floats = np.sqrt(variance)
         errors[items < 0] = np.nan
         return errors
+
+    @property
+    def _reached(self) -> Floats:
+        return np.ones(len(self.noise)) if self.reach is None else np.square(self.reach)
 
     def marks(self, items: Indices) -> list[Mark | None]:
         """What to say about each item, by position; ``None`` where something was learnt about it."""
@@ -109,11 +145,16 @@ class Doubt:
             for added, unknown in zip(self.added[items], self.unknown[items], strict=True)
         ]
 
-    def with_guesses(self, count: int, variance: float) -> Self:
-        """The same with ``count`` more items at the end, all guesses of this variance."""
+    def with_guesses(self, count: int, noise: float) -> Self:
+        """The same with ``count`` more items at the end, all guesses of this noise and of a usual reach."""
+        reach = self.reach
+        if reach is not None:
+            usual = float(np.sqrt(np.square(reach[~self.added]).mean()))
+            reach = np.concatenate([reach, np.full(count, usual)])
         return replace(
             self,
-            variances=np.concatenate([self.variances, np.full(count, variance)]),
+            noise=np.concatenate([self.noise, np.full(count, noise)]),
+            reach=reach,
             guessed=np.concatenate([self.added, np.ones(count, dtype=np.bool_)]),
         )
 
@@ -126,21 +167,16 @@ class Doubt:
             Naming what is wrong.
         """
         order = 1 + rank
-        if self.variances.shape != (n_items,) or self.directions.shape != (order, order):
-            raise ModelInvalid(
-                f"the doubt has variances {self.variances.shape} and directions {self.directions.shape}, not "
-                f"({n_items},) and ({order}, {order})"
-            )
-        if self.guessed is not None and self.guessed.shape != (n_items,):
-            raise ModelInvalid(f"the doubt has guessed {self.guessed.shape} and not ({n_items},)")
-        if not (np.isfinite(self.variances) & (self.variances >= 0.0)).all():
-            raise ModelInvalid("the doubt's variances must be finite and not below zero")
-        if not (math.isfinite(self.prior) and self.prior > 0.0):
-            raise ModelInvalid(f"the doubt's prior is {self.prior}; it must be finite and above zero")
+        shapes = {"noise": (n_items,), "directions": (order, order), "prior": (order,)}
+        shapes |= {name: (n_items,) for name in ("reach", "guessed") if getattr(self, name) is not None}
+        for name, shape in shapes.items():
+            if (found := getattr(self, name).shape) != shape:
+                raise ModelInvalid(f"the doubt's {name} has the shape {found} and not {shape}")
+        numbers = {"noise": self.noise, "reach": self.reach, "shared": self.shared, "scale": self.scale}
+        for name, value in numbers.items():
+            if value is not None and not (np.isfinite(value) & (np.asarray(value) >= 0.0)).all():
+                raise ModelInvalid(f"the doubt's {name} must be finite and not below zero")
+        if not all(math.isfinite(one) and one > 0.0 for one in self.prior):
+            raise ModelInvalid("the doubt's prior must be finite and above zero")
         if not np.isfinite(self.directions).all():
             raise ModelInvalid("the doubt's directions have numbers that are not finite")
-        slack = _ROUNDING * float(np.abs(self.directions).max())
-        if (np.abs(self.directions - self.directions.T) > slack).any():
-            raise ModelInvalid("the doubt's directions are not symmetric")
-        if np.linalg.eigvalsh(self.directions).min() < -slack * order:
-            raise ModelInvalid("the doubt's directions have a negative eigenvalue, so they are no covariance")

@@ -25,7 +25,7 @@ class FeatureMap:
     base
         1 + rank numbers: what an item without any feature gets.
     variance
-        Of a guess, in the unit of `discreet.model.doubt.Doubt.variances`.
+        Of a guess, as the noise of an item in `discreet.model.doubt.Doubt.noise`.
 
     Notes
     -----

@@ -132,7 +132,7 @@ class Model:
         mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
         index, scores = score_top(self.item_side, coefficients, n, seen, mask)
-        errors = self._standard_errors(coefficients, index)[0] if standard_errors else None
+        errors = self._standard_errors(coefficients, index, scores)[0] if standard_errors else None
         return self._name(index[0], scores[0], n, read.ignored + strangers, self.notes, errors)
 
     def recommend_batch(
@@ -166,7 +166,7 @@ class Model:
             index[part.users, : best.shape[1]] = best
             scores[part.users, : best.shape[1]] = score
             if errors is not None:
-                errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best)
+                errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best, score)
         return self._frame(histories.user_ids, index, scores, errors)
 
     def similar(self, item: Any, n: int = 10) -> Recommendations:
@@ -189,13 +189,14 @@ class Model:
                 f"the model learned no direction for {name_some([item])}: its factors are zero"
             )
         others[position] = False
-        wanted, directions = compared(self.item_side, position)
+        wanted, directions, believed = compared(self.item_side, position)
         index, scores = kernels.top_n(
             wanted, directions, np.zeros(len(others)), min(n, len(others)), allowed=others
         )
         (mark,) = self._marks([position])
         notes = () if mark is None else (_ABOUT[mark].format(name_some([item])),)
-        return self._name(index[0], scores[0], n, 0, notes)
+        notes = (*notes, _NOTHING_ALIKE) if believed == 0.0 else notes
+        return self._name(index[0], believed * scores[0], n, 0, notes)
 
     def with_items(self, ids: Iterable[Any], columns: Any, titles: Mapping[Any, str] | None = None) -> Model:
         """The same model with more items, which it expects to be what their features say.
@@ -254,6 +255,11 @@ class Model:
         """Write the model to ``directory``, whole or not at all; see :mod:`discreet.model.storage`."""
         return storage.save(self._parts(), directory, overwrite=overwrite)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the ``manifest.json`` that it is saved with: what later statements name it by."""
+        return storage.digest(self._parts())
+
     @classmethod
     def load(cls, directory: str | Path) -> Model:
         """Read a saved model; anything altered, missing or added is refused with `ModelInvalid`."""
@@ -289,13 +295,13 @@ class Model:
             strangers += missing
         return mask, strangers
 
-    def _standard_errors(self, coefficients: Floats, index: npt.NDArray[np.int32]) -> Floats:
+    def _standard_errors(self, coefficients: Floats, index: npt.NDArray[np.int32], scores: Floats) -> Floats:
         if self.item_side.doubt is None:
             raise SettingsInvalid(
                 f"this model does not say how sure it is of its items (method {self.method}), so there are no "
                 "standard errors to give; ask without them"
             )
-        return self.item_side.doubt.standard_errors(coefficients, index)
+        return self.item_side.doubt.standard_errors(coefficients, index, scores)
 
     def _marks(self, positions: Sequence[int] | npt.NDArray[np.int32]) -> list[Mark | None]:
         doubt = self.item_side.doubt
@@ -350,6 +356,10 @@ class Model:
             for column in list(columns)[2:]
         )
 
+
+_NOTHING_ALIKE = (
+    "the factors of this model are no longer than their noise: it does not know which items are alike"
+)
 
 _ABOUT: dict[Mark, str] = {
     "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",

@@ -13,10 +13,11 @@ __all__ = ["Directions", "compared"]
 
 
 class Directions(NamedTuple):
-    """The similarity of an item to all others is the product of ``wanted`` with the rows of ``others``."""
+    """The similarity of an item to all others: ``believed`` times the product of ``wanted`` with ``others``' rows."""
 
     wanted: Floats
     others: Floats
+    believed: float = 1.0
 
 
 def compared(side: ItemSide, item: int) -> Directions:
@@ -24,7 +25,9 @@ def compared(side: ItemSide, item: int) -> Directions:
 
     With doubt it is the correlation, over people, of the two items' scores: people's vectors have unit covariance, so
     two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
-    ``|v_j|^2 + tr C_j``, with C_j the covariance of its factors. Doubt makes it smaller, from both sides.
+    ``|v_j|^2 + tr C_j``, with C_j the covariance of its factors. Doubt makes it smaller, from both sides. The best of
+    thousands of pairs look alike in any noise, so all scores are held back by what the factors as a whole show beyond
+    their doubt: nothing where ``tr C`` is as large as ``|v|^2``.
 
     Without doubt it is the cosine, made smaller for items whose factors are shorter than usual (root mean square): a
     short vector is one of which training could learn little, and its direction is mostly noise.
@@ -35,6 +38,13 @@ def compared(side: ItemSide, item: int) -> Directions:
         usual = float(np.sqrt(np.square(lengths).mean()))
         spread = np.maximum(lengths, usual)
         return Directions(factors[[item]] / lengths[item], factors / spread[:, np.newaxis])
-    spread = np.sqrt(np.square(lengths) + side.doubt.factor_variances)
+    doubt = side.doubt.factor_variances
+    spread = np.sqrt(np.square(lengths) + doubt)
     others = factors / np.where(spread > 0.0, spread, 1.0)[:, np.newaxis]
-    return Directions(others[[item]], others)
+    return Directions(others[[item]], others, _believed(lengths[side.trained], doubt[side.trained]))
+
+
+def _believed(lengths: Floats, doubt: Floats) -> float:
+    """From 1 where factors are far longer than their doubt to 0 where they are not longer."""
+    ratio = float(doubt.sum() / np.square(lengths).sum())
+    return float(np.sqrt(max(1.0 - ratio**2, 0.0)))

@@ -41,6 +41,7 @@ __all__ = [
     "Written",
     "check_target",
     "description",
+    "digest",
     "load",
     "model_digest",
     "parse",
@@ -94,6 +95,16 @@ class Stored:
 def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Path:
     """Write all files beside ``directory`` and rename them into place."""
     target = check_target(directory, overwrite=overwrite)
+    replace_directory(target, _files(parts))
+    return target
+
+
+def digest(parts: Parts) -> str:
+    """The digest that names a model, saved or not; see `model_digest`."""
+    return model_digest(_files(parts), parts.method, parts.settings)
+
+
+def _files(parts: Parts) -> dict[str, bytes]:
     files = {
         ARRAYS: item_side_to_bytes(parts.item_side),
         MODEL: _dump(
@@ -104,8 +115,7 @@ def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Pat
     }
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     files[MANIFEST] = _dump({"format": FORMAT, "version": VERSION, "files": digests})
-    replace_directory(target, files)
-    return target
+    return files
 
 
 def model_digest(files: Mapping[str, bytes], method: str, settings: dict[str, Any]) -> str:

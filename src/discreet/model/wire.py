@@ -93,7 +93,7 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
     try:
         arrays = safetensors.numpy.load(body)
         header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
-        metadata = header.get("__metadata__", {})
+        metadata = header.get("__metadata__") or {}
         if metadata.get("format") != _FORMAT:
             raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
         if not metadata.keys() <= {"format", "content", "round"}:
@@ -105,9 +105,34 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
         raise ModelInvalid(
             "a state of 0.2.0 before its release wrote it, which no release reads; train it again"
         )
-    side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
+    doubled = {name: _doubled(array) for name, array in arrays.items()}
+    if "doubt.variances" in doubled:
+        _bring_up_to_date(content, doubled)
+    side = from_parts(ItemSide, content, doubled)
     side.check()
     return side
+
+
+def _bring_up_to_date(content: Any, arrays: Arrays) -> None:
+    """A doubt that had one variance an item and one covariance, in the form it has now: as sure of each item."""
+    try:
+        doubt, prior = content["doubt"], float(content["doubt"].pop("prior"))
+        values, basis = np.linalg.eigh(arrays["doubt.directions"])
+        most = 1e6 * prior
+        arrays["doubt.noise"] = _as_noise(arrays.pop("doubt.variances"), prior, most)
+        arrays["doubt.directions"] = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * basis.T
+        arrays["doubt.prior"] = np.full(len(values), prior)
+        doubt.update(reach=None, shared=0.0, scale=0.0)
+        if (guess := content.get("feature_map")) is not None:
+            guess["variance"] = float(_as_noise(np.array(guess["variance"]), prior, most))
+    except (KeyError, TypeError, ValueError, AttributeError, np.linalg.LinAlgError):
+        raise ModelInvalid("the doubt is not of a form that any release wrote") from None
+
+
+def _as_noise(variance: AnyArray, prior: float, most: float) -> AnyArray:
+    """The noise at which a prior variance leaves this one."""
+    left = np.maximum(prior - variance, 1e-300)
+    return np.minimum(np.maximum(prior * variance / left, 0.0), most)
 
 
 def _doubled(array: AnyArray) -> AnyArray:

@@ -8,9 +8,16 @@ from functools import lru_cache
 from numbers import Real
 
 from discreet.errors import BudgetInvalid
-from discreet.privacy.accounting import MIN_DELTA, mu_from
+from discreet.privacy.accounting import mu_from
 
-__all__ = ["Budget"]
+__all__ = ["LEAST_DELTA", "Budget"]
+
+LEAST_DELTA = 1e-20
+"""No promise can be finer than what it rests on: keys of 128 bits, and normal numbers made of words of 64.
+
+Whoever tries 2^28 keys has found the right one with a chance of 1e-30. A normal number lies where the generator has
+gaps with a chance of 3e-29, and a run draws up to millions of them (``gaussian/proofs/gate.md``).
+"""
 
 # A run asks for the same few conversions at every charge.
 _mu_from = lru_cache(maxsize=256)(mu_from)
@@ -25,7 +32,7 @@ class Budget:
     epsilon : float
         Above zero and finite. Smaller is more private; 1 is strong, 10 weak.
     delta : float
-        Above zero and below one; well below one divided by the number of users.
+        From 1e-20 to below one; well below one divided by the number of users.
 
     Raises
     ------
@@ -131,8 +138,11 @@ def _checked_delta(value: object) -> float:
             f"delta must be above zero, got {delta:g}: Gaussian noise needs a small chance of failure. "
             "Choose it well below 1 / number of users, for instance 1e-6"
         )
-    if delta < MIN_DELTA:
-        raise BudgetInvalid(f"delta {delta:g} is too small to account for; choose at least {MIN_DELTA:g}")
+    if delta < LEAST_DELTA:
+        raise BudgetInvalid(
+            f"delta {delta:g} is below what the random generator and its keys of 128 bits can carry; choose at least "
+            f"{LEAST_DELTA:g}"
+        )
     return delta
 
 

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from discreet.errors import BudgetInvalid, UnchargedRelease
 
-__all__ = ["Detail", "Token", "Tokens", "checked_detail", "checked_name"]
+__all__ = ["Detail", "Journal", "Token", "Tokens", "checked_detail", "checked_name"]
 
 Detail = str | int | float | bool
 
@@ -26,6 +26,14 @@ class Token(Protocol):
 
 
 Cost = TypeVar("Cost", bound=Token)
+Written = TypeVar("Written", contravariant=True)
+
+
+class Journal(Protocol[Written]):
+    """Where charges are written so that they outlive the process (:mod:`discreet.privacy.account`)."""
+
+    def charge(self, charge: Written) -> None:
+        """Write a charge down for good; raises where it cannot be, and then it must not count."""
 
 
 class Tokens(ABC, Generic[Cost]):
@@ -35,6 +43,8 @@ class Tokens(ABC, Generic[Cost]):
         self._charges: list[Cost] = []
         self._redeemed: list[bool] = []
         self._closed = False
+        self._fault: str | None = None
+        self._journal: Journal[Cost] | None = None
         self._lock = Lock()
 
     @property
@@ -48,6 +58,22 @@ class Tokens(ABC, Generic[Cost]):
         """Whether the run has ended."""
         with self._lock:
             return self._closed
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing that was charged here is private, where that is so (:meth:`void`)."""
+        with self._lock:
+            return self._fault
+
+    def void(self, reason: str | None) -> None:
+        """Note why the run is not private, if there is a reason. The first one stays, and the statement gives it."""
+        with self._lock:
+            self._fault = self._fault or reason
+
+    def keep_in(self, journal: Journal[Cost] | None) -> None:
+        """Write every charge from now on into a journal before it counts."""
+        with self._lock:
+            self._journal = journal
 
     def redeem(self, charge: Cost) -> None:
         """Use up a token. A gate calls this once for each release, and releases only if it returns.
@@ -82,6 +108,8 @@ class Tokens(ABC, Generic[Cost]):
                     f"{charge.name!r} cannot be charged: the run is over and its statement is fixed"
                 )
             self._refuse_excess(charge)
+            if self._journal is not None:
+                self._journal.charge(charge)
             self._charges.append(charge)
             self._redeemed.append(False)
         return charge

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections import Counter
 from functools import lru_cache
 from typing import Literal
 
@@ -21,7 +22,7 @@ from discreet.errors import BudgetInvalid
 from discreet.privacy.accounting import MIN_DELTA, epsilon_from
 from discreet.privacy.budget import Budget
 
-__all__ = ["Selection", "budget_for", "draw_trials"]
+__all__ = ["Selection", "budget_for", "composed_epsilon", "draw_trials"]
 
 # Rényi orders to look at. Any set of them gives a valid bound; this one is within 0.2 % of the best.
 _ORDERS = (1.0, *(1.0 + np.geomspace(0.02, 1e6, 200)).tolist())
@@ -90,16 +91,30 @@ def budget_for(mu: float, delta: float) -> Budget:
 
 
 @lru_cache(maxsize=256)
-def _epsilon(mu: float, delta: float, mean_trials: float) -> float:
+def composed_epsilon(mu: float, selections: tuple[tuple[float, float], ...], delta: float) -> float:
+    """Epsilon at ``delta`` of Gaussian releases that cost ``mu`` and of selections, together, rounded up.
+
+    Parameters
+    ----------
+    selections
+        For each the cost of one trial, and the mean number of trials.
+    """
     from dp_accounting import dp_event, rdp
     from dp_accounting.privacy_accountant import NeighboringRelation
 
+    accountant = rdp.RdpAccountant(list(_ORDERS), NeighboringRelation.ADD_OR_REMOVE_ONE)
+    if mu > 0.0:
+        accountant.compose(dp_event.GaussianDpEvent(1.0 / mu))
+    for (trial_mu, mean_trials), count in Counter(selections).items():
+        trial = dp_event.GaussianDpEvent(1.0 / trial_mu)
+        accountant.compose(dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0), count)
+    return float(accountant.get_epsilon(delta)) * (1.0 + _MARGIN)
+
+
+def _epsilon(mu: float, delta: float, mean_trials: float) -> float:
     if not 0.0 < mu < math.inf or not MIN_DELTA <= delta < 1.0:
         return math.inf
-    accountant = rdp.RdpAccountant(list(_ORDERS), NeighboringRelation.ADD_OR_REMOVE_ONE)
-    trial = dp_event.GaussianDpEvent(1.0 / mu)
-    accountant.compose(dp_event.RepeatAndSelectDpEvent(trial, mean_trials, 1.0))
-    return float(accountant.get_epsilon(delta)) * (1.0 + _MARGIN)
+    return composed_epsilon(0.0, ((mu, mean_trials),), delta)
 
 
 @lru_cache(maxsize=64)

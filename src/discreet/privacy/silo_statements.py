@@ -61,6 +61,7 @@ def state_over_silos(statements: Sequence[Statement]) -> Statement:
         ),
         public=public,
         not_protected=_once([*(entry for one in statements for entry in one.not_protected), _OPEN]),
+        domain=_once([entry for one in statements for entry in one.domain]),
     )
 
 

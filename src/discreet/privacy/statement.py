@@ -10,10 +10,13 @@ from typing import Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
+from discreet.privacy.account.earlier import EarlierRuns
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.charges import Detail
+from discreet.privacy.earlier import Earlier, in_all
 from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
@@ -32,9 +35,10 @@ _TUNING = NOT_PROTECTED[1]
 _FURTHER = (
     "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
 )
-_TIMED = "the number of trials, as far as the time the training took tells it"
-
-_FIXED_KEY = "the noise was drawn with a fixed key, so whoever knows the key can take it off again"
+_TIMED = (
+    "the number of trials, towards whoever can watch the search (its duration, load or memory): the promise needs that "
+    "number to be secret, so nobody may watch but who holds the ratings"
+)
 
 
 TrustModel: TypeAlias = Literal["central", "silos", "local"]
@@ -99,7 +103,11 @@ class Statement(_Frozen):
 
     A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
     must cover the releases it lists, and the whole selection where the model was chosen among several.
+    ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
+    files. ``earlier`` is what earlier runs on the same data cost, where a ledger was kept of them.
     ``goal`` is what the model was trained for; absent before there is a model, and in older files.
+    Where the run started from a released model, ``start_runs`` has the runs before it, the first of them first;
+    ``epsilon_in_all`` at ``delta_in_all`` is what a user pays who was in this one and all of them.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
@@ -117,10 +125,15 @@ class Statement(_Frozen):
     silos: Silos | None = None
     public: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
     goal: Literal["rank", "rate"] | None = None
+    start_runs: tuple[Earlier, ...] = ()
+    epsilon_in_all: float | None = Field(default=None, gt=0)
+    delta_in_all: float | None = Field(default=None, gt=0, lt=1)
+    earlier: EarlierRuns | None = None
 
     @classmethod
     def from_ledger(
@@ -129,11 +142,14 @@ class Statement(_Frozen):
         *,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
-        fixed_noise_key: bool = False,
         adaptive: bool = False,
         silos: SiloTerms | None = None,
+        domain: Iterable[str] = (),
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
+
+        A ledger that was made void (:meth:`~discreet.privacy.charges.Tokens.void`) gives a statement that the run
+        is not private, with the reason.
 
         Parameters
         ----------
@@ -143,13 +159,13 @@ class Statement(_Frozen):
             What was given and not read off the ratings.
         not_protected : iterable of str
             What this run leaves open beside :data:`NOT_PROTECTED`.
-        fixed_noise_key : bool
-            Whether the noise can be drawn again. The statement then says that the model is not private.
         adaptive : bool
             Whether number or cost of the releases followed from earlier releases. The statement then gives
             the budget itself, which the ledger held whatever happened.
         silos : SiloTerms, optional
             Where several organisations trained together.
+        domain : iterable of str
+            Which data sets the promise is about.
 
         Notes
         -----
@@ -159,11 +175,11 @@ class Statement(_Frozen):
         """
         ledger.close()
         releases = _releases(ledger.charges)
-        if fixed_noise_key:
+        if ledger.fault is not None:
             return cls(
                 private=False,
-                reason=_FIXED_KEY,
-                fixed_noise_key=True,
+                reason=ledger.fault,
+                fixed_noise_key=ledger.fault == FIXED_KEY,
                 model="central" if silos is None else "silos",
                 releases=releases,
                 public=tuple(public),
@@ -185,6 +201,7 @@ class Statement(_Frozen):
             silos=None if silos is None else owed_in_silos(silos, ledger.budget, mu),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+            domain=tuple(domain),
         )
 
     @classmethod
@@ -196,7 +213,7 @@ class Statement(_Frozen):
         silos: int | None = None,
         public: Iterable[str] = (),
         not_protected: Iterable[str] = (),
-        fixed_noise_key: bool = False,
+        domain: Iterable[str] = (),
     ) -> Statement:
         """State what a run of purely differentially private mechanisms promises, and end the run.
 
@@ -209,7 +226,7 @@ class Statement(_Frozen):
             one device is all there is.
         silos
             Number of silos that each spent this, where it is known.
-        public, not_protected, fixed_noise_key
+        public, not_protected, domain
             As in :meth:`from_ledger`.
 
         Notes
@@ -227,11 +244,11 @@ class Statement(_Frozen):
             )
             for charge in ledger.charges
         )
-        if fixed_noise_key:
+        if ledger.fault is not None:
             return cls(
                 private=False,
-                reason=_FIXED_KEY,
-                fixed_noise_key=True,
+                reason=ledger.fault,
+                fixed_noise_key=ledger.fault == FIXED_KEY,
                 model=model,
                 releases=releases,
                 public=tuple(public),
@@ -252,6 +269,7 @@ class Statement(_Frozen):
             else Silos(count=silos, honest=1, noise="each silo", epsilon_in_two=2.0 * epsilon),
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
+            domain=tuple(domain),
         )
 
     @classmethod
@@ -280,6 +298,10 @@ class Statement(_Frozen):
         """
         if not trial.private or not trial.releases or trial.mu is None:
             raise ModelInvalid("only private trials that released something can be chosen from")
+        if trial.start_runs:
+            raise ModelInvalid(
+                "a trial cannot start from an earlier model: what both cost is not accounted for"
+            )
         if trial.selection is not None:
             raise ModelInvalid("a trial cannot be a selection itself: its cost is not that of one mechanism")
         score.close()
@@ -299,6 +321,7 @@ class Statement(_Frozen):
             selection=selection,
             public=(*(entry for entry in trial.public if not entry.startswith("all settings")), *public),
             not_protected=(*kept, _FURTHER, _TIMED),
+            domain=trial.domain,
         )
 
     @classmethod
@@ -325,9 +348,62 @@ class Statement(_Frozen):
         """
         return cls(private=False, reason=reason, public=tuple(public), model=model)
 
+    def started_from(self, digest: str, start: Statement) -> Statement:
+        """The statement of a run that started from a released model, which it names.
+
+        Parameters
+        ----------
+        digest
+            Of the model that the run started from.
+        start
+            That model's statement. If it is not private, this one is not either.
+        """
+        short = f"model {digest[:16]}"
+        if not start.private and self.private:
+            reason = (
+                f"it started from {short}, which is not private ({start.reason}); what that model has learnt from its "
+                "users' ratings is in this one"
+            )
+            return Statement(
+                private=False,
+                reason=reason,
+                model=self.model,
+                releases=self.releases,
+                public=self.public,
+                notes=self.notes,
+                goal=self.goal,
+            )
+        if not self.private:
+            return self.with_note(f"the run started from {short}")
+        assert start.epsilon is not None
+        assert start.delta is not None
+        assert start.mu is not None
+        exact = start.selection is None and all(release.epsilon == 0.0 for release in start.releases)
+        run = Earlier(
+            digest=digest,
+            epsilon=start.epsilon,
+            delta=start.delta,
+            mu=start.mu if exact else 0.0,
+            direct=math.fsum(release.delta for release in start.releases) if exact else 0.0,
+        )
+        earlier = (*start.start_runs, run)
+        epsilon, delta, _ = self._owed_in_all(earlier)
+        return Statement(
+            **{**dict(self), "start_runs": earlier, "epsilon_in_all": epsilon, "delta_in_all": delta}
+        )
+
+    def _owed_in_all(self, earlier: Sequence[Earlier]) -> tuple[float, float, float]:
+        assert self.mu is not None
+        assert self.delta is not None
+        return in_all(self.mu, self.delta, math.fsum(release.delta for release in self.releases), earlier)
+
     def with_note(self, note: str) -> Statement:
         """The same promise with one more note: what was done to the model since, at no cost."""
         return self.model_copy(update={"notes": (*self.notes, note)})
+
+    def with_earlier(self, earlier: EarlierRuns | None) -> Statement:
+        """The same promise beside what earlier runs on the same data cost; ``None`` where no ledger was kept."""
+        return self if earlier is None else Statement.model_validate({**dict(self), "earlier": earlier})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Statement:
@@ -357,6 +433,7 @@ class Statement(_Frozen):
                 or self.delta is not None
                 or self.mu is not None
                 or self.selection is not None
+                or self.start_runs
             ):
                 raise ValueError("a model that is not private needs a reason and has no epsilon, delta or mu")
             return self
@@ -364,6 +441,7 @@ class Statement(_Frozen):
             raise ValueError("a private model needs epsilon, delta and mu")
         if self.reason is not None or self.fixed_noise_key:
             raise ValueError("a private model has no reason not to be and no fixed noise key")
+        self._adds_up_in_all()
         if not self.releases:
             if self.epsilon or self.delta or self.mu or self.selection is not None:
                 raise ValueError(
@@ -379,6 +457,12 @@ class Statement(_Frozen):
             raise ValueError("epsilon is less than what the releases cost together")
         if extra > self.delta:
             raise ValueError("delta is less than what the releases take from it")
+        if (
+            self.earlier is not None
+            and self.earlier.delta == self.delta
+            and self.earlier.epsilon < self.epsilon
+        ):
+            raise ValueError("this run and the earlier ones cannot cost less than this run")
         if self.silos is not None and self.silos.epsilon_in_two < self.epsilon:
             raise ValueError("a user in two silos cannot pay less than one in a single silo")
         if self.mu == 0.0:
@@ -389,6 +473,22 @@ class Statement(_Frozen):
         elif pure > 0.0 or extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:
             raise ValueError("epsilon and delta promise more than a selection at this mu allows")
         return self
+
+    def _adds_up_in_all(self) -> None:
+        stated = (self.epsilon_in_all, self.delta_in_all)
+        if not self.start_runs:
+            if stated != (None, None):
+                raise ValueError("without earlier runs there is no epsilon or delta in all")
+            return
+        if not self.mu or self.selection is not None or self.relation != "add or remove one user":
+            raise ValueError("only a run of Gaussian releases starts from an earlier model")
+        if self.epsilon_in_all is None or self.delta_in_all is None:
+            raise ValueError("with earlier runs a statement says what all of them cost together")
+        epsilon, delta, _ = self._owed_in_all(self.start_runs)
+        if epsilon > self.epsilon_in_all or delta > self.delta_in_all:
+            raise ValueError(
+                "epsilon and delta in all are less than what this and the earlier runs cost together"
+            )
 
 
 def owed_in_silos(terms: SiloTerms, budget: Budget, mu: float | None = None) -> Silos:

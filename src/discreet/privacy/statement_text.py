@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from discreet.privacy.charges import Detail
 
 if TYPE_CHECKING:
+    from discreet.privacy.account.earlier import EarlierRuns
     from discreet.privacy.selection import Selection
     from discreet.privacy.statement import Release, Silos, Statement
 
@@ -37,6 +38,8 @@ def lines(statement: Statement) -> Iterator[str]:
         yield from _promise(statement)
     else:
         yield from _item("NOT PRIVATE: ", statement.reason or "")
+    if statement.earlier is not None:
+        yield from _item("Ledger:    ", _earlier(statement.earlier))
     if statement.goal is not None:
         yield from _item("Goal:      ", _GOALS[statement.goal])
     if statement.releases:
@@ -46,6 +49,7 @@ def lines(statement: Statement) -> Iterator[str]:
         for group in grouped(statement.releases):
             yield from _row(group)
     for title, entries in (
+        ("Domain: what the promise is about, and what becomes of a row", statement.domain),
         ("Public: given, not read off the ratings", statement.public),
         ("Not protected", statement.not_protected),
         ("Notes", statement.notes),
@@ -63,6 +67,8 @@ def _promise(statement: Statement) -> Iterator[str]:
     yield from _item("Guarantee: ", _guarantee(statement))
     if statement.silos is not None:
         yield from _item("Silos:     ", _silos(statement.silos))
+    if statement.start_runs:
+        yield from _item("Start:     ", _started(statement))
     chosen = statement.selection
     if chosen is not None:
         yield from _item("Selection: ", selection_words(chosen))
@@ -93,6 +99,19 @@ def _guarantee(statement: Statement) -> str:
     return f"epsilon {epsilon} at delta {delta} (mu {mu}), exact Gaussian accounting over all releases"
 
 
+def _started(statement: Statement) -> str:
+    runs = "; ".join(
+        f"model {run.digest[:16]} (epsilon {round_up(run.epsilon)} at delta {round_up(run.delta)})"
+        for run in statement.start_runs
+    )
+    return (
+        f"the run started from {runs}. A user who was in "
+        + ("both" if len(statement.start_runs) == 1 else "all of these runs")
+        + f" pays epsilon {round_up(statement.epsilon_in_all or 0.0)} at delta "
+        f"{round_up(statement.delta_in_all or 0.0)} in all"
+    )
+
+
 def _silos(silos: Silos) -> str:
     who = {
         "shares": f"noise added in shares by the silos, enough if {silos.honest} of them are honest",
@@ -104,6 +123,16 @@ def _silos(silos: Silos) -> str:
         + f"{who}. A user whose ratings are in two silos is charged twice: epsilon "
         f"{round_up(silos.epsilon_in_two)}"
     )
+
+
+def _earlier(known: EarlierRuns) -> str:
+    about = f"{known.ledger}" if known.group is None else f"{known.ledger}, group {known.group}"
+    cap = "" if known.cap_epsilon is None else f" of a cap of {_fact(known.cap_epsilon)}"
+    total = f"epsilon {round_up(known.epsilon)}{cap} at delta {round_up(known.delta)}"
+    if not known.runs:
+        return f"{about}: no earlier run on the same data is known; {total} so far"
+    runs = "1 earlier run" if known.runs == 1 else f"{known.runs} earlier runs"
+    return f"{about}: {runs} on the same data cost epsilon {round_up(known.earlier_epsilon)}; with this one {total}"
 
 
 def _item(label: str, text: str) -> list[str]:
@@ -158,5 +187,7 @@ def _fact(value: Detail) -> str:
 
 def round_up(value: float) -> str:
     """Four digits, rounded up, so that what is read is never less than what is owed."""
+    if value == 0.0:
+        return "0"
     number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
     return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"

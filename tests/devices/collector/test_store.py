@@ -94,3 +94,15 @@ def test_every_connection_has_what_it_promised_on_disk(tmp_path: Path) -> None:
                 "wal_autocheckpoint": 4000,
             }
         store.close()
+
+
+def test_the_order_in_which_reports_came_is_nowhere(tmp_path: Path) -> None:
+    """A table of SQLite numbers its rows as they come, unless it is told not to."""
+    with closing(Store(tmp_path / "s.sqlite")) as store, closing(store.connect()) as connection:
+        came = [os.urandom(16) for _ in range(50)]
+        connection.executemany("INSERT INTO reports VALUES (1, 1, ?, 1)", [(device,) for device in came])
+        for hidden in ("rowid", "oid", "_rowid_"):
+            with pytest.raises(sqlite3.OperationalError, match="no such column"):
+                connection.execute(f"SELECT {hidden} FROM reports")
+        lie = [bytes(device) for (device,) in connection.execute("SELECT device FROM reports")]
+    assert lie == sorted(came)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import subprocess
 import sys
 from array import array
@@ -170,6 +171,16 @@ def test_answers_use_the_coin_they_are_given() -> None:
     assert {kept, flipped} == {0, 1}
     fresh = [device.answer(asked, history, bytes(16)) for _ in range(400)]
     assert sum(bit == kept for bit in fresh) == pytest.approx(400 / (1 + math.exp(-1.0)), abs=5 * 9)
+
+
+def test_no_seed_decides_a_coin() -> None:
+    """The system's entropy is behind it: a program that seeds its random numbers gets other answers each time."""
+    asked, seen = question("popularity", epsilon=0.1), set()
+    for _ in range(3):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002 (whatever a program may have seeded)
+        seen.add(tuple(device.answer(asked, {0: 3.0}, bytes(16)) for _ in range(100)))
+    assert len(seen) == 3
 
 
 def test_own_vector_solves_the_ridge_problem() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
@@ -109,6 +110,29 @@ def test_terms_cannot_change_and_pseudonyms_differ_by_task(store: DeviceStore) -
     assert store.enrol(replace(TERMS, task="songs")) != device
     with pytest.raises(TermsInvalid, match="has not joined"):
         store.answer(replace(ASKED, task="books"), _never)
+
+
+def test_a_pseudonym_is_drawn_from_the_systems_entropy_and_from_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever could work it out from the task or the device could tell whose answers are whose."""
+
+    def joined() -> bytes:
+        path = tmp_path / "the same.sqlite"
+        with DeviceStore(path) as opened:
+            device = opened.enrol(TERMS)
+        path.unlink()
+        return device
+
+    assert len({joined() for _ in range(20)}) == 20
+    monkeypatch.setattr(secrets, "token_bytes", lambda size: bytes(range(size)))
+    assert joined() == bytes(range(16))
+
+
+def test_what_is_committed_is_on_the_disk_before_it_is_known(store: DeviceStore) -> None:
+    """3 is EXTRA: file, journal and folder are synced, so that no power cut brings an answered question back."""
+    assert store._connection.execute("PRAGMA synchronous").fetchone() == (3,)
+    assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import (
     Spread,
     _root,
-    _seen,
     regauge_clicks,
     regauge_ratings,
+    seen,
     spread_of,
 )
 from discreet.methods.budgeted.public.plan import Activity
@@ -209,7 +209,7 @@ class Crowd:
 def test_vectors_of_users_without_taste_scatter_as_computed(held: float) -> None:
     crowd = Crowd(9, taste=0.0, held=held)
     power = np.square(crowd.factors).mean(axis=0)
-    _, chance = _seen(crowd.activity, power, np.full(RANK, held))
+    _, chance = seen(crowd.activity, power, np.full(RANK, held))
     measured = np.diag(crowd.spread.covariance)
     np.testing.assert_allclose(crowd.square * chance, measured, rtol=0.15)
 
@@ -218,7 +218,7 @@ def test_vectors_of_users_without_taste_scatter_as_computed(held: float) -> None
 def test_taste_shows_as_computed(held: float) -> None:
     crowd = Crowd(10, taste=1.5, held=held)
     power = np.square(crowd.factors).mean(axis=0)
-    shown, chance = _seen(crowd.activity, power, np.full(RANK, held))
+    shown, chance = seen(crowd.activity, power, np.full(RANK, held))
     measured = crowd.spread.covariance[0, 0]
     assert 1.5 * shown[0] + crowd.square * chance[0] == pytest.approx(measured, rel=0.1)
     assert (shown > 0.0).all()
@@ -228,12 +228,12 @@ def test_taste_shows_as_computed(held: float) -> None:
 @pytest.mark.parametrize("taste", [0.4, 1.5])
 def test_in_the_end_taste_has_its_true_size_and_chance_is_shortened(taste: float) -> None:
     crowd = Crowd(11, taste=taste, held=4.0)
-    found, seen = crowd.at_the_end(), crowd.spread.covariance
+    found, spread = crowd.at_the_end(), crowd.spread.covariance
     assert found[0, 0] == pytest.approx(taste, rel=0.25)
     power = np.square(crowd.factors).mean(axis=0)
-    shown, _ = _seen(crowd.activity, power, np.full(RANK, 4.0))
+    shown, _ = seen(crowd.activity, power, np.full(RANK, 4.0))
     for direction in (1, 2):
-        assert found[direction, direction] * shown[direction] < 0.25 * seen[direction, direction]
+        assert found[direction, direction] * shown[direction] < 0.25 * spread[direction, direction]
 
 
 def test_before_the_end_no_direction_is_given_up() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -167,6 +168,31 @@ def test_more_budget_does_not_hurt_ratings(rated: Split) -> None:
     assert errors[1] < 1.005 * errors[0]
     assert errors[2] < 1.005 * errors[1]
     assert errors[2] < 0.99 * errors[0]
+
+
+@pytest.fixture(scope="module")
+def generous() -> Split:
+    """People who rate little, and high: half of the scale above its middle."""
+    plain = synthetic.market(6_000, 300, 60_000, rng=2)
+    high = Ratings.from_arrays(
+        plain.indptr,
+        plain.items,
+        np.clip(3.0 + 0.5 * plain.values, 1.0, 5.0),
+        catalogue=plain.catalogue,
+        rating_range=(1.0, 5.0),
+    )
+    return Split(*splits.by_rating(high, (0.9, 0.1), rng=0))
+
+
+def test_more_budget_does_not_hurt_people_who_rate_little_and_high(generous: Split) -> None:
+    scores = [
+        evaluate_ratings(fit(generous.train, Budget(epsilon, 1e-6)), generous.train, generous.test)
+        for epsilon in (1.0, 5.0, 50.0, 1000.0)
+    ]
+    errors = [score.rmse for score in scores]
+    assert all(after < 1.005 * before for before, after in pairwise(errors))
+    # Few ratings say little about a person: where people are says more, and their own mean alone is no match.
+    assert errors[-1] < 0.94 * scores[-1].user_mean_rmse
 
 
 def test_more_budget_does_not_hurt_clicks(split: Split) -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
+from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
+from discreet.methods.budgeted.public.round import State
 from discreet.methods.shared.public.feature_prior import FeaturePrior
+from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Noise
@@ -45,8 +48,8 @@ class Made:
         )
         self.counts = np.bincount(items.ravel(), minlength=ITEMS)
 
-    def fit(self, epsilon: float, **settings: object) -> Model:
-        noise = Noise.fixed_key_not_private("k")
+    def fit(self, epsilon: float, key: str = "k", **settings: object) -> Model:
+        noise = Noise.fixed_key_not_private(key)
         settings = {"rank": 4, "rounds": 6, **settings}
         return BudgetedALS(**settings).fit(self.ratings, Budget(epsilon, 1e-6), noise=noise, rng=0).model_
 
@@ -67,8 +70,8 @@ def test_features_lead_to_a_map_and_doubt(model: Model) -> None:
     assert side.feature_map is not None
     side.check()
     assert side.feature_map.weights.shape == (KINDS, 1 + side.rank)
-    assert (side.doubt.variances > 0.0).all()
-    assert (side.doubt.variances <= side.doubt.prior).all()
+    assert (side.doubt.noise > 0.0).all()
+    assert (side.doubt.prior > 0.0).all()
     assert side.feature_map.variance > 0.0
 
 
@@ -123,8 +126,8 @@ def test_rare_items_are_in_more_doubt(made: Made, model: Model) -> None:
     doubt = model.item_side.doubt
     assert doubt is not None
     rare, popular = made.counts < np.quantile(made.counts, 0.25), made.counts > np.quantile(made.counts, 0.75)
-    assert doubt.variances[rare].mean() > 1.5 * doubt.variances[popular].mean()
-    ranks = np.argsort(np.argsort(made.counts)), np.argsort(np.argsort(doubt.variances))
+    assert doubt.noise[rare].mean() > 1.5 * doubt.noise[popular].mean()
+    ranks = np.argsort(np.argsort(made.counts)), np.argsort(np.argsort(doubt.noise))
     assert np.corrcoef(*ranks)[0, 1] < -0.8
 
 
@@ -174,7 +177,10 @@ def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
     bare = replace(
         side, offsets=offsets, factors=factors + 0.1 * rng.standard_normal(factors.shape), doubt=None
     )
-    known = with_knowledge(bare, np.eye(3), np.full(ITEMS, 1e4), FeaturePrior(features), share)
+    weights = ItemWeights.first(made.counts.astype(np.float64), np.full(ITEMS, 1e-6))
+    frame = Frame(np.eye(3), 1.0, np.zeros(2))
+    state = State(bare, frame, weights, known=np.full(ITEMS, 1e4), reach=np.ones(ITEMS))
+    known = with_knowledge(bare, state, FeaturePrior(features), float(RATED))
     assert known.feature_map is not None
     np.testing.assert_allclose(known.feature_map.base, share @ np.column_stack([offsets, bare.factors]))
     guessed = known.feature_map.guess(features.matrix)
@@ -184,7 +190,8 @@ def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
 
 def test_nothing_left_to_say_leaves_the_side_alone(model: Model) -> None:
     bare: ItemSide = replace(model.item_side, doubt=None, feature_map=None)
-    assert with_knowledge(bare, np.eye(1 + bare.rank), None, None, np.full(ITEMS, 1.0 / ITEMS)) is bare
+    weights = ItemWeights.first(np.ones(ITEMS), np.ones(ITEMS))
+    assert with_knowledge(bare, State(bare, Frame.first(1.0), weights), None, float(RATED)) is bare
 
 
 def test_items_with_a_hundred_ratings_are_not_unknown(made: Made) -> None:
@@ -199,7 +206,63 @@ def test_items_that_nobody_rated_are_in_most_doubt() -> None:
     assert doubt is not None
     assert doubt.unknown[ITEMS:].mean() > 0.2
     assert not doubt.unknown[:ITEMS].any()
-    assert np.median(doubt.variances[ITEMS:]) > 0.5 * doubt.prior
+    assert np.median(doubt.left[ITEMS:] @ doubt.prior) > 0.5 * doubt.prior.sum()
+
+
+def test_intervals_of_nine_tenths_hold_nine_tenths_of_the_scores_without_noise() -> None:
+    """Of the same run at a budget so large that no noise is left; half or twice the variance would be seen."""
+    made, held = Made(5, described=False), {0.5: [], 1.0: [], 2.0: []}
+    quiet, whole = made.fit(1e6).item_side, made.ratings.take_users(np.arange(300))
+    history = whole.indptr, whole.items, whole.values
+    true = quiet.offsets + quiet.fold_in(*history) @ quiet.design().T
+    for key in ("a", "b", "c"):
+        side = made.fit(5.0, key=key).item_side
+        assert side.doubt is not None
+        coefficients = side.fold_in(*history)
+        scores = side.offsets + coefficients @ side.design().T
+        items = np.broadcast_to(np.arange(ITEMS), scores.shape)
+        errors = side.doubt.standard_errors(coefficients, items, scores)
+        for wrong, found in held.items():
+            found.append((np.abs(scores - true) < 1.645 * np.sqrt(wrong) * errors).mean())
+    assert 0.85 < np.mean(held[1.0]) < 0.95
+    assert np.mean(held[0.5]) < 0.85
+    assert np.mean(held[2.0]) > 0.95
+
+
+def test_clicks_mark_what_nobody_took_and_not_what_many_did() -> None:
+    doubt = with_unrated(Made(2, described=False)).fit(5.0, goal="rank").item_side.doubt
+    assert doubt is not None
+    assert doubt.unknown[ITEMS:].mean() > 0.3
+    assert not doubt.unknown[:100].any()
+
+
+def test_new_items_are_predicted_better_than_by_the_own_mean_and_ranked_better_than_at_random() -> None:
+    """A tenth of the items held out of training altogether, then added from their kind."""
+    made = Made(7)
+    whole, kinds = made.ratings, made.kind
+    new = np.arange(5, ITEMS, 10)
+    old = np.setdiff1d(np.arange(ITEMS), new)
+    users = np.repeat(np.arange(USERS), RATED)
+    kept, place = ~np.isin(whole.items, new), np.full(ITEMS, -1)
+    place[old], place[new] = np.arange(len(old)), len(old) + np.arange(len(new))
+    counts = np.bincount(users[kept], minlength=USERS)
+    catalogue = Catalogue([f"item-{j}" for j in old], features={"kind": [f"k{kinds[j]}" for j in old]})
+    made.ratings = Ratings.from_arrays(
+        np.concatenate([[0], np.cumsum(counts)]),
+        place[whole.items[kept]].astype(np.int32),
+        whole.values[kept],
+        catalogue=catalogue,
+        rating_range=(1.0, 5.0),
+    )
+    model = made.fit(10.0).with_items([f"item-{j}" for j in new], {"kind": [f"k{kinds[j]}" for j in new]})
+    side, asked = model.item_side, made.ratings
+    coefficients = side.fold_in(asked.indptr, asked.items, asked.values)
+    predicted = side.predict(coefficients, users[~kept], place[whole.items[~kept]])
+    means = np.add.reduceat(asked.values, asked.indptr[:-1]) / counts
+    error = np.square(predicted - whole.values[~kept]).mean()
+    assert error < 0.9 * np.square(means[users[~kept]] - whole.values[~kept]).mean()
+    above = whole.values[~kept] - means[users[~kept]]
+    assert np.corrcoef(predicted - means[users[~kept]], above)[0, 1] > 0.3
 
 
 @pytest.mark.parametrize("goal", ["rate", "rank"])
@@ -213,7 +276,9 @@ def test_two_halves_of_the_users_differ_by_as_much_as_doubt_says(goal: str) -> N
         assert side.doubt is not None
         usual = side.fold_in(whole.indptr, whole.items, whole.values).mean(axis=0, keepdims=True)
         found.append(side.offsets + side.factors @ usual[0, 1:])
-        claimed.append(side.doubt.standard_errors(usual, np.arange(ITEMS)[None, :])[0] ** 2)
+        claimed.append(
+            side.doubt.standard_errors(usual, np.arange(ITEMS)[None, :], found[-1][None, :])[0] ** 2
+        )
     error = np.square(found[0] - found[1] - np.average(found[0] - found[1], weights=made.counts)) / 2.0
     assert error.mean() < 4.0 * np.mean(claimed)
 
@@ -222,4 +287,4 @@ def test_a_guess_is_in_more_doubt_than_an_item_that_was_rated(made: Made) -> Non
     side = made.fit(2.0).item_side
     assert side.doubt is not None
     assert side.feature_map is not None
-    assert side.feature_map.variance > np.median(side.doubt.variances)
+    assert side.feature_map.variance > np.median(side.doubt.noise)

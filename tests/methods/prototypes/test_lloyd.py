@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from discreet import kernels
 from discreet.methods.prototypes import PrivatePrototypes
+from discreet.methods.prototypes.private import pipeline
 from discreet.methods.prototypes.private.lloyd import Plan, lloyd_prototypes
 from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.accounting import compose
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.grid import COUNT
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.worlds import hostile, ratings, silo
@@ -103,3 +107,55 @@ def test_the_outcome_follows_from_the_releases_alone(unrated: str, users: int) -
     after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET, lambda mu: -(10**9))
     for name in ("values", "mask", "weights"):
         assert np.array_equal(getattr(before, name), getattr(after, name)), name
+
+
+@pytest.mark.parametrize("who", ["everything at the top", "a mixture"])
+def test_centres_follow_from_the_releases_alone(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is in which cluster follows from one's own ratings and from these: a trace of others would move everybody."""
+    nearest, rows = kernels.nearest_centres, silo(40, 5)
+
+    def centres(gate: WatchedGate, people: list[dict[int, float]]) -> list[bytes]:
+        seen: list[bytes] = []
+
+        def watched(points: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+            seen.append(places.tobytes())
+            return nearest(points, places)
+
+        monkeypatch.setattr(kernels, "nearest_centres", watched)
+        lloyd_prototypes(gate, ratings(people), settings(), BUDGET, lambda mu: -(10**9))
+        return seen
+
+    base = WatchedGate()
+    before = centres(base, rows)
+    assert len(before) == 4
+    assert centres(WatchedGate(base.released), [*rows, hostile()[who]]) == before
+
+
+@pytest.mark.parametrize("unrated", ["zero", "missing"])
+def test_whole_messages_follow_from_the_releases_alone(unrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a byte of what leaves is another when a user comes and the releases stay, notes and statement included."""
+    chosen, rows = settings(unrated=unrated, minimum_users=1), silo(200, 5)
+
+    def sent(gate: WatchedGate, people: list[dict[int, float]]) -> bytes:
+        monkeypatch.setattr(pipeline, "Gate", lambda ledger, noise: gate)
+        return PrivatePrototypes(chosen).message(ratings(people), BUDGET.epsilon).to_bytes()
+
+    base = WatchedGate()
+    before = sent(base, rows)
+    for who in hostile().values():
+        assert sent(WatchedGate(base.released), [*rows, who]) == before
+
+
+@pytest.mark.parametrize(("users", "released"), [(0, 10**6), (1, 10**6), (200, 0), (200, -5)])
+def test_who_is_refused_follows_from_the_released_count(users: int, released: int) -> None:
+    """An exact count in the place of the noisy one would tell one user from none."""
+    base = WatchedGate()
+    lloyd_prototypes(base, ratings(silo(40, 5)), settings(), BUDGET, lambda mu: -(10**9))
+    count = {"users": np.array([released * COUNT])}
+    gate = WatchedGate([count, *base.released[1:]])
+    if released < 20:
+        with pytest.raises(TooFewUsers, match=f"a noisy count of {released}, where 20 are needed"):
+            lloyd_prototypes(gate, ratings(silo(users, 5)), settings(), BUDGET, lambda mu: 20)
+        assert len(gate.released) == 1
+    else:
+        lloyd_prototypes(gate, ratings(silo(users, 5)), settings(), BUDGET, lambda mu: 20)

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet import kernels
 from discreet.errors import DiscreetError
+from discreet.methods.prototypes import PrivatePrototypes
+from discreet.methods.prototypes.private import pipeline
 from discreet.methods.prototypes.private.pipeline import prototypes_through
 from discreet.methods.prototypes.settings import PrototypeSettings, as_printed
 from discreet.methods.prototypes.shares import ShareTable
+from discreet.methods.prototypes.too_few import TooFewUsers
 from tests.methods.prototypes.recording import RecordingGate, Tape, change
 from tests.methods.prototypes.worlds import ITEMS, hostile, ratings, silo
 
@@ -93,6 +97,64 @@ def test_the_bounds_are_reached() -> None:
         if change(after, before)[0 if before.name not in ONE_SIDED else 1] >= 0.99 * before.bound
     }
     assert {"silo count", "partition level", "values", "sizes"} <= reached
+
+
+@pytest.mark.parametrize("changes", [{}, {"unrated": "missing", "trials": 1}, {"threshold": 10**6}])
+def test_whole_messages_follow_from_the_releases_alone(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a byte of what leaves is another when a user comes and the releases stay, notes and statement included."""
+    chosen, rows = PrototypeSettings.checked(**{**BUSY, **changes}), silo(40, 1)
+
+    def sent(people: list[dict[int, float]], replay: Tape | None = None) -> tuple[bytes, Tape]:
+        gate = RecordingGate(EPSILON, "neighbours", replay)
+        monkeypatch.setattr(pipeline, "PureGate", lambda ledger, noise: gate)
+        return PrivatePrototypes(chosen).message(ratings(people), EPSILON).to_bytes(), gate.tape
+
+    before, tape = sent(rows)
+    for who in hostile().values():
+        assert sent([*rows[:7], who, *rows[7:]], tape)[0] == before
+
+
+@pytest.mark.parametrize("who", ["everything at the top", "a mixture"])
+def test_candidates_and_centres_follow_from_the_releases_alone(
+    who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is in which cluster follows from one's own ratings and from these: a trace of others would move everybody."""
+    chosen, rows = PrototypeSettings.checked(**BUSY), silo(40, 1)
+    seen: list[bytes] = []
+    distances, nearest = kernels.capped_distances, kernels.nearest_centres
+
+    def measured(points: Any, candidates: Any, *others: Any) -> Any:
+        seen.append(candidates.tobytes())
+        return distances(points, candidates, *others)
+
+    def found(points: Any, centres: Any) -> Any:
+        seen.append(centres.tobytes())
+        return nearest(points, centres)
+
+    monkeypatch.setattr(kernels, "capped_distances", measured)
+    monkeypatch.setattr(kernels, "nearest_centres", found)
+    tape = run(rows, chosen)
+    before, seen[:] = list(seen), []
+    assert len(before) == 4
+    run([*rows[:7], hostile()[who], *rows[7:]], chosen, replay=tape)
+    assert seen == before
+
+
+@pytest.mark.parametrize(("users", "released"), [(0, 10**6), (1, 10**6), (40, 0), (40, -5)])
+def test_who_is_refused_follows_from_the_released_count(users: int, released: int) -> None:
+    """An exact count in the place of the noisy one would tell one user from none."""
+    chosen = PrototypeSettings.checked(**{**BUSY, "minimum_users": 20, "threshold": 10**6, "prototypes": 1})
+    tape = run(silo(40, 1), chosen.model_copy(update={"minimum_users": 1}))
+    tape.records[0].released = np.array([released])
+    gate = RecordingGate(EPSILON, "neighbours", tape)
+    if released < 20:
+        with pytest.raises(TooFewUsers, match=f"a noisy count of {released}, where 20 are needed"):
+            prototypes_through(gate, ratings(silo(users, 1)), EPSILON, chosen)
+        assert len(gate.tape.records) == 1
+    else:
+        prototypes_through(gate, ratings(silo(users, 1)), EPSILON, chosen)
 
 
 @pytest.mark.parametrize("printed", [False, True])

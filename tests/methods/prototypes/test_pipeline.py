@@ -106,9 +106,10 @@ def test_left_over_shares_go_to_the_values() -> None:
 
 
 def test_printed_constants_are_degenerate_and_say_so() -> None:
-    message = PrivatePrototypes(as_printed(users=2000, minimum_users=1)).message(ratings(silo(2000, 1)), 0.1)
+    """At a tenth of this epsilon the noisy count of 2,000 users is below 1 in one run of fifteen."""
+    message = PrivatePrototypes(as_printed(users=2000, minimum_users=1)).message(ratings(silo(2000, 1)), 1.0)
     assert any("only the root cell" in note for note in message.notes)
-    assert message.statement.epsilon == 0.1
+    assert message.statement.epsilon == 1.0
 
 
 def test_a_fixed_key_is_not_private() -> None:

@@ -38,11 +38,12 @@ def test_another_seed_draws_other_ratings(market: Ratings) -> None:
 
 
 def test_nobody_elses_draw_changes_when_a_user_goes(market: Ratings) -> None:
-    full = draw_numbers(market, 7)
+    full, kept = draw_numbers(market, 7), sample_uniform(market, 5, 7)
     for user in (0, 1, 999, market.n_users - 1):
         rest = np.arange(market.n_users) != user
         others = np.repeat(rest, np.diff(market.indptr))
         np.testing.assert_array_equal(draw_numbers(market.take_users(rest), 7), full[others])
+        np.testing.assert_array_equal(sample_uniform(market.take_users(rest), 5, 7), kept[others])
 
 
 def test_the_lowest_numbers_are_kept_and_ties_go_by_item() -> None:

@@ -15,6 +15,7 @@ from discreet.methods.tuning.validation import release_score, split_validation, 
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate, Ledger
 from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.grid import LOSS
 from tests.methods.neighbours import move
 
 BUDGET = Budget(5.0, 1e-6)
@@ -129,6 +130,35 @@ def test_the_score_is_near_the_mean_loss(market: Ratings) -> None:
     gate = Gate(Ledger(Budget(0.001, 1e-6)))
     drowned = release_score(gate, "score", side, *parts, mu=gate.ledger.remaining_mu)
     assert 0.0 <= drowned.value <= 2.0
+
+
+class Replaying(Gate):
+    """Gives the same release to whoever asks."""
+
+    def release(
+        self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0
+    ) -> dict[str, np.ndarray]:
+        super().release(name, blocks, mu=mu, delta=delta)
+        return {block.name: np.array([-1000.0, 500.0]) * LOSS for block in blocks}
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+def test_a_score_follows_from_its_release_alone(kind: str, market: Ratings, clicks: Ratings) -> None:
+    """Trials are compared by ``total``: were it exact, the choice among them would not be paid for."""
+    data = market if kind == "ratings" else clicks
+    side = (UserMean() if kind == "ratings" else Popularity()).fit(data, BUDGET).model_.item_side
+    scores = [
+        release_score(
+            Replaying(Ledger(BUDGET)),
+            "score",
+            side,
+            *split_validation(data.take_users(users), 0.1, 3),
+            mu=0.5,
+        )
+        for users in (slice(0, 50), slice(50, 300))
+    ]
+    assert scores[0] == scores[1]
+    assert scores[0].total == -1000.0
 
 
 def test_the_split(market: Ratings) -> None:

@@ -147,8 +147,10 @@ def check_totals_are_checked() -> None:
 
 def check_fixed_noise_is_marked() -> None:
     """Noise that repeats is known as such to the gate, and its statement promises nothing."""
-    gate = Gate(Ledger(BUDGET), Noise.fixed_key_not_private("known"))
-    assert gate.fixed_noise
-    assert not Gate(Ledger(BUDGET)).fixed_noise
+    noise = Noise.fixed_key_not_private("known")
+    assert noise.fixed
+    assert not Noise().fixed
+    gate = Gate(Ledger(BUDGET), noise)
     gate.release("fixed", one_of_each(), mu=MU)
-    assert not Statement.from_ledger(gate.ledger, fixed_noise_key=gate.fixed_noise).private
+    statement = Statement.from_ledger(gate.ledger)
+    assert (statement.private, statement.fixed_noise_key) == (False, True)

@@ -11,6 +11,7 @@ from discreet import kernels
 from discreet.errors import BudgetInvalid, SettingsInvalid, UnchargedRelease
 from discreet.privacy.gaussian.blocks import UserMatrix, UserVector
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from tests.privacy.checks.gate import (
     check_attackers_are_silenced,
@@ -111,6 +112,19 @@ def test_a_closed_run_releases_nothing() -> None:
     ledger.close()
     with pytest.raises(UnchargedRelease):
         Gate(ledger).release("late", one_of_each(), mu=MU)
+
+
+def test_a_run_that_ends_while_a_release_is_made_releases_nothing() -> None:
+    """What was charged after all is not in the statement that ended the run."""
+    ledger = Ledger(BUDGET)
+
+    class Ends(Noise):
+        def normals(self, size: int) -> np.ndarray:
+            ledger.close()
+            return super().normals(size)
+
+    with pytest.raises(UnchargedRelease, match="the run is over"):
+        Gate(ledger, Ends()).release("late", one_of_each(), mu=MU)
 
 
 def test_inexact_sums_and_too_fine_noise_are_refused() -> None:

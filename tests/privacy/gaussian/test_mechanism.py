@@ -72,6 +72,22 @@ def test_parts_of_users_add_up_to_the_bits_of_the_whole(name: str) -> None:
 
 
 @every_case
+def test_no_partial_sum_passes_the_bound_that_exactness_is_judged_by(name: str) -> None:
+    """The largest sum of some users has as many of them as have the same sign; a bound of 0 would let anything pass."""
+    case = CASES[name]
+    for seed in range(6):
+        users = hostile_users(seed)
+        blocks, alone = case.blocks(users), [case.blocks(users.take([user])) for user in range(len(users))]
+        for place, block in enumerate(blocks):
+            parts = np.abs([part[place].total() for part in alone])
+            assert parts.sum(axis=0).max() <= block.largest_entry()
+            assert parts.max() > 0.0
+            assert all(part[place].largest_entry() > 0.0 for part in alone)
+        for total, block in zip(exact_totals(blocks), blocks, strict=True):
+            assert np.abs(total.value).max() <= total.largest == block.largest_entry()
+
+
+@every_case
 def test_nobodys_blocks_are_public_and_have_the_form_of_everybodys(name: str) -> None:
     case = CASES[name]
     for seed in (0, 1):

@@ -16,6 +16,7 @@ from discreet.privacy.pure.gate import PureGate
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
 from discreet.types import Ints
+from tests.privacy.checks.geometric import tail_p
 
 FAR = 120
 
@@ -112,6 +113,36 @@ def test_one_shot_selection_is_private(extra: list[int]) -> None:
     assert worst <= epsilon + 1e-5
 
 
+@pytest.mark.parametrize(("bound", "epsilon"), [(1, 0.3), (4, 1.2), (10, 20.0)])
+def test_sums_have_the_noise_that_was_paid_for_and_no_less(bound: int, epsilon: float) -> None:
+    exact = np.arange(50_000) % (bound + 1)
+    users = np.arange(len(exact))
+    given = Contributions(users, users, exact, len(exact), len(exact))
+    noise = gate().sums("x", given, bound=bound, epsilon=epsilon) - exact
+    rate = epsilon / bound
+    assert tail_p(noise, rate, two_sided=True) > 1e-4
+    for wrong in (0.9 * rate, 1.1 * rate):
+        assert tail_p(noise, wrong, two_sided=True) < 1e-4
+
+
+def test_where_users_have_few_items_all_counts_are_noised_on_both_sides() -> None:
+    """A choice of more items than a user has is a choice by noisy counts: two-sided noise for each item of a user."""
+    counts, rate, runs = np.array([3, 2, 1, 0]), 0.8, 3000
+    given = counts_of([[0], [0], [0], [1], [1], [2]], 1, 4)
+    sets = [
+        tuple(gate().top("x", given, groups=1, most=2, user_cells=1, epsilon=rate)[0]) for _ in range(runs)
+    ]
+    pairs = list(itertools.combinations(range(4), 2))
+    observed = np.array([sets.count(pair) for pair in pairs])
+    rng, shape = np.random.default_rng(0), (200_000, 4)
+    up, down = (rng.geometric(1 - math.exp(-rate), shape) for _ in range(2))
+    for draws, right in ((up - down, True), (up, False)):
+        noisy = np.sort(np.argsort(-(draws + counts), axis=1, kind="stable")[:, :2], axis=1)
+        simulated = np.array([(noisy == pair).all(axis=1).sum() for pair in pairs])
+        p = stats.chi2_contingency(np.stack([observed, simulated])).pvalue
+        assert (p > 1e-4) if right else (p < 1e-6)
+
+
 def test_who_exceeds_a_bound_or_counts_twice_is_silenced() -> None:
     loud = Contributions(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, -5, 3]), 2, 2)
     assert loud.bounded(10).total().tolist() == [5, -2]
@@ -162,6 +193,19 @@ def test_crowded_cells_pass_as_if_every_cell_had_its_noise() -> None:
         1 - np.exp(-rate * (counts - threshold + 1)) / (1 + math.exp(-rate)),
     )
     assert (np.abs(passed / runs - tail) < 4.5 * np.sqrt(tail * (1 - tail) / runs)).all()
+
+
+def test_users_above_a_bound_are_not_in_the_sums() -> None:
+    given = Contributions(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5000, 5000, 3]), 2, 2)
+    assert (np.abs(gate().sums("x", given, bound=9_999, epsilon=1e5)) < 500).all()
+    assert gate().sums("x", given, bound=10_000, epsilon=1e5)[0] > 4_500
+
+
+def test_who_names_an_item_twice_is_not_in_the_choice() -> None:
+    given = counts_of([[0, 0], [0, 0], [1]], 1, 3)
+    for most in (1, 2):
+        assert 1 in gate().top("x", given, groups=1, most=most, user_cells=2, epsilon=500.0)[0]
+    assert gate().top("x", given, groups=1, most=1, user_cells=2, epsilon=500.0).tolist() == [[1]]
 
 
 def test_everything_is_charged_before_it_is_computed() -> None:

@@ -10,6 +10,7 @@ from discreet import Budget
 from discreet.errors import BudgetExceeded, BudgetInvalid, ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import SiloTerms, Statement
 
@@ -91,7 +92,9 @@ def test_a_forged_pure_statement_is_refused(promise: dict[str, float], words: st
 
 
 def test_a_fixed_key_voids_a_pure_statement() -> None:
-    statement = Statement.from_pure_ledger(_spent(1.0), model="local", fixed_noise_key=True)
+    ledger = _spent(1.0)
+    ledger.void(FIXED_KEY)
+    statement = Statement.from_pure_ledger(ledger, model="local")
     assert not statement.private
     assert statement.epsilon is None
 

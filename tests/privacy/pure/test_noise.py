@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import secrets
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -17,22 +21,9 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.pure import noise as pure_noise
 from discreet.privacy.pure.binomial import binomial_above, check_silent
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
+from tests.privacy.checks.geometric import tail_p
 
 DRAWS = 100_000
-
-
-def tail_p(sample: npt.NDArray[np.int64], rate: float, *, two_sided: bool) -> float:
-    """p-value of a chi-square test against the stated distribution."""
-    decay = math.exp(-rate)
-    top = int(6 / rate) + 2
-    values = np.arange(-top, top + 1) if two_sided else np.arange(0, top + 1)
-    weight = (1 - decay) / (1 + decay) if two_sided else 1 - decay
-    expected = weight * decay ** np.abs(values) * len(sample)
-    counts = np.array([(sample == value).sum() for value in values], dtype=float)
-    fine = expected >= 10
-    observed = np.append(counts[fine], len(sample) - counts[fine].sum())
-    wanted = np.append(expected[fine], len(sample) - expected[fine].sum())
-    return float(stats.chisquare(observed, wanted).pvalue)
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.7, 3.0])
@@ -88,6 +79,18 @@ def test_only_a_fixed_key_repeats_and_says_so() -> None:
     assert not PureNoise().fixed
     assert (PureNoise().geometric(rate, 50) != PureNoise().geometric(rate, 50)).any()
     assert first.bits(70) < 2**70
+
+
+def test_words_are_those_of_aes_under_keys_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encrypted counters, by an implementation of AES that is not the generator's own; a key for each helping."""
+    keys = [secrets.randbits(128) for _ in range(2)]
+    drawn = iter(keys)
+    monkeypatch.setattr(secrets, "randbits", lambda bits: next(drawn))
+    noise = PureNoise()
+    for key in keys:
+        aes = Cipher(AES(key.to_bytes(16, "little")), ECB()).encryptor()
+        counters = b"".join(counter.to_bytes(16, "little") for counter in range(50))
+        assert noise.words(100).astype("<u8").tobytes() == aes.update(counters)
 
 
 def test_silent_cells_are_binomial() -> None:

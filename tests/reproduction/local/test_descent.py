@@ -168,6 +168,9 @@ def test_statements_say_what_each_scheme_promises(ratings: Ratings) -> None:
     assert not hua.private
     assert "items a user rated is sent in the clear" in str(hua).replace("\n", " ").replace("  ", " ")
     assert not descend(ratings, Exact(), None, settings).statement.private
+    on_paper = descend(ratings, Naive(), 1.0, settings).statement
+    assert (on_paper.private, on_paper.epsilon, on_paper.fixed_noise_key) == (False, None, False)
+    assert "floating point" in str(on_paper)
     fixed = [
         descend(ratings, OneCoordinate(), 1.0, settings, coin=Coin.fixed_key_not_private(1)) for _ in range(2)
     ]
@@ -176,7 +179,7 @@ def test_statements_say_what_each_scheme_promises(ratings: Ratings) -> None:
     assert np.abs(private.items - descend(ratings, OneCoordinate(), 1.0, settings).items).max() > 0
 
 
-@pytest.mark.parametrize("channel", [Hua, Exact])
+@pytest.mark.parametrize("channel", [Hua, Exact, Naive])
 def test_nobody_can_make_a_weak_scheme_claim_to_protect_users(channel: type[Channel]) -> None:
     with pytest.raises(TypeError):
         channel(protects="user")  # type: ignore[call-arg]

@@ -10,15 +10,18 @@ import click
 from discreet.cli.federate.options import (
     agreement_option,
     catalogue_option,
+    enter_silo,
     existing_store,
     open_silo,
     optional_catalogue_option,
     read_agreed_features,
     read_catalogue,
+    read_silo_ratings,
     silo_options,
     store_option,
 )
 from discreet.cli.federate.output import answered, show_run
+from discreet.cli.holder import counts
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.server.coordinator import Coordinator
@@ -70,7 +73,10 @@ def export_command(agreement: str, catalogue: str | None, store: str, out: str, 
 @click.option("--question", metavar="FILE", help="The question, as exported. For prototypes there is none.")
 @click.option("--out", required=True, metavar="FILE", help="Where to put the answer.")
 @json_option
-def answer_command(question: str | None, out: str, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def answer_command(
+    ctx: click.Context, /, question: str | None, out: str, as_json: bool, **options: Any
+) -> None:
     """Answer a question file from this organisation's ratings, which stay here.
 
     The same checks and the same account as over the network: the same question again gives the same answer and no
@@ -93,12 +99,14 @@ def answer_command(question: str | None, out: str, as_json: bool, **options: Any
     check_message_place(Path(out), store=Path(options["store"]), question=asked)
     body = b"" if asked is None else read_message(asked, agreement)
     catalogue = read_catalogue(options["catalogue"], agreement)
-    with open_silo(agreement, catalogue, options) as silo:
+    journal = enter_silo(ctx, agreement, options)
+    ratings = read_silo_ratings(agreement, catalogue, options)
+    with open_silo(agreement, ratings, options, journal) as silo:
         answer = silo.answer(body)
         status = silo.status()
     write_message(Path(out), answer)
     if as_json:
-        print_json({**status, "file": out, "bytes": len(answer)})
+        print_json({**status, "file": out, "bytes": len(answer), "holder": counts(ratings)})
     else:
         printer().print(f"Wrote {out} ({len(answer):,} bytes): {answered(status)}.")
 

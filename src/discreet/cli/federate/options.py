@@ -10,20 +10,25 @@ import click
 
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.cli.columns import column_options
-from discreet.cli.setting_options import unknown_items_option
+from discreet.cli.ledger_option import given_ledger, ledger_options
+from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
+from discreet.privacy.account.run import LedgerRun
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo
+from discreet.silos.silo.silo_ledger import begin_run
 from discreet.silos.silo.silo_run import AnySilo
 from discreet.silos.transport.identity import read_mask_key
 
 __all__ = [
     "agreement_option",
     "catalogue_option",
+    "check_member",
+    "enter_silo",
     "existing_store",
     "open_silo",
     "optional_catalogue_option",
@@ -94,20 +99,36 @@ def existing_store(store: str) -> Path:
     return Path(store)
 
 
-def open_silo(agreement: AnyAgreement, catalogue: Catalogue, options: dict[str, Any]) -> AnySilo:
-    """A silo from the options of :func:`silo_options`, and for sums from the file of its ``mask_key``."""
-    name = options["name"]
+def enter_silo(ctx: click.Context, agreement: AnyAgreement, options: dict[str, Any]) -> LedgerRun | None:
+    """Reserve the agreed budget in the silo's ledger, where there is one: before any rating is read."""
+    check_member(agreement, options["name"])
+    ledger = given_ledger(options)
+    return None if ledger is None else ctx.with_resource(begin_run(ledger, agreement, options["name"]))
+
+
+def check_member(agreement: AnyAgreement, name: str) -> None:
+    """Refuse a name that is not in the agreement."""
     if name not in agreement.roster:
         raise SettingsInvalid(f"{name} is not in the agreement; its silos: {', '.join(agreement.roster)}")
-    store = Path(options["store"])
+
+
+def open_silo(
+    agreement: AnyAgreement, ratings: Ratings, options: dict[str, Any], journal: LedgerRun | None = None
+) -> AnySilo:
+    """A silo from the options of :func:`silo_options`, and for sums from the file of its ``mask_key``."""
+    name, store = options["name"], Path(options["store"])
+    check_member(agreement, name)
     if isinstance(agreement, PrototypeAgreement):
-        return PrototypeSilo(store, agreement, name, read_silo_ratings(agreement, catalogue, options))
+        return PrototypeSilo(store, agreement, name, ratings, journal=journal)
     key = read_mask_key(Path(options["mask_key"]))
-    return Silo(store, agreement, name, key, read_silo_ratings(agreement, catalogue, options))
+    return Silo(store, agreement, name, key, ratings, journal=journal)
 
 
 def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:
     """A silo's ratings from the options of :func:`silo_options`."""
+    name = options["name"]
+    if name not in agreement.roster:
+        raise SettingsInvalid(f"{name} is not in the agreement; its silos: {', '.join(agreement.roster)}")
     if agreement.explicit != (options["rating"] is not None):
         raise RatingsInvalid(
             "the agreement is about ratings: name their column with --rating"
@@ -121,7 +142,7 @@ def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: d
         rating=options["rating"],
         rating_range=agreement.rating_range,
         catalogue=catalogue,
-        unknown_items=options["unknown_items"],
+        **{name: options[name] for name in ROW_OPTIONS},
     )
 
 
@@ -133,11 +154,12 @@ _SILO: tuple[Callable[[Any], Any], ...] = (
     ),
     column_options,
     catalogue_option,
-    unknown_items_option,
+    row_options("drop"),
     click.option(
         "--store",
         required=True,
         metavar="FILE",
         help="This silo's account and the answers it gave; keep it, it is what stops a second charge.",
     ),
+    ledger_options,
 )

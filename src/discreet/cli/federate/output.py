@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from discreet.cli.holder import show_holder
 from discreet.cli.output import printer
 from discreet.model import Model
 
@@ -28,7 +29,6 @@ _SHOWN = [
     "bytes_up",
     "bytes_down",
     "model_bytes_down",
-    "seconds",
 ]
 
 
@@ -109,6 +109,8 @@ def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None
     console.print(table)
     console.print(str(model.statement), markup=False)
     console.print(f"Saved to {out}", markup=False)
+    if "holder" in result:
+        show_holder(result["holder"])
 
 
 def _text(value: Any) -> str:

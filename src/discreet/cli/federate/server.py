@@ -97,7 +97,7 @@ def server_command(
         run.count_models(server.models_sent, server.model_bytes_sent)
     if run.result is None or run.model is None:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")
-    result = {**run.result, "seconds": round(time.perf_counter() - started, 3)}
+    result = {**run.result, "holder": {"seconds": round(time.perf_counter() - started, 3)}}
     if as_json:
         print_json(result)
     else:

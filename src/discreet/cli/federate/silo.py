@@ -8,8 +8,15 @@ from typing import Any
 
 import click
 
-from discreet.cli.federate.options import open_silo, read_catalogue, silo_options
+from discreet.cli.federate.options import (
+    enter_silo,
+    open_silo,
+    read_catalogue,
+    read_silo_ratings,
+    silo_options,
+)
 from discreet.cli.federate.output import RoundProgress, answered
+from discreet.cli.holder import counts, show_holder
 from discreet.cli.output import json_option, print_json, printer
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.silo.silo_run import SiloRun, statement_of
@@ -44,8 +51,17 @@ __all__ = ["silo_command"]
 )
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
+@click.pass_context
 def silo_command(
-    tls: str, url: str, patience: float, out: str | None, force: bool, as_json: bool, **options: Any
+    ctx: click.Context,
+    /,
+    tls: str,
+    url: str,
+    patience: float,
+    out: str | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Take part in a run with this organisation's ratings, which stay here.
 
@@ -64,17 +80,21 @@ def silo_command(
     catalogue = read_catalogue(options["catalogue"], agreement)
     run = SiloRun(agreement, catalogue, Path(options["store"]), out, force=force)
     context = client_context(Path(tls))
-    with open_silo(agreement, catalogue, options) as silo, RoundProgress() as progress:
+    journal = enter_silo(ctx, agreement, options)
+    ratings = read_silo_ratings(agreement, catalogue, options)
+    with open_silo(agreement, ratings, options, journal) as silo, RoundProgress() as progress:
         largest = largest_message(agreement)
         client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
         participate(
             silo, client, lambda body: run.finish(silo, body), lambda: progress.say(answered(silo.status()))
         )
         status, statement = silo.status(), statement_of(silo)
+    if journal is not None:
+        journal.end()
+    holder = {**counts(ratings), "seconds": round(time.perf_counter() - started, 3)}
     if as_json:
-        seconds = round(time.perf_counter() - started, 3)
         stated = None if statement is None else statement.model_dump(mode="json")
-        print_json({**status, "statement": stated, "seconds": seconds})
+        print_json({**status, "statement": stated, "holder": holder})
         return
     console = printer()
     if statement is None:
@@ -84,3 +104,4 @@ def silo_command(
         console.print(str(statement), markup=False)
     if out is not None:
         console.print(f"Model saved to {out}", markup=False)
+    show_holder(holder)

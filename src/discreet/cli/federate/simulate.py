@@ -17,7 +17,9 @@ from discreet.catalogue import scan_table
 from discreet.cli.columns import column_options
 from discreet.cli.federate.output import show_run
 from discreet.cli.federate.terms import agreement_options, make_agreement
+from discreet.cli.holder import counts
 from discreet.cli.output import json_option, print_json
+from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.data.checks import Columns, check_columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import without_types
@@ -38,6 +40,7 @@ __all__ = ["simulate_command"]
     "--silos", "count", type=click.IntRange(1, 100), help="Or: deal the users out to so many silos."
 )
 @agreement_options
+@row_options("drop")
 @click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
@@ -81,17 +84,22 @@ def simulate_command(
         keys = make_authority(folder / "tls", list(parts))
         agreement = make_agreement(ctx, "simulation", keys, options)
         agreement.save(folder / AGREEMENT)
+        rules = {name: options[name] for name in ROW_OPTIONS}
+        holder = {}
         if agreement.explicit == (columns.rating is not None):  # silos refuse the rest in words of their own
             # A bad row is named by its place in this file, not in a silo's part of it.
-            Ratings.from_frame(
-                frame,
-                **columns._asdict(),
-                rating_range=agreement.rating_range,
-                catalogue=options["catalogue"],
+            holder = counts(
+                Ratings.from_frame(
+                    frame,
+                    **columns._asdict(),
+                    rating_range=agreement.rating_range,
+                    catalogue=options["catalogue"],
+                    **rules,
+                )
             )
-        simulation = Simulation(folder, Path(options["catalogue"]), columns, report)
+        simulation = Simulation(folder, Path(options["catalogue"]), columns, rules, report)
         result = simulation.run(parts, Path(out), force=force)
-    result["seconds"] = round(time.perf_counter() - started, 3)
+    result["holder"] = {**holder, "seconds": round(time.perf_counter() - started, 3)}
     if as_json:
         print_json(result)
     else:

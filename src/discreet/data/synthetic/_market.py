@@ -14,7 +14,7 @@ from discreet.data.synthetic._sampling import draw_weighted
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 
-__all__ = ["market"]
+__all__ = ["MOST_SHARE", "factors", "items_of", "market", "moods_of", "offsets_of", "on_scale", "stars_of"]
 
 
 # In stars of a five-star scale; together they give the error levels of film ratings: about 1.0 for a user's
@@ -27,7 +27,8 @@ _TASTE_SPREAD = 0.6
 _NOISE = 0.8
 _RANK = 8
 _DECAY = 0.8
-_MOST_SHARE = 0.3
+MOST_SHARE = 0.3
+"""Of the catalogue: more than this nobody rates."""
 
 
 def market(
@@ -64,7 +65,7 @@ def market(
         included.
     """
     low_high = check_range(rating_range, rated=True)
-    most = max(1, int(_MOST_SHARE * n_items))
+    most = max(1, int(MOST_SHARE * n_items))
     if not 0.0 <= lift <= 5.0:
         raise SettingsInvalid(f"lift must lie between 0 and 5, not {lift}")
     if not (n_users >= 1 and n_items >= 1 and n_users <= n_ratings <= n_users * most):
@@ -76,35 +77,53 @@ def market(
     counts = activity(n_users, n_ratings, most, generator)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     weights = generator.permutation(popularity(counts, n_items, lift))
-    tastes, traits = _factors(n_users, generator), _factors(n_items, generator)
+    tastes, traits = factors(n_users, generator), factors(n_items, generator)
     items = draw_weighted(generator, indptr, weights, tastes, traits, lift)
     users = np.repeat(np.arange(n_users, dtype=np.int32), counts)
-    stars = _stars(users, items, tastes, traits, weights, generator)
+    moods = moods_of(n_users, generator)
+    offsets = offsets_of(weights, generator.standard_normal(n_items))
+    stars = stars_of(users, items, tastes, traits, moods, offsets, generator)
     return Ratings(
-        indptr, items, _on_scale(stars, rating_range), np.arange(1, n_users + 1), _items(n_items), low_high
+        indptr,
+        items,
+        on_scale(stars, rating_range),
+        np.arange(1, n_users + 1),
+        items_of(n_items, n_items),
+        low_high,
     )
 
 
-def _factors(rows: int, rng: np.random.Generator) -> Floats:
+def factors(rows: int, rng: np.random.Generator) -> Floats:
     """Factors whose products have variance 1, the first dimensions carrying most of it."""
     spectrum = _DECAY ** np.arange(_RANK)
     spectrum /= np.sqrt((spectrum**2).sum())
-    factors: Floats = rng.standard_normal((rows, _RANK)) * np.sqrt(spectrum)
-    return factors
+    drawn: Floats = rng.standard_normal((rows, _RANK)) * np.sqrt(spectrum)
+    return drawn
 
 
-def _stars(
+def moods_of(n_users: int, rng: np.random.Generator) -> Floats:
+    """How kindly each user rates."""
+    return _USER_SPREAD * rng.standard_normal(n_users)
+
+
+def offsets_of(weights: Floats, worth: Floats) -> Floats:
+    """How well each item is liked: by its popularity, and by what it is worth beside (standard normal)."""
+    fame = np.log(weights)
+    fame -= fame.mean()
+    offsets: Floats = _ITEM_SPREAD * worth + _FAME_SPREAD * fame / max(fame.std(), 1e-9)
+    return offsets
+
+
+def stars_of(
     users: npt.NDArray[np.int32],
     items: npt.NDArray[np.int32],
     tastes: Floats,
     traits: Floats,
-    weights: Floats,
+    moods: Floats,
+    offsets: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    fame = np.log(weights)
-    fame -= fame.mean()
-    moods = _USER_SPREAD * rng.standard_normal(len(tastes))
-    offsets = _ITEM_SPREAD * rng.standard_normal(len(traits)) + _FAME_SPREAD * fame / max(fame.std(), 1e-9)
+    """Ratings before they are rounded."""
     stars = _MEAN + _NOISE * rng.standard_normal(len(items))
     stars += moods[users]
     stars += offsets[items]
@@ -113,13 +132,15 @@ def _stars(
     return stars
 
 
-def _on_scale(stars: Floats, rating_range: tuple[float, float]) -> Floats:
+def on_scale(stars: Floats, rating_range: tuple[float, float]) -> Floats:
+    """Half stars, as the rating range has them."""
     low, high = rating_range
     steps = np.clip(np.rint(2 * (stars - 1)), 0, 8)
     scaled: Floats = low + steps * ((high - low) / 8)
     return scaled
 
 
-def _items(n_items: int) -> Catalogue:
-    width = max(4, len(str(n_items)))
+def items_of(n_items: int, most: int) -> Catalogue:
+    """The catalogue ``item-0001``, ``item-0002``, ..., with room for the number ``most``."""
+    width = max(4, len(str(most)))
     return Catalogue([f"item-{number:0{width}d}" for number in range(1, n_items + 1)])

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from .question import DEVICE_ID_BYTES, Question
 from .terms import Terms, TermsInvalid
 
-__all__ = ["Answer", "DeviceStore", "StoreInvalid"]
+__all__ = ["APPLICATION", "Answer", "DeviceStore", "StoreInvalid"]
 
-_APPLICATION = 0x64736364
+APPLICATION = 0x64736364
 _SCHEMA = f"""
 CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
 CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
@@ -35,7 +35,7 @@ CREATE TABLE rounds(
     PRIMARY KEY (task, round)
 );
 CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
-PRAGMA application_id = {_APPLICATION}
+PRAGMA application_id = {APPLICATION}
 """
 
 
@@ -187,7 +187,7 @@ class DeviceStore:
         run("PRAGMA foreign_keys = ON")
         with _Transaction(self._connection):  # two programs may open a new file at once
             empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-            if not empty and run("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            if not empty and run("PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise sqlite3.DatabaseError("it belongs to another program")
             for statement in _SCHEMA.split(";") if empty else ():
                 run(statement)

@@ -18,6 +18,7 @@ from discreet.methods.public_half import Facts, described
 from discreet.methods.trivial.private.answers import TrivialAnswers
 from discreet.methods.trivial.public.train import GLOBAL_MEAN, ITEM_MEAN, POPULARITY, USER_MEAN
 from discreet.model import Model
+from discreet.privacy.account.ledger_file import AnyLedger
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.statement import Statement
@@ -75,12 +76,18 @@ class UserMean(PrivateMethod):
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
         noise: Noise | None = None,
+        start: Model | None = None,
+        start_is_public: bool = False,
+        ledger: AnyLedger | None = None,
     ) -> Self:
-        """Make the model; the ratings only say which catalogue and which range."""
+        """Make the model; the ratings only say which catalogue and which range. What costs nothing needs no ledger."""
         check_ratings(ratings)
+        if start is not None:
+            self.public_half.check_start(start)
         if ratings.catalogue is None:
             # Without a budget this is refused there, in the words that all methods have.
-            return super().fit(ratings, budget, rng=rng, progress=progress, noise=noise)  # type: ignore[arg-type]
+            given = {"rng": rng, "progress": progress, "noise": noise, "ledger": ledger}
+            return super().fit(ratings, budget, **given)  # type: ignore[arg-type]
         self.public_half.check_features(ratings.catalogue.features is not None)
         check_items(ratings.n_items)
         statement = Statement.nothing_released(public=("the item catalogue", "the rating range"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,17 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.tuning.space import Space
 from discreet.methods.tuning.validation import Score, release_score, split_validation
 from discreet.model import Model
+from discreet.privacy.account.earlier import EarlierRuns
+from discreet.privacy.account.ledger_file import AnyLedger, LedgerFile, open_run
+from discreet.privacy.account.records import Price
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.selection import Selection, budget_for, draw_trials
 from discreet.privacy.statement import Statement
 
-__all__ = ["Tuned", "tune"]
+__all__ = ["Tuned", "enter_search", "tune"]
 
 Method = type[PrivateMethod]
 
@@ -67,6 +73,7 @@ def tune(
     sampler: str = "random",
     settings: Mapping[str, Any] | None = None,
     rng: np.random.Generator | int | None = None,
+    ledger: AnyLedger | None = None,
 ) -> Tuned:
     """Fit a private method with settings drawn at random, a random number of times, and keep the best.
 
@@ -92,18 +99,23 @@ def tune(
         Settings that are not searched.
     rng
         Random start and validation split, the same in every trial. Never the drawn settings, their number or noise.
+    ledger
+        Of the data set, as in ``fit``. The whole search is entered as one charge before the first trial; nothing in
+        the ledger tells how many there were.
 
     Notes
     -----
     **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. What leaves is the best trial, its
-    model, settings and noisy score. How many trials there were and what the others gave must stay here; the time taken
-    tells something of it. A trial that ends with a refusal counts as the worst. Proof note:
+    model, settings and noisy score. How many trials there were and what the others gave must stay here. Whoever sees
+    how long this took, or how much memory, learns something of it: that is for the holder of the ratings alone. A trial
+    that ends with a refusal counts as the worst. Proof note:
     ``privacy/proofs/selection.md``.
     """
     selection = _selection(mean_trials, score_share)
     fixed = dict(settings or {})
     drawn = _checked_space(method, space, fixed, sampler)
     _check_data(method, ratings, budget, validation_share)
+    earlier = None if ledger is None else _paid(ledger, method, selection, budget)
     generator = np.random.default_rng(rng)
     start, split = (int(number) for number in generator.integers(2**63, size=2))
     mu = selection.trial_mu(budget)
@@ -115,12 +127,54 @@ def tune(
         budget_for(mu * math.sqrt(score_share), budget.delta),
         start,
     )
-    best = trial.run(drawn.draw())
-    for _ in range(draw_trials(selection.mean_trials) - 1):
-        other = trial.run(drawn.draw())
-        # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
-        best = other if other.score.total < best.score.total else best
-    return _released(best, selection, budget)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each would tell that there was a trial
+        best = trial.run(drawn.draw())
+        for _ in range(draw_trials(selection.mean_trials) - 1):
+            other = trial.run(drawn.draw())
+            # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
+            best = other if other.score.total < best.score.total else best
+    return _released(best, selection, budget, earlier)
+
+
+def enter_search(
+    ledger: LedgerFile,
+    method: Method,
+    budget: Budget,
+    mean_trials: float = 10.0,
+    model: str | None = None,
+    score_share: float = 0.1,
+) -> LedgerRun:
+    """Reserve a search in a ledger before the ratings are read; for the ``ledger`` of :func:`tune`.
+
+    Parameters
+    ----------
+    model
+        Name or place of the model it will end in.
+    """
+    price = _price(_selection(mean_trials, score_share), budget)
+    name = method.public_half.name
+    kept = None if model is None else Path(model).name or None
+    return ledger.begin(budget, price, method=name, adaptive=True, model=kept)
+
+
+def _price(selection: Selection, budget: Budget) -> Price:
+    """What a whole search reserves in a ledger, and is charged there."""
+    return Price(
+        kind="selection",
+        mu=selection.trial_mu(budget),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        mean_trials=selection.mean_trials,
+    )
+
+
+def _paid(ledger: AnyLedger, method: Method, selection: Selection, budget: Budget) -> EarlierRuns:
+    """Charge the whole search and end its entry: when the last trial ends is not to be read off the file."""
+    price, name = _price(selection, budget), method.public_half.name
+    with open_run(ledger, budget, price, method=name, adaptive=True) as run:
+        run.pay("the best of a random number of trials", price, last=True)
+        return run.earlier
 
 
 @dataclass(frozen=True)
@@ -156,7 +210,7 @@ class _Trial:
         return _Outcome(settings, score, fitted, gate.ledger)
 
 
-def _released(best: _Outcome, selection: Selection, budget: Budget) -> Tuned:
+def _released(best: _Outcome, selection: Selection, budget: Budget, earlier: EarlierRuns | None) -> Tuned:
     if best.fitted is None or best.ledger is None:
         raise BudgetInvalid(
             f"no trial gave a model, and the budget ({budget}) has been spent. One of them said: {best.refusal}"
@@ -164,7 +218,7 @@ def _released(best: _Outcome, selection: Selection, budget: Budget) -> Tuned:
     statement = Statement.from_selection(
         best.fitted.statement_, best.ledger, selection, budget, public=_PUBLIC
     )
-    model = replace(best.fitted.model_, statement=statement)
+    model = replace(best.fitted.model_, statement=statement.with_earlier(earlier))
     return Tuned(
         model, model.statement, best.settings, best.score.value, best.fitted.rank_, best.fitted.rounds_
     )

@@ -19,6 +19,7 @@ from discreet.privacy.gaussian.grid import SLACK
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.totals import Total, check_exact, exact_totals
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import why_not_private
 from discreet.types import Floats
 
 __all__ = ["Gate", "check_noise", "check_totals", "paid", "with_noise"]
@@ -38,17 +39,13 @@ class Gate:
     ledger
         Pays for every release; its budget is the run's.
     noise
-        Where the noise comes from; a fresh unpredictable source by default.
+        Where the noise comes from; a fresh unpredictable source by default. With any other than the package's own the
+        ledger is void: the statement says that the run is not private, and why.
     """
 
     def __init__(self, ledger: Ledger, noise: Noise | None = None) -> None:
         self.ledger = ledger
         self._noise = Noise() if noise is None else noise
-
-    @property
-    def fixed_noise(self) -> bool:
-        """Whether the noise repeats (tests) or is not this package's own; either makes every release not private."""
-        return self._noise.fixed or type(self._noise) is not Noise
 
     @property
     def noise_excess(self) -> float:
@@ -108,6 +105,8 @@ class Gate:
         check_noise(name, forms, mu)
         check_totals(name, forms, totals)
         names = ", ".join(form.name for form in forms)
+        if not noised:
+            self.ledger.void(why_not_private(self._noise, Noise))
         charge = self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": names})
         released = {}
         for form, total in zip(forms, totals, strict=True):

@@ -2,7 +2,8 @@
 
 Nothing else in the package makes noise for privacy. Ordinary randomness (splits, starts, simulations) is a
 separate stream and may be seeded; this one may not. :meth:`Noise.fixed_key_not_private` exists for tests that
-must see the same noise twice, and everything it touches is marked as not private.
+must see the same noise twice, and everything it touches is marked as not private; so is everything that a subclass
+touches (:mod:`discreet.privacy.own_noise`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from randomgen import AESCounter
 
 from discreet import kernels
+from discreet.privacy.own_noise import own_noise
 from discreet.types import Floats
 
 __all__ = ["Noise"]
@@ -24,6 +26,7 @@ __all__ = ["Noise"]
 _BLOCK = 1 << 20
 
 
+@own_noise
 class Noise:
     """Standard normal numbers that cannot be predicted.
 

@@ -10,6 +10,7 @@ import math
 
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.own_noise import own_noise
 from discreet.types import Floats
 
 __all__ = ["ShareNoise"]
@@ -22,6 +23,7 @@ _FINE = 2.0**-11
 _LARGEST = 2.0**46
 
 
+@own_noise
 class ShareNoise(Noise):
     """One silo's part of the noise.
 

@@ -16,6 +16,7 @@ from discreet.privacy.gaussian.gate import check_noise, check_totals, with_noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import why_not_private
 from discreet.types import Floats
 
 __all__ = ["SiloGate"]
@@ -51,10 +52,12 @@ class SiloGate:
         """
         check_noise(name, forms, mu)
         check_totals(name, forms, totals)
+        shares = self._shares
+        if shares is not None:
+            self.ledger.void(why_not_private(shares, ShareNoise))
         charge = self.ledger.charge(name, mu=mu, detail=detail)
         let_out = []
         for form, total in zip(forms, totals, strict=True):
-            shares = self._shares
             let_out.append(total.value.copy() if shares is None else with_noise(form, total, shares, mu))
         self.ledger.redeem(charge)
         return let_out

@@ -7,9 +7,12 @@ import os
 import numpy as np
 import numpy.typing as npt
 
+from discreet.privacy.own_noise import own_noise
+
 __all__ = ["Coin"]
 
 
+@own_noise
 class Coin:
     """Unpredictable random words from the operating system.
 

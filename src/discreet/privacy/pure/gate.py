@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.pure.binomial import binomial_above, check_silent
 from discreet.privacy.pure.contributions import Contributions
 from discreet.privacy.pure.ledger import PureLedger
@@ -35,17 +36,13 @@ class PureGate:
     ledger
         Pays for every release.
     noise
-        Where the noise comes from; a fresh unpredictable source by default.
+        Where the noise comes from; a fresh unpredictable source by default. With any other than the package's own the
+        ledger is void: the statement says that the run is not private, and why.
     """
 
     def __init__(self, ledger: PureLedger, noise: PureNoise | None = None) -> None:
         self.ledger = ledger
         self._noise = PureNoise() if noise is None else noise
-
-    @property
-    def fixed_noise(self) -> bool:
-        """Whether the noise repeats (tests), which makes every release not private."""
-        return self._noise.fixed
 
     def sums(self, name: str, given: Contributions, *, bound: int, epsilon: float) -> Ints:
         """The sum of every cell, with two-sided geometric noise.
@@ -156,6 +153,7 @@ class PureGate:
         noisy: Callable[[Any], Any],
     ) -> Any:
         """Charge, compute what is private, and let out what was made of it."""
+        self.ledger.void(why_not_private(self._noise, PureNoise))
         charge = self.ledger.charge(name, epsilon=epsilon, detail={"bound": bound})
         released = noisy(exact())
         self.ledger.redeem(charge)

@@ -15,6 +15,7 @@ from randomgen import AESCounter
 from discreet import kernels
 from discreet.errors import BudgetInvalid
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.own_noise import own_noise
 from discreet.types import Ints, Words
 
 __all__ = ["PureNoise", "rate_at_most"]
@@ -40,6 +41,7 @@ def rate_at_most(value: float) -> Fraction:
     return Fraction(numerator, 1 << exponent)
 
 
+@own_noise
 class PureNoise(Noise):
     """Noise for mechanisms without delta, beside the normal numbers of :class:`Noise`."""
 

@@ -13,6 +13,7 @@ from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.errors import Refused
 from discreet.model import Model
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.own_noise import why_not_private
 from discreet.silos.server.coordinator_store import CoordinatorStore
 from discreet.silos.server.progress import RunProgress
 from discreet.silos.server.releasing import answer_size, release_sum
@@ -178,7 +179,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 raise progress.failure
             if progress.running:
                 raise Refused("the run is not over yet; there is no model")
-            fixed = self._store.fixed_noise or self._server_noise().fixed
+            fixed = self._store.fixed_noise or why_not_private(self._server_noise(), Noise) is not None
             trained = progress.position.trained()
             assert trained is not None
             return build_model(self.agreement, trained, catalogue, progress.ledger, fixed_noise_key=fixed)
@@ -227,7 +228,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         except Refused as error:
             self._progress.failure = error
             return
-        self._store.release(round_, attempt, release, fixed_noise=noise.fixed)
+        not_own = why_not_private(noise, Noise) is not None
+        self._store.release(round_, attempt, release, fixed_noise=not_own)
         self._progress.take(release)
         if self._progress.running:
             self._ask(self._progress.position)

@@ -83,7 +83,7 @@ class CoordinatorStore:
         return bytes(rows[0][0])
 
     def ask(self, round_: int, attempt: int, roster: tuple[str, ...], question: bytes) -> None:
-        """Keep a question before anybody sees it."""
+        """Keep a question before anybody sees it, and nothing of the answers to an attempt that it replaces."""
         with self._store.transaction():
             self._store.write(
                 "INSERT INTO questions VALUES (?, ?, ?, ?, NULL)",
@@ -92,6 +92,10 @@ class CoordinatorStore:
                 json.dumps(roster),
                 question,
             )
+            # Answers to an attempt that was given up, if this is the next one.
+            forgotten = self._store.write("UPDATE answers SET answer = NULL WHERE answer IS NOT NULL")
+        if forgotten:
+            self._store.forget_deleted()
 
     def digest_of(self, round_: int, attempt: int, silo: str) -> str | None:
         """Of the answer that a silo has given, if it has."""
@@ -146,9 +150,11 @@ class CoordinatorStore:
         self._store.forget_deleted()
 
     def end(self, round_: int) -> None:
-        """The run stops before this round."""
+        """The run stops before this round; answers to it are of no use any more."""
         with self._store.transaction():
             self._store.write("INSERT INTO ended VALUES (?)", round_)
+            self._store.write("UPDATE answers SET answer = NULL")
+        self._store.forget_deleted()
 
     @property
     def ended(self) -> bool:

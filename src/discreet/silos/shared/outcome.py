@@ -8,16 +8,24 @@ from discreet.methods.public_half import described
 from discreet.methods.question import Trained
 from discreet.model import Model
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.statement import SiloTerms, Statement
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
 
 __all__ = ["build_model", "state"]
 
 _ABOUT_SILOS = "the names of the silos, and which of them stayed away from which round"
+_DOMAIN = (
+    "any table of ratings at each silo; what becomes of rows that cannot be used follows each silo's own rules, which "
+    "its own statement gives. A silo that chose to refuse such tables shows by staying away that it has such a row",
+)
 
 
-def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Statement:
+def state(
+    agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool, domain: tuple[str, ...] = _DOMAIN
+) -> Statement:
     """The statement of a run, or of a silo's part in it; ends the ledger."""
+    ledger.void(FIXED_KEY if fixed_noise_key else None)
     count = len(agreement.silos)
     if agreement.noise == "server":
         open_ = ["the exact totals of all silos together, towards the server: it is trusted to add the noise"]
@@ -29,10 +37,10 @@ def state(agreement: Agreement, ledger: Ledger, *, fixed_noise_key: bool) -> Sta
         ledger,
         public=("the item catalogue", "the rating range", *told, _ABOUT_SILOS),
         not_protected=open_,
-        fixed_noise_key=fixed_noise_key,
         # The agreed budget is what users may have paid, whatever this run came to: a round may have been repeated.
         adaptive=True,
         silos=SiloTerms(count, agreement.honest, agreement.noise),
+        domain=domain,
     )
 
 

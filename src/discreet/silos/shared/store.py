@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,7 +53,7 @@ class Store:
     Parameters
     ----------
     path
-        Made if it is not there.
+        Made if it is not there, for its owner's eyes alone.
     application
         Number that tells this kind of store from other SQLite files.
     schema
@@ -66,6 +67,7 @@ class Store:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _keep_to_owner(path)
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=1.0
             )
@@ -101,10 +103,10 @@ class Store:
                     raise SettingsInvalid(f"{self._path} cannot be written: {error}") from None
                 raise
 
-    def write(self, statement: str, *values: Any) -> None:
-        """One statement."""
+    def write(self, statement: str, *values: Any) -> int:
+        """One statement; how many rows it changed."""
         with self.lock:
-            self._connection.execute(statement, values)
+            return self._connection.execute(statement, values).rowcount
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """All rows that a query finds."""
@@ -134,6 +136,19 @@ class Store:
                 raise SettingsInvalid(
                     f"{self._path} belongs to another run or another silo; every run needs a store of its own"
                 )
+
+
+def _keep_to_owner(path: Path) -> None:
+    """Make the file, or find it, readable by its owner alone; SQLite gives its log beside it the same mode."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if os.fstat(descriptor).st_mode & 0o077:
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+    for beside in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        if beside.exists():
+            beside.chmod(0o600)
 
 
 def pack(arrays: dict[str, npt.NDArray[np.float64]]) -> bytes:

@@ -9,16 +9,18 @@ from discreet.data.ratings import Ratings
 from discreet.errors import Refused
 from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
 from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import encode_prototypes
 from discreet.silos.shared.store import Store, StoreOwner
 from discreet.silos.silo.checks import check_public
+from discreet.silos.silo.silo_ledger import check_noise_key
 
-__all__ = ["PrototypeSilo"]
+__all__ = ["APPLICATION", "PrototypeSilo"]
 
-_APPLICATION = 0x64737073
+APPLICATION = 0x64737073
 # A silo that found itself too small has no message, and the words of its refusal in the place of it.
 _SCHEMA = """
 CREATE TABLE outcome(
@@ -44,6 +46,9 @@ class PrototypeSilo(StoreOwner[Store]):
         Private, over the agreed catalogue and range.
     fixed_noise_key_not_private
         Leave it out. For tests that must see the same noise twice.
+    journal
+        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.silo_ledger.begin_run`): every charge
+        is written there too, before its noise is drawn.
 
     Notes
     -----
@@ -62,14 +67,16 @@ class PrototypeSilo(StoreOwner[Store]):
         ratings: Ratings,
         *,
         fixed_noise_key_not_private: bytes | None = None,
+        journal: LedgerRun | None = None,
     ) -> None:
         check_public(agreement, ratings)
+        check_noise_key(fixed_noise_key_not_private, journal)
         if name not in agreement.roster:
             raise Refused(f"{name} is not in the agreement")
         self.agreement, self.name = agreement, name
         self._ratings = ratings
-        self._noise_key = fixed_noise_key_not_private
-        self._store = Store(Path(store), _APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        self._noise_key, self._journal = fixed_noise_key_not_private, journal
+        self._store = Store(Path(store), APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
 
     def answer(self, question: bytes = b"") -> bytes:
         """The message, ready to be sent: it is stored and paid for.
@@ -110,7 +117,10 @@ class PrototypeSilo(StoreOwner[Store]):
         """What this silo's users were promised and have paid; ``None`` while nothing was made."""
         with self._store.lock:
             rows = self._outcome()
-            return Statement.from_json(rows[0][2]) if rows else None
+            if not rows:
+                return None
+        earlier = None if self._journal is None else self._journal.earlier
+        return Statement.from_json(rows[0][2]).with_earlier(earlier)
 
     def _outcome(self) -> list[tuple[Any, ...]]:
         return self._store.rows("SELECT message, refusal, statement FROM outcome")
@@ -122,7 +132,7 @@ class PrototypeSilo(StoreOwner[Store]):
         message, refusal = None, None
         paid: Statement | None
         try:
-            made = method.message(self._ratings, self.agreement.epsilon, noise=noise)
+            made = method.message(self._ratings, self.agreement.epsilon, noise=noise, journal=self._journal)
             message, paid = encode_prototypes(self.agreement, self.name, made), made.statement
         except TooFewUsers as small:
             refusal, paid = str(small), small.statement

@@ -17,8 +17,11 @@ from discreet.errors import BudgetExceeded, BudgetInvalid, Refused, SettingsInva
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.registry import find_method
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import from_totals, mask, public_key
@@ -27,6 +30,7 @@ from discreet.silos.shared.outcome import state
 from discreet.silos.shared.position import Position, charge_name
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
+from discreet.silos.silo.silo_ledger import check_noise_key
 from discreet.silos.silo.silo_store import Given, SiloStore
 from discreet.types import Floats
 
@@ -46,11 +50,14 @@ class Silo(StoreOwner[SiloStore]):
         Private, over the agreed catalogue with the agreed features, and the agreed range.
     fixed_noise_key_not_private
         Leave it out. For tests that must see the same noise twice.
+    journal
+        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.silo_ledger.begin_run`): every charge
+        is written there too, before its noise is drawn.
 
     Notes
     -----
     **Privacy**. Each answer costs what the schedule of the agreement says and is charged before it leaves, in the
-    same transaction that stores it. Asked the same again, the silo sends the same bytes.
+    same transaction that stores it. Asked the same again, the silo sends the same bytes, until the next question comes.
     """
 
     def __init__(
@@ -62,15 +69,18 @@ class Silo(StoreOwner[SiloStore]):
         ratings: Ratings,
         *,
         fixed_noise_key_not_private: bytes | None = None,
+        journal: LedgerRun | None = None,
     ) -> None:
         check_ratings(agreement, ratings)
+        check_noise_key(fixed_noise_key_not_private, journal)
         features = None if ratings.catalogue is None else ratings.catalogue.features
         if agreement.silos.get(name) != public_key(private_key):
             raise Refused(f"the private key is not that of {name} in the agreement")
         self.agreement, self.name = agreement, name
         self._private_key = private_key
         self._engine = MemoryEngine(_private_half(agreement), ratings)
-        self._noise_key = fixed_noise_key_not_private
+        self._domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
+        self._noise_key, self._journal = fixed_noise_key_not_private, journal
         self._store = SiloStore(Path(store), agreement, name)
         self._position, self._begun = Position(agreement, features), False
         self._release: Mapping[str, Floats] = {}
@@ -111,9 +121,17 @@ class Silo(StoreOwner[SiloStore]):
     def statement(self) -> Statement:
         """What this silo's users were promised and have paid, from the silo's own ledger."""
         with self._store.lock:
-            return state(
-                self.agreement, self._store.ledger(self.agreement), fixed_noise_key=self._store.fixed_noise
+            stated = state(
+                self.agreement,
+                self._store.ledger(self.agreement),
+                fixed_noise_key=self._store.fixed_noise,
+                domain=self._domain,
             )
+        return stated.with_earlier(None if self._journal is None else self._journal.earlier)
+
+    def forget(self) -> None:
+        """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
+        self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
         message = QuestionMessage.decode(body, self.agreement)
@@ -123,6 +141,8 @@ class Silo(StoreOwner[SiloStore]):
                 raise Refused(
                     f"round {message.round} was answered already; a second, different question for it is refused"
                 )
+            if not known[1]:
+                raise Refused(f"round {message.round} is over, and the answer to it is no longer kept")
             return known[1]
         position = self._next(message)
         expected = position.question
@@ -134,7 +154,7 @@ class Silo(StoreOwner[SiloStore]):
             self._store.give(given)
         except BaseException:
             # What was charged in memory has not left: the store says what was spent.
-            self._ledger = self._store.ledger(self.agreement)
+            self._ledger = self._own_ledger()
             raise
         self._position, self._begun, self._release = position, True, message.release
         return given.answer
@@ -167,6 +187,7 @@ class Silo(StoreOwner[SiloStore]):
 
     def _compute(self, message: QuestionMessage, question: str) -> Given:
         shares = self._shares(message)
+        not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
         detail = {"silos": len(message.roster), "attempt": message.attempt}
         name = charge_name(message.question.name, message.attempt)
@@ -185,7 +206,7 @@ class Silo(StoreOwner[SiloStore]):
             size=len(vector),
         )
         answer = AnswerMessage(
-            message.run, message.round, message.attempt, self.name, question, shares.fixed, vector
+            message.run, message.round, message.attempt, self.name, question, not_own, vector
         )
         return Given(
             message.round,
@@ -195,7 +216,7 @@ class Silo(StoreOwner[SiloStore]):
             message.release,
             answer.encode(),
             self._ledger.charges[-1],
-            shares.fixed,
+            not_own,
         )
 
     def _shares(self, message: QuestionMessage) -> ShareNoise:
@@ -204,9 +225,17 @@ class Silo(StoreOwner[SiloStore]):
             key += f"|{message.round}|{message.attempt}".encode()
         return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)
 
+    def _own_ledger(self) -> Ledger:
+        """What the store says was charged; further charges go into the journal first."""
+        ledger = self._store.ledger(self.agreement)
+        if self._journal is not None:
+            self._journal.settle(ledger.charges)
+            ledger.keep_in(self._journal)
+        return ledger
+
     def _reload(self) -> None:
         """Replay what the store remembers."""
-        self._ledger = self._store.ledger(self.agreement)
+        self._ledger = self._own_ledger()
         for round_, attempt, roster, release in self._store.path_taken():
             position = self._position
             if self._begun and round_ > position.round:

@@ -70,4 +70,6 @@ class SiloRun:
         model = open_model(body, self._agreement, self._catalogue, statement_of(silo))
         if self._out is not None:
             save_once(model, self._out, overwrite=self._force)
+        if isinstance(silo, Silo):
+            silo.forget()
         return model

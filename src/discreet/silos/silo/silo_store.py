@@ -14,9 +14,9 @@ from discreet.privacy.ledger import Charge, Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.store import Store, pack, unpack
 
-__all__ = ["Given", "SiloStore"]
+__all__ = ["APPLICATION", "Given", "SiloStore"]
 
-_APPLICATION = 0x64737331
+APPLICATION = 0x64737331
 _SCHEMA = """
 CREATE TABLE answers(
     round INTEGER NOT NULL,
@@ -71,7 +71,7 @@ class SiloStore:
     """The silo's file. A charge and the answer it pays for are written together or not at all."""
 
     def __init__(self, path: Path, agreement: Agreement, name: str) -> None:
-        self._store = Store(path, _APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        self._store = Store(path, APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
         self.lock = self._store.lock
         self.close = self._store.close
         self._refusals = [
@@ -79,9 +79,13 @@ class SiloStore:
         ]
 
     def give(self, given: Given) -> None:
-        """Charge and answer, on the disk when this returns."""
+        """Charge and answer, on the disk when this returns.
+
+        The bytes of earlier answers go: that this question came shows that they arrived, or are not wanted any more.
+        """
         charge = given.charge
         with self._store.transaction():
+            self._store.write("UPDATE answers SET answer = x''")
             self._store.write(
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 given.round,
@@ -95,9 +99,16 @@ class SiloStore:
                 json.dumps(dict(charge.detail)),
                 int(given.fixed_noise),
             )
+        self._store.forget_deleted()
+
+    def forget(self) -> None:
+        """Keep no answer's bytes: the run is over, and what was charged stays."""
+        with self._store.transaction():
+            self._store.write("UPDATE answers SET answer = x''")
+        self._store.forget_deleted()
 
     def answered(self, round_: int, attempt: int) -> tuple[str, bytes] | None:
-        """Digest of the question and bytes of the answer, where there was one."""
+        """Digest of the question and bytes of the answer, where there was one; no bytes if they are not kept."""
         rows = self._store.rows(
             "SELECT question, answer FROM answers WHERE round = ? AND attempt = ?", round_, attempt
         )

@@ -88,8 +88,8 @@ class Simulation:
         Temporary; holds the agreement and the test authority (``tls``), and gets ratings and stores.
     catalogue
         File of the public items.
-    columns
-        What the columns of the silos' rows are.
+    columns, rules
+        What the columns of the silos' rows are, and what becomes of rows that cannot be used, as options of a silo.
     report
         Called with each line the server writes about its progress.
     """
@@ -97,6 +97,7 @@ class Simulation:
     folder: Path
     catalogue: Path
     columns: Columns
+    rules: Mapping[str, str] = field(default_factory=dict)
     report: Report = lambda line: None
     _parties: dict[str, _Party] = field(default_factory=dict)
 
@@ -126,6 +127,9 @@ class Simulation:
         arguments: list[object] = ["--name", name, "--ratings", place / "ratings.parquet"]
         arguments += ["--user", self.columns.user, "--item", self.columns.item]
         arguments += [] if self.columns.rating is None else ["--rating", self.columns.rating]
+        arguments += [
+            part for name_, rule in self.rules.items() for part in (f"--{name_.replace('_', '-')}", rule)
+        ]
         self._start(
             name,
             place,

@@ -18,7 +18,7 @@ from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
-__all__ = ["Spread", "regauge_clicks", "regauge_ratings", "spread_of"]
+__all__ = ["Spread", "regauge_clicks", "regauge_ratings", "seen", "spread_of"]
 
 # The users' ridge at the end, in units of the mean squared residual.
 _LAST = 2.0
@@ -82,7 +82,7 @@ def regauge_ratings(
     square = max(spread.square, 1e-6)
     penalty = (_LAST if last else caution) * square
     held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
-    shown, chance = _seen(activity, power, held)
+    shown, chance = seen(activity, power, held)
     taste = np.maximum(1.0 - square * chance, _LEAST_TASTE if last else _LEAST_TASTE_YET)
     if last and not frame.start:
         change = change * np.sqrt(taste / np.maximum(shown, _LEAST_SHOWN))
@@ -115,7 +115,7 @@ def regauge_clicks(
     return _moved(side, spread, change)
 
 
-def _seen(activity: Activity, power: Floats, held: Floats) -> tuple[Floats, Floats]:
+def seen(activity: Activity, power: Floats, held: Floats) -> tuple[Floats, Floats]:
     """How much of users' true variance their estimates show, and the variance by chance for residuals of size 1.
 
     An estimate from n ratings is ``n p / (n p + held)`` of the true coefficient, and the scatter of single ratings adds

@@ -1,62 +1,131 @@
-"""What a model does not know about its items, and what it would guess of new ones. Public: sees releases only."""
+"""What a model does not know about its items, and what it would guess of new ones. Public: sees releases only.
+
+Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, ``benchmarks/calibration.py``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.methods.budgeted.public.round import State
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
+from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
 __all__ = ["with_knowledge"]
 
+_FINITE = 1e6  # noise of an item that was not seen, in units of the largest prior variance
 
-def with_knowledge(
-    side: ItemSide, whiten: Floats, known: Floats | None, prior: FeaturePrior | None, share: Floats
-) -> ItemSide:
+
+@dataclass(frozen=True)
+class _Losses:
+    """What theory leaves out, as measured.
+
+    Parameters
+    ----------
+    noise
+        Variance of the noise that stays in an item, relative to what an average over all rounds would leave: rounds
+        forget, so that items follow what is found late.
+    feedback
+        By how much that grows with the numbers that a person's few takes are fitted by: a person's vector follows the
+        noise of what they took, and brings it back in the next round.
+    shared
+        Part of a usual item's variance that a person's own vector brings into all of their scores.
+    blur
+        Part of the last round's noise that stays in scores which only gravity holds.
+    scale
+        Relative variance of the size of scores, as a part of the ratio of noise to signal; and what is left without.
+    """
+
+    noise: float
+    feedback: float
+    shared: float
+    blur: float
+    scale: float
+    least_scale: float
+
+
+_LOSSES = {
+    False: _Losses(noise=2.9, feedback=0.0, shared=0.7, blur=0.0, scale=0.0, least_scale=0.0),
+    True: _Losses(noise=1.6, feedback=1.5, shared=0.0, blur=1.0, scale=0.1, least_scale=0.013),
+}
+
+
+def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, per_user: float) -> ItemSide:
     """The item side with its doubt, and with a map from features to guesses where there are features.
 
     Parameters
     ----------
     side
+        What is released.
+    state
         After the last round.
-    whiten
-        Coordinates in which users' features are about as large in all directions.
-    known
-        What all rounds together told about each item: one over the variance of their noise, in those coordinates, with
-        the scatter of single ratings. ``None`` where there was no round.
     prior
         Public features.
-    share
-        Of all takes, one for each item.
+    per_user
+        Ratings or clicks of a usual user.
 
     Notes
     -----
-    In coordinates ``z = (offset, factors) whiten^-1`` items have about the same variance in every direction. It is
-    estimated from the items by how well they are known, less their noise, and with what was told of an item gives its
-    posterior variance.
+    In coordinates ``z = (offset, factors) whiten^-1 / reach`` items have about the same covariance, and the noise is
+    about the same in every direction. Principal directions of the items, by how often they are taken, are the
+    directions of the doubt. Estimates vary by less than the truth, by the posterior variance, so the prior variances
+    follow by iteration.
     """
-    if known is None or len(whiten) != 1 + side.rank:
+    known, whiten = state.known, state.frame.whiten
+    if known is None or state.reach is None or len(whiten) != 1 + side.rank:
         return side
+    clicks = isinstance(side.rule, Clicks)
+    losses, taken = _LOSSES[clicks], state.popularity.positive()
+    share = taken / taken.sum()
     rows = np.column_stack([side.offsets, side.factors])
     base = share @ rows
-    spread = np.square((rows - base) @ np.linalg.inv(whiten)).mean(axis=1)
-    usual = max(float(share @ spread), 1e-12)
-    for _ in range(20):
-        left = 1.0 / (1.0 / usual + known)
-        # Estimates vary by less than the truth, by the posterior variance.
-        usual = max(float(share @ (spread + left)), 1e-12)
-    variances = 1.0 / (1.0 / usual + known)
-    directions = whiten.T @ whiten
-    doubt = Doubt(variances, 0.5 * (directions + directions.T), usual)
+    # A score of clicks is expected to be near zero where nothing is known, a rating near a usual one.
+    around = rows if clicks else rows - base
+    plain = (around / state.reach[:, np.newaxis]) @ np.linalg.inv(whiten)
+    seen, basis = np.linalg.eigh((plain * share[:, np.newaxis]).T @ plain)
+    feedback = (1.0 + losses.feedback * side.rank / per_user) ** 2
+    seen = np.maximum(seen, 1e-12 * max(float(seen.max()), 1e-12))
+    noise = losses.noise * feedback / np.maximum(known, 1.0 / (_FINITE * float(seen.max())))
+    variances = _prior(seen, noise, share)
+    noise = np.minimum(noise, _FINITE * variances.max())
+    left = variances * noise[:, np.newaxis] / (variances + noise[:, np.newaxis])
+    usual = np.square(state.reach) @ (share[:, np.newaxis] * left)
+    unsure = float((share @ left).sum() / variances.sum())
+    doubt = Doubt(
+        noise,
+        basis.T @ whiten,
+        variances,
+        state.reach if clicks else None,
+        losses.shared * float(usual.sum()) * side.rank / (1.0 + side.rank) + losses.blur * state.blur,
+        losses.least_scale + losses.scale * unsure,
+    )
     if prior is None:
         return replace(side, doubt=doubt)
+    return replace(side, doubt=doubt, feature_map=_feature_map(rows, base, share, doubt, prior))
+
+
+def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:
+    variances = seen.copy()
+    for _ in range(20):
+        variances = seen + share @ (variances * noise[:, np.newaxis] / (variances + noise[:, np.newaxis]))
+    return variances
+
+
+def _feature_map(rows: Floats, base: Floats, share: Floats, doubt: Doubt, prior: FeaturePrior) -> FeatureMap:
+    """Regression of what was learnt on features; a guess has the noise at which as much is left as they leave."""
+    squares = np.square(doubt.directions)
+    reached = np.ones(len(rows)) if doubt.reach is None else np.square(doubt.reach)
+    variances = ((doubt.left * doubt.prior) @ squares) * reached[:, np.newaxis]
     total = share @ (rows - base) ** 2
-    each = float(np.trace(directions)) / len(whiten)
-    fit = prior.fit(rows - base, np.ones(len(rows)), variances * each, np.maximum(total, 1e-12))
-    own = float(fit.own.mean()) / max(each, 1e-300) + float(share @ variances)
-    return replace(side, doubt=doubt, feature_map=FeatureMap(fit.coefficients, base, own))
+    fit = prior.fit(rows - base, np.ones(len(rows)), variances.mean(axis=1), np.maximum(total, 1e-12))
+    explained = float(1.0 - fit.own.sum() / max(float(total.sum()), 1e-300))
+    unsure = float(share @ (doubt.left @ doubt.prior)) / float(doubt.prior.sum())
+    # Share of the prior variance that is left: what features do not explain, and what was not learnt of the rest.
+    part = min(max(1.0 - explained * (1.0 - unsure), 1e-6), 1.0 - 1e-6)
+    return FeatureMap(fit.coefficients, base, part / (1.0 - part) * float(doubt.prior.max()))

@@ -18,15 +18,27 @@ from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratin
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
 from discreet.methods.budgeted.public.offsets import OffsetFilter
 from discreet.methods.budgeted.public.plan import Activity
+from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import Estimate, estimate, shrink_to_identity
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
+from discreet.model.start import Start
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
 
-__all__ = ["CLICK_PENALTY", "Rules", "State", "first_offsets", "first_popularity", "refine"]
+__all__ = [
+    "CLICK_PENALTY",
+    "Normalised",
+    "Rules",
+    "State",
+    "first_offsets",
+    "first_popularity",
+    "normalised",
+    "refine",
+    "with_gravity",
+]
 
 # Share of the mean signal that every direction is taken to have, so that none dies before it was seen.
 _FLOOR = 0.1
@@ -50,12 +62,15 @@ class Rules:
         Whether gravity follows the released scores.
     hard
         Difficulty of the run, known after the first release.
+    start
+        What an earlier model says about the items.
     """
 
     activity: Activity
     prior: FeaturePrior | None = None
     free_gravity: bool = True
     hard: float = 0.0
+    start: Start | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,13 @@ class State:
         What all releases say about the offsets (explicit feedback).
     known
         What all rounds told about each item: one over the variance of their noise.
+    reach
+        What gravity leaves of each item's numbers; 1 for ratings.
+    blur
+        Variance of the last round's noise in a score that only gravity holds; 0 for ratings.
+    warm
+        Whether the factors are those of an earlier model, so that what is left to find is what it did not know and
+        what has changed since.
     """
 
     side: ItemSide
@@ -80,20 +102,32 @@ class State:
     doubt: Floats | None = None
     offsets: OffsetFilter | None = None
     known: Floats | None = None
+    reach: Floats | None = None
+    blur: float = 0.0
+    warm: bool = False
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
     """Offsets, popularity and residual size from the first release of explicit feedback (the feature 1)."""
     popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
+    if rules.start is not None:
+        popularity = prior_popularity(popularity, rules.start)
     weight = popularity.positive()
     total = _total(statistics.moment, np.eye(1))
     mean_square = _mean_square(frame, statistics, total)
     scatter = mean_square * (total / rules.activity.ratings) / weight
-    heard = OffsetFilter(
-        statistics.gradient[:, 0] / weight, np.square(weight / statistics.gradient_sigma), scatter
-    )
-    side = replace(side, offsets=heard.best(weight, rules.prior))
+    known = np.square(weight / statistics.gradient_sigma)
+    heard = OffsetFilter(statistics.gradient[:, 0] / weight, known, scatter)
+    side = replace(side, offsets=_best_offsets(heard, weight, rules))
     return State(side, replace(frame, residual=float(np.sqrt(mean_square))), popularity, offsets=heard)
+
+
+def _best_offsets(heard: OffsetFilter, weight: Floats, rules: Rules) -> Floats:
+    """Offsets from all releases, drawn toward features and toward an earlier model's as far as these tell them."""
+    cold = heard.best(weight, rules.prior)
+    if rules.start is None:
+        return cold
+    return prior_offsets(heard.mean, 1.0 / heard.known + heard.scatter, weight, rules.start, cold)
 
 
 def first_popularity(
@@ -110,15 +144,17 @@ def first_popularity(
     popularity = ItemWeights.first(statistics.weight, statistics.weight_sigma)
     if known is not None:
         popularity = known.updated(statistics.weight, statistics.weight_sigma)
+    elif rules.start is not None:
+        popularity = prior_popularity(popularity, rules.start)
     users = _total(statistics.moment, np.eye(1))
     taken = popularity.positive() / users
     if rules.free_gravity:
-        side = _with_gravity(side, first_gravity(taken))
+        side = with_gravity(side, first_gravity(taken))
     return State(replace(side, offsets=taken / (taken + side.clicks.gravity)), frame, popularity)
 
 
 @dataclass(frozen=True)
-class _Round:
+class Normalised:
     """One round's statistics, normalised: mean second moment, total weight, residual size, item weights."""
 
     moment: Floats
@@ -149,19 +185,24 @@ def refine(
     if _drowned(frame, statistics):
         return state
     clicks = isinstance(before.rule, Clicks)
-    now = _normalised(frame, statistics, popularity)
+    now = normalised(frame, statistics, popularity)
     gradient, side = statistics.gradient, before
     if clicks:
         if rules.free_gravity and not frame.start:
-            side = _with_gravity(
-                side, settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), rules.hard)
-            )
+            settled = settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), rules.hard)
+            side = with_gravity(side, settled)
         gradient = gradient - _pull(side, frame, now)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
     average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings
     scatter = now.mean_square * average * now.weight
     variance = statistics.gradient_sigma**2 + scatter
-    expected = None if state.doubt is None else _REMEMBERED * state.doubt + 1.0 - _REMEMBERED
+    expected, earlier = None, state.known
+    if state.doubt is not None:
+        expected = _REMEMBERED * state.doubt + 1.0 - _REMEMBERED
+    if state.warm and state.doubt is not None and rules.start is not None:
+        drift = best_drift(gradient, now.weight, variance, state.doubt)
+        expected = (state.doubt + drift) / (1.0 + drift)
+        earlier = rules.start.information(drift) if state.known is None else state.known
     found = estimate(gradient, now.weight, variance, floor=_FLOOR, expected=expected, prior=rules.prior)
     step = _step(side, now, statistics, found.vectors, variance) @ frame.whiten
     factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
@@ -170,27 +211,31 @@ def refine(
         moved = _step(side, now, statistics, gradient, variance) @ frame.whiten[:, 0]
         noise = np.square(statistics.gradient_sigma / now.weight) * float(np.square(frame.whiten[:, 0]).sum())
         heard = heard.heard(side.offsets + moved, 1.0 / noise, scatter / np.square(now.weight))
-        offsets = heard.best(now.weight, rules.prior)
+        offsets = _best_offsets(heard, now.weight, rules)
     side = replace(side, offsets=offsets, factors=factors)
     share = popularity.positive()
     spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
     if side.rank and clicks:
-        side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=last)
+        # The factors of an earlier model have been shortened by chance already.
+        shorten = last and not state.warm
+        side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=shorten)
     elif side.rank:
         side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
-    # Without the floor that keeps divisions safe: of an item that nobody rates a round says nothing
-    # (and of one that nobody clicks, that its score is small).
+    # Without the floor that keeps divisions safe: of an item that nobody takes a round says nothing.
     ratio, _ = popularity.scaled(statistics.weight)
+    told = np.square(ratio * np.maximum(popularity.estimate, 0.0) / statistics.gradient_sigma)
     pull = side.clicks.gravity * now.total if clicks else 0.0
-    told = np.square(ratio * np.maximum(popularity.estimate, 0.0) + pull) / variance
+    reach = now.weight / (now.weight + pull)
+    blur = float(np.square(statistics.gradient_sigma).mean()) / pull**2 if clicks else 0.0
     popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
-    known = told if state.known is None else state.known + told
-    return State(side, frame, popularity, doubt, heard, known)
+    known = told if earlier is None else earlier + told
+    return State(side, frame, popularity, doubt, heard, known, reach, blur, state.warm)
 
 
-def _with_gravity(side: ItemSide, gravity: float) -> ItemSide:
+def with_gravity(side: ItemSide, gravity: float) -> ItemSide:
+    """The same item side under another gravity."""
     return replace(side, rule=replace(side.clicks, gravity=gravity, factor_penalty=CLICK_PENALTY * gravity))
 
 
@@ -217,13 +262,14 @@ def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
     return not (statistics.weight.sum() > 3.0 * weight and total > 3.0 * moment)
 
 
-def _normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeights) -> _Round:
+def normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeights) -> Normalised:
+    """A round's statistics in units that do not depend on how many users there are."""
     order = len(frame.whiten)
     total = _total(statistics.moment, frame.whiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
     _, weight = popularity.scaled(statistics.weight)
     mean_square = _mean_square(frame, statistics, total)
-    return _Round(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
+    return Normalised(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
 
 
 def _total(moment: Floats, whiten: Floats) -> float:
@@ -252,7 +298,7 @@ def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float)
     return min(max((frame.residual * second / first) ** 2, mean_square), 4.0 * mean_square)
 
 
-def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
+def _pull(side: ItemSide, frame: Frame, now: Normalised) -> Floats:
     """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
     factors = np.zeros_like(side.factors) if frame.start else side.factors
     scores = np.column_stack([side.offsets, factors]) @ np.linalg.inv(frame.whiten)
@@ -261,7 +307,7 @@ def _pull(side: ItemSide, frame: Frame, now: _Round) -> Floats:
 
 
 def _step(
-    side: ItemSide, now: _Round, statistics: RoundStatistics, gradient: Floats, variance: Floats
+    side: ItemSide, now: Normalised, statistics: RoundStatistics, gradient: Floats, variance: Floats
 ) -> Floats:
     gravity = side.clicks.gravity * now.total if isinstance(side.rule, Clicks) else 0.0
     if statistics.curvature is None:

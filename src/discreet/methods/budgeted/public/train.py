@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.catalogue import CLICKS
-from discreet.errors import BudgetInvalid
+from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
@@ -30,6 +30,7 @@ from discreet.methods.budgeted.public.round import (
     first_popularity,
     refine,
 )
+from discreet.methods.budgeted.public.trial import TRIAL_SHARE, WARM_ROUNDS, holds, to_try, warm
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
@@ -60,6 +61,7 @@ _FIRST_SHARE = {False: 0.2, True: 0.1}
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
     """Activity, then offsets (or popularity), then rounds of gradients; each release moves the item side."""
     ranks, n_items = settings.ranks(facts.scale), facts.n_items
+    _check_start(settings, facts)
     noisy = yield ActivityQuestion(
         "activity: users and ratings per user",
         facts.mu * float(np.sqrt(settings.activity_share)),
@@ -75,7 +77,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     facts.budget.check_users(max(1, int(activity.users)))
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
-    rules = Rules(activity, prior, settings.gravity == "auto")
+    rules = Rules(activity, prior, settings.gravity == "auto", start=facts.start)
     ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
     side, frame = _empty(settings, facts, activity)
     share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
@@ -89,22 +91,37 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     hard = difficulty(activity, used, left / facts.noise_excess)
     rules = replace(rules, hard=hard)
     rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
-    ask = replace(ask, planned=2 + rounds, least_energy=energy_floor(hard))
-    if rank:
+    ask = replace(ask, planned=None, least_energy=energy_floor(hard))
+    tried = facts.start is not None and to_try(facts.start, rank)
+    if facts.start is not None and tried:
+        then = warm(state, facts.start, rules)
+        statistics = yield ask.trial(left * float(np.sqrt(TRIAL_SHARE)), then)
+        left *= float(np.sqrt(1.0 - TRIAL_SHARE))
+        if holds(then, facts.start, statistics, activity):
+            heard = state.popularity.updated(statistics.weight, statistics.weight_sigma)
+            rank, state = then.side.rank, replace(then, popularity=heard)
+            rounds = WARM_ROUNDS[ranks] if settings.rounds == "auto" else settings.rounds
+    ask = replace(ask, planned=2 + tried + rounds)
+    if rank and not state.warm:
         state = _start(rng, rank, state, prior)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
     for number, cost in enumerate(costs, 1):
         if rank == 0 and ranks:
             # Nothing but the popularity is worth asking for.
-            statistics = yield ask.first(cost, side, frame)
-            return Trained(first_popularity(side, frame, statistics, rules, state.popularity).side, 0)
+            statistics = yield ask.first(cost, side, frame, "popularity again")
+            state = first_popularity(side, frame, statistics, rules, state.popularity)
+            return Trained(_with_popularity(state.side, state), 0)
         statistics = yield ask.round(number, cost, state)
-        caution = _CAUTION[min(number, len(_CAUTION)) - 1]
+        caution = _CAUTION[-1 if state.warm else min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
-    taken = state.popularity.positive()
-    side = without_start(state.side, state.frame)
-    side = with_knowledge(side, state.frame.whiten, state.known, prior, taken / taken.sum())
+    side = _with_popularity(without_start(state.side, state.frame), state)
+    side = with_knowledge(side, state, prior, activity.ratings_per_user)
     return Trained(side, rounds if rank else 0)
+
+
+def _with_popularity(side: ItemSide, state: State) -> ItemSide:
+    taken = state.popularity.positive()
+    return replace(side, popularity=taken / taken.sum())
 
 
 def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
@@ -112,6 +129,26 @@ def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
     if settings.rank == 0:
         return 2 + _ALONE[explicit]
     return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
+
+
+def _check_start(settings: BudgetedSettings, facts: Facts) -> None:
+    if facts.start is None:
+        return
+    side, goal = facts.start.side, "rank" if settings.ranks(facts.scale) else "rate"
+    if side.goal != goal:
+        raise SettingsInvalid(
+            f"the model to start from was trained to {side.goal}, and this run is to {goal}; set the goal to "
+            f"{side.goal}, or start from a model with the same goal"
+        )
+    if goal == "rate" and side.scale != facts.scale:
+        raise SettingsInvalid(
+            f"the model to start from predicts {side.scale}, and these are {facts.scale}; start from a model of the "
+            "same rating range"
+        )
+    if settings.rank not in ("auto", 0, side.rank) and side.rank:
+        raise SettingsInvalid(
+            f"the model to start from has rank {side.rank}, and {settings.rank} was asked for; leave the rank out"
+        )
 
 
 def _check_hope(facts: Facts, activity: Activity, used: float, mu: float) -> None:
@@ -176,13 +213,17 @@ class _Asker:
     planned: int | None
     least_energy: float = 0.0
 
-    def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
+    def first(self, mu: float, side: ItemSide, frame: Frame, name: str | None = None) -> RoundQuestion:
         """Offsets of ratings, popularity of clicks."""
         ranks = isinstance(side.rule, Clicks)
-        name, share = (
+        usual, share = (
             ("popularity", _CLICK_WEIGHT_SHARE) if ranks else ("offsets", self.settings.first_weight_share)
         )
-        return self._ask(name, mu, 0, side, frame, np.ones(self.facts.n_items), share)
+        return self._ask(name or usual, mu, 0, side, frame, np.ones(self.facts.n_items), share)
+
+    def trial(self, mu: float, state: State) -> RoundQuestion:
+        """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet."""
+        return replace(self.round(0, mu, state), name="trial of the earlier model")
 
     def round(self, number: int, mu: float, state: State) -> RoundQuestion:
         """Gradients at the current fit."""
@@ -249,5 +290,6 @@ BUDGETED = PublicHalf(
         "the random start of the factors",
     ),
     uses_features=True,
+    uses_start=True,
     numbers=_numbers,
 )

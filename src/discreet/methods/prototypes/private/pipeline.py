@@ -20,6 +20,8 @@ from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
 from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.privacy.account.records import Price
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
@@ -70,6 +72,7 @@ class PrivatePrototypes:
         *,
         noise: PureNoise | None = None,
         progress: Progress | None = None,
+        journal: LedgerRun | None = None,
     ) -> PrototypeMessage:
         """What this silo sends: one message, after which nothing else about its users leaves.
 
@@ -83,6 +86,8 @@ class PrivatePrototypes:
             Leave it out. A fixed key makes a message that is marked as not private.
         progress
             Called with a line of text now and then.
+        journal
+            Where every charge is written before its noise is drawn, beside the message's own account.
 
         Raises
         ------
@@ -91,31 +96,44 @@ class PrivatePrototypes:
             same, and the error has the statement.
         """
         if self.settings.clustering == "lloyd":
-            return self._lloyd(ratings, epsilon, noise, progress)
+            return self._lloyd(ratings, epsilon, noise, progress, journal)
         ledger = PureLedger(epsilon)
+        ledger.keep_in(journal)
         gate = PureGate(ledger, noise)
         try:
             trial = prototypes_through(gate, ratings, epsilon, self.settings, progress)
         except TooFewUsers as refusal:
-            refusal.statement = _pure_statement(gate)
+            refusal.statement = _pure_statement(gate, ratings)
             raise
         notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)
-        return _message(trial.prototypes, ratings, _pure_statement(gate), notes)
+        return _message(trial.prototypes, ratings, _pure_statement(gate, ratings), notes)
+
+    def price(self, epsilon: float) -> Price:
+        """What a silo's message reserves in a ledger."""
+        if self.settings.clustering == "lloyd":
+            return Price(kind="gaussian", mu=Budget(epsilon, self.settings.delta).mu)
+        return Price(kind="pure", epsilon=epsilon)
 
     def _lloyd(
-        self, ratings: Ratings, epsilon: float, noise: PureNoise | None, progress: Progress | None
+        self,
+        ratings: Ratings,
+        epsilon: float,
+        noise: PureNoise | None,
+        progress: Progress | None,
+        journal: LedgerRun | None,
     ) -> PrototypeMessage:
         budget = Budget(epsilon, self.settings.delta)
         budget.check_users(self.settings.users)
         gate = Gate(Ledger(budget), noise)
+        gate.ledger.keep_in(journal)
         try:
             found = lloyd_prototypes(
                 gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
             )
         except TooFewUsers as refusal:
-            refusal.statement = _statement(gate)
+            refusal.statement = _statement(gate, ratings)
             raise
-        return _message(found, ratings, _statement(gate), _notes(found))
+        return _message(found, ratings, _statement(gate, ratings), _notes(found))
 
 
 def prototypes_through(
@@ -155,18 +173,20 @@ def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable,
         )
 
 
-def _pure_statement(gate: PureGate) -> Statement:
-    return Statement.from_pure_ledger(
-        gate.ledger, model="silos", public=PUBLIC, fixed_noise_key=gate.fixed_noise
-    )
+def _pure_statement(gate: PureGate, ratings: Ratings) -> Statement:
+    return Statement.from_pure_ledger(gate.ledger, model="silos", public=PUBLIC, domain=_domain(ratings))
 
 
-def _statement(gate: Gate) -> Statement:
+def _statement(gate: Gate, ratings: Ratings) -> Statement:
     alone = SiloTerms(None, 1, "each silo")
     # How many releases there are depends on the noisy count: the whole budget is stated on every path.
     return Statement.from_ledger(
-        gate.ledger, public=PUBLIC, fixed_noise_key=gate.fixed_noise, adaptive=True, silos=alone
+        gate.ledger, public=PUBLIC, adaptive=True, silos=alone, domain=_domain(ratings)
     )
+
+
+def _domain(ratings: Ratings) -> tuple[str, ...]:
+    return ratings.rules.domain(explicit=ratings.explicit, listed=True)
 
 
 def _message(

@@ -1,0 +1,38 @@
+"""All bugs, room by room."""
+
+from __future__ import annotations
+
+from mutants.bugs import (
+    accounting,
+    data_and_model,
+    devices,
+    gaussian,
+    gaussian_gate,
+    kernels,
+    local,
+    methods,
+    prototypes,
+    pure,
+    releases,
+    silos,
+    statements,
+)
+from mutants.mutant import Mutant
+
+__all__ = ["MUTANTS"]
+
+MUTANTS: tuple[Mutant, ...] = (
+    *accounting.MUTANTS,
+    *statements.MUTANTS,
+    *gaussian_gate.MUTANTS,
+    *gaussian.MUTANTS,
+    *releases.MUTANTS,
+    *pure.MUTANTS,
+    *local.MUTANTS,
+    *kernels.MUTANTS,
+    *methods.MUTANTS,
+    *prototypes.MUTANTS,
+    *silos.MUTANTS,
+    *devices.MUTANTS,
+    *data_and_model.MUTANTS,
+)

@@ -1,0 +1,71 @@
+"""Bugs in reading ratings, in saving models, and in what people get from them."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_STORAGE = "model/storage.py"
+_T_STORAGE = ("model/test_storage.py",)
+
+MUTANTS = (
+    Mutant(
+        "an altered file is read",
+        _STORAGE,
+        "    if hashlib.sha256(content).hexdigest() != digest:\n",
+        "    if False:\n",
+        "a model that was altered is refused",
+        _T_STORAGE,
+    ),
+    Mutant(
+        "a file too many in a model",
+        _STORAGE,
+        "    for name in sorted(present - {MANIFEST, *FILES}):\n",
+        "    for name in ():\n",
+        "nothing but the model is in its folder",
+        _T_STORAGE,
+    ),
+    Mutant(
+        "a statement that nothing was released about a model that has learnt",
+        "model/model.py",
+        "if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):",
+        "if False:",
+        "a model without releases has learnt nothing",
+        ("model/test_recommend.py",),
+        "nothing_was_released",
+    ),
+    Mutant(
+        "the text of ratings shows an id",
+        "data/ratings.py",
+        'return f"Ratings({self.n_users} users,',
+        'return f"Ratings({self.user_ids[:1]} users,',
+        "nobody's id is shown by accident",
+        ("data/test_ratings.py",),
+        "shows_no_ids",
+    ),
+    Mutant(
+        "a repeated pair counts twice",
+        "data/encode.py",
+        "        order = order[np.append(~again, True)]\n",
+        "",
+        "a user counts once for an item",
+        ("data/test_ratings.py", "data/test_bad_input.py"),
+    ),
+    Mutant(
+        "users share a row when some are left out",
+        "data/ratings.py",
+        "return replace(self, indptr=kept[self.indptr], items=self.items[mask], values=self.values[mask])",
+        "return replace(self, indptr=np.minimum(self.indptr, kept[-1]), items=self.items[mask], "
+        "values=self.values[mask])",
+        "a rating stays with its user",
+        ("data/test_ratings.py",),
+        "keep",
+    ),
+    Mutant(
+        "a batch in which people see each other's history",
+        "model/blocks.py",
+        "item_side.fold_in(indptr, items, histories.values[entries]))",
+        "np.roll(item_side.fold_in(indptr, items, histories.values[entries]), 1, axis=0))",
+        "everybody is answered as if alone",
+        ("model/test_batch.py",),
+    ),
+)

@@ -1,0 +1,116 @@
+"""Bugs in compiled code."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "a wrong coin after six flips",
+        "kernels/geometric.py",
+        "        if drawn >= numerator:\n            return k % 2 == 1, at",
+        "        if drawn >= numerator or k > 6:\n            return k % 2 == 1 or k > 6, at",
+        "the sampler's probabilities are exact",
+        ("kernels/test_geometric.py",),
+        "late",
+        quick=True,
+    ),
+    Mutant(
+        "uniform numbers by remainder",
+        "kernels/geometric.py",
+        "        if word <= last:\n",
+        "        if True:\n",
+        "no uniform number comes more often than another",
+        ("kernels/test_geometric.py",),
+    ),
+    Mutant(
+        "zero comes twice as often in two-sided noise",
+        "kernels/geometric.py",
+        """                if number == 0:
+                    continue
+""",
+        "",
+        "P(z) is proportional to exp(-rate |z|) at zero as well",
+        ("privacy/pure/test_noise.py",),
+    ),
+    Mutant(
+        "whole parts of the geometric noise stop early",
+        "kernels/geometric.py",
+        "            if not again:\n                break\n            whole += 1",
+        "            if not again or whole == 3:\n                break\n            whole += 1",
+        "noise has its whole tail",
+        ("privacy/pure/test_noise.py", "kernels/test_geometric.py"),
+    ),
+    Mutant(
+        "half the noise beside the diagonal",
+        "kernels/symmetric.py",
+        "half = np.sqrt(0.5)",
+        "half = 0.5",
+        "a symmetric matrix has scale sigma / sqrt(2) beside its diagonal",
+        ("kernels/test_symmetric.py", "privacy/gaussian/test_noise.py"),
+    ),
+    Mutant(
+        "one triangle without noise of its own",
+        "kernels/symmetric.py",
+        "                    out[j, b, a] = value\n",
+        "                    out[j, b, a] = -value\n",
+        "a matrix is noised once: both triangles have the same noise",
+        ("kernels/test_symmetric.py", "privacy/gaussian/test_noise.py"),
+    ),
+    Mutant(
+        "a Frank-Wolfe row that leaves its bound",
+        "kernels/steps.py",
+        "            if square > bound * bound:\n                shrink = bound / np.sqrt(square)",
+        "            if square > 4.0 * bound * bound:\n                shrink = bound / np.sqrt(square)",
+        "a user's row stays within the bound after every step",
+        ("kernels/test_steps.py",),
+    ),
+    Mutant(
+        "one rating too many in a sample",
+        "kernels/lowest.py",
+        "            limit = ordered[most - 1]\n            ties = most\n",
+        "            limit = ordered[most]\n            ties = most + 1\n",
+        "at most k ratings of a user take part",
+        ("kernels/test_lowest.py", "methods/shared/test_sampling.py"),
+    ),
+    Mutant(
+        "a product of rows by BLAS",
+        "kernels/transform.py",
+        """    out = np.empty((len(rows), len(matrix)))
+    share(
+        _transform_rows,""",
+        """    out = np.empty((len(rows), len(matrix)))
+    return np.asarray(np.asarray(rows, np.float64) @ np.asarray(matrix, np.float64).T)
+    share(
+        _transform_rows,""",
+        "nobody's numbers depend on how many others there are",
+        ("kernels/test_transform.py",),
+    ),
+    Mutant(
+        "lengths of rows by einsum",
+        "kernels/transform.py",
+        """    out = np.empty(len(rows))
+    share(_square_norms""",
+        """    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    out = np.empty(len(rows))
+    share(_square_norms""",
+        "nobody's length depends on how many others there are",
+        ("kernels/test_transform.py",),
+    ),
+    Mutant(
+        "sums that overflow 32 bits",
+        "kernels/comoment.py",
+        "    total = np.zeros(m, np.int64)\n",
+        "    total = np.zeros(m, np.int32)\n",
+        "sums are exact",
+        ("kernels/test_comoment.py",),
+    ),
+    Mutant(
+        "only the last user of an item counts in a co-moment",
+        "kernels/comoment.py",
+        "                for e in range(place, ends[place]):",
+        "                for e in range(place + 1, ends[place]):",
+        "every pair of a user's items is summed",
+        ("kernels/test_comoment.py",),
+    ),
+)

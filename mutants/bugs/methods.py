@@ -1,0 +1,336 @@
+"""Bugs in the driver and in the methods' two halves."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_SUITE = ("conformance/test_methods.py",)
+_FIT = "methods/method.py"
+_DPALS = "methods/dpals/private/answers.py"
+_DRIVER = "methods/conversation.py"
+_OWN = "own_to_the_last_bit"
+_MOVES = "elses_integers"
+_REACHES = "(nothing_but_releases or each_once)"
+
+MUTANTS = (
+    Mutant(
+        "the model's centre has a trace of the exact mean",
+        _FIT,
+        "        said = described(self.public_half, settings, trained)\n",
+        "        from dataclasses import replace as _replace\n"
+        "        mean = float(ratings.values.mean()) if ratings.n_ratings else 0.0\n"
+        "        trained = trained._replace(side=_replace(trained.side, centre=trained.side.centre + 1e-9 * mean))\n"
+        "        said = described(self.public_half, settings, trained)\n",
+        "nothing but releases reaches the model",
+        _SUITE,
+        "nothing_but_releases and global-mean",
+    ),
+    Mutant(
+        "the scale has a trace of the exact mean",
+        _FIT,
+        "            ratings.scale,\n            budget,",
+        "            type(ratings.scale)(\n"
+        "                None\n"
+        "                if ratings.rating_range is None or not ratings.n_ratings\n"
+        "                else (\n"
+        "                    ratings.rating_range[0],\n"
+        "                    ratings.rating_range[1] + 1e-9 * float(ratings.values.mean()),\n"
+        "                )\n"
+        "            ),\n"
+        "            budget,",
+        "nothing but releases reaches the model",
+        _SUITE,
+        "nothing_but_releases and budgeted and default and explicit",
+    ),
+    Mutant(
+        "settings in the model's files tell the exact number of users",
+        _FIT,
+        "Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)",
+        'Model(trained.side, ratings.catalogue, statement, self.public_half.name, said | {"n": ratings.n_users})',
+        "nothing but releases reaches the model's files",
+        _SUITE,
+        "nothing_but_releases and popularity",
+    ),
+    Mutant(
+        "the statement tells the exact number of users",
+        _FIT,
+        'public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)',
+        'public: tuple[str, ...] = ("the item catalogue", f"{ratings.n_users} users", *told)',
+        "nothing but releases reaches the statement",
+        _SUITE,
+        "nothing_but_releases and popularity",
+    ),
+    Mutant(
+        "the start of the factors depends on the ratings",
+        _FIT,
+        "settings, generator = self.settings, np.random.default_rng(rng)",
+        "settings, generator = self.settings, np.random.default_rng(ratings.n_ratings)",
+        "nothing but releases reaches the model",
+        _SUITE,
+        f"{_REACHES} and dpals and plain and explicit",
+    ),
+    Mutant(
+        "the seed reaches the noise",
+        _FIT,
+        "gate = Gate(Ledger(budget), noise)",
+        "gate = Gate(Ledger(budget), noise)\n"
+        "        if noise is None and isinstance(rng, int):\n"
+        "            gate._noise._next_key = lambda: rng  # type: ignore[method-assign]",
+        "noise is another in every run, whatever the seed",
+        _SUITE,
+        "says_what_it_cost and popularity",
+    ),
+    Mutant(
+        "the fitted method keeps the ratings",
+        _FIT,
+        "        engine = MemoryEngine(self.private_half, ratings)\n",
+        "        engine = self.engine_ = MemoryEngine(self.private_half, ratings)\n",
+        "a fitted method keeps no training data",
+        _SUITE,
+        "newcomers and popularity",
+    ),
+    Mutant(
+        "a catalogue that was discovered is called public",
+        _FIT,
+        "ratings, public = _discover(gate, ratings, settings), public[1:]",
+        "ratings = _discover(gate, ratings, settings)",
+        "what was read off the data is not called public",
+        ("methods/budgeted/test_budgeted.py",),
+        "discovery_is_charged",
+    ),
+    Mutant(
+        "items seen in the data for a catalogue",
+        _FIT,
+        "    if settings.discover_share is None:\n        raise CatalogueMissing(",
+        "    if settings.discover_share is None:\n"
+        "        return ratings.with_catalogue(list(ratings.provisional_ids))\n"
+        "        raise CatalogueMissing(",
+        "the item list is never silently read off the data",
+        ("methods/budgeted/test_budgeted.py",),
+        "no_catalogue",
+    ),
+    Mutant(
+        "the driver sends exact totals to the public half",
+        _DRIVER,
+        "        conversation.take(release, facts.noise_excess)\n",
+        "        conversation.take({total.name: total.value for total in engine.totals(question)})\n",
+        "the public half is sent releases and nothing else",
+        _SUITE,
+        f"{_REACHES} and popularity",
+    ),
+    Mutant(
+        "the driver asks for less noise than the question says",
+        _DRIVER,
+        "question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu\n",
+        "question.name, question.mechanism.empty(), engine.totals(question), mu=0.5 * question.mu\n",
+        "what is asked is released and charged as asked",
+        _SUITE,
+        "each_once and popularity",
+    ),
+    Mutant(
+        "a repeat that is paid out of nothing",
+        _DRIVER,
+        "        self._left, self._scale = left, self._scale * float(np.sqrt(share))\n",
+        "",
+        "attempts that came to nothing are paid for",
+        _SUITE,
+        "repeats and frank-wolfe and default and explicit",
+    ),
+    Mutant(
+        "the engine forgets the bound",
+        "engines/memory.py",
+        "return exact_totals(self._users.answer(question))",
+        "from discreet.privacy.gaussian.totals import Total\n\n        "
+        "return [Total(b.name, 2.0 * b.total(), b.largest_entry(), b.sigmas(1.0)) "
+        "for b in self._users.answer(question)]",
+        "an engine adds up contributions as they are",
+        _SUITE,
+        "every_engine and popularity",
+    ),
+    Mutant(
+        "budgeted: the first release counts everybody relative to the mean",
+        "methods/budgeted/private/answers.py",
+        "return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))",
+        "values = ratings.scale.scaled(ratings.values)\n            "
+        "return question.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
+        "a user's contribution is their own to the last bit",
+        _SUITE,
+        f"{_OWN} and budgeted and offsets and explicit",
+    ),
+    Mutant(
+        "budgeted: residuals with a trace of the exact mean",
+        "methods/budgeted/private/user_side.py",
+        "targets = goal - side.centre - side.offsets[ratings.items]",
+        "targets = goal - side.centre - side.offsets[ratings.items] + 1e-12 * float(np.sum(goal))",
+        "a user's contribution is their own to the last bit",
+        _SUITE,
+        f"{_OWN} and budgeted and default and explicit",
+    ),
+    Mutant(
+        "budgeted: features whitened by BLAS",
+        "methods/budgeted/private/user_side.py",
+        "return kernels.transform_rows(constant, frame.whiten)",
+        "return np.asarray(constant.astype(np.float64) @ frame.whiten.T)",
+        "nobody's features depend on how many others there are",
+        ("methods/test_user_side.py",),
+    ),
+    Mutant(
+        "budgeted: the spread of all users instead of one's own",
+        "methods/budgeted/private/user_side.py",
+        "square = pattern.user_sums(residuals**2) / free",
+        "square = np.full(pattern.n_users, (residuals**2).sum() / max(free.sum(), 1.0))",
+        "a user's contribution is their own to the last bit",
+        ("methods/test_user_side.py",),
+    ),
+    Mutant(
+        "DPALS: vectors of all users by BLAS",
+        _DPALS,
+        "return question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]",
+        "rows = question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]\n        "
+        "gram = np.eye(question.side.rank) + question.side.factors.T @ question.side.factors\n        "
+        "return np.asarray(rows.astype(np.float64) @ gram)",
+        "nobody's vector depends on how many others there are",
+        _SUITE,
+        "many_factors and dpals and explicit",
+    ),
+    Mutant(
+        "DPALS: the mean has a trace of everybody's",
+        _DPALS,
+        "return question.mechanism.blocks(pattern, sample.scale.scaled(sample.values))",
+        "values = sample.scale.scaled(sample.values)\n        "
+        "return question.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
+        "a user's contribution is their own to the last bit",
+        _SUITE,
+        f"{_OWN} and dpals and tail and explicit",
+    ),
+    Mutant(
+        "DPALS: users weighted by the exact mean count, as printed",
+        _DPALS,
+        "rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip",
+        "usual = pattern.counts / max(float(pattern.counts.mean()), 1.0) if pattern.n_users else 1.0\n        "
+        "rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip\n        "
+        "rows = rows * np.minimum(usual, 1.0)[:, None] if pattern.n_users else rows",
+        "the normaliser of the users' weights is a public constant",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and dpals and plain and explicit",
+    ),
+    Mutant(
+        "DPALS: a sample from one stream for all users",
+        "methods/shared/private/sampling.py",
+        "return keep_lowest(ratings, (draw_numbers(ratings, seed) >> np.uint64(11)).astype(np.float64), most)",
+        "return keep_lowest(ratings, np.random.default_rng(seed).random(ratings.n_ratings), most)",
+        "nobody's sample changes when a user comes or goes",
+        ("methods/shared/test_sampling.py",),
+    ),
+    Mutant(
+        "samples that depend on a user's place",
+        "methods/shared/private/sampling.py",
+        "return _mix(np.repeat(_mix(own), counts) ^ words)",
+        "return _mix(np.repeat(_mix(own + np.arange(len(own), dtype=np.uint64)), counts) ^ words)",
+        "nobody's sample changes when a user comes or goes",
+        ("methods/shared/test_sampling.py",),
+    ),
+    Mutant(
+        "DPALS: tail sampling by the exact counts",
+        _DPALS,
+        "rarity = sampling.counts[sample.items]",
+        "rarity = np.bincount(sample.items, minlength=sample.n_items).astype(np.float64)[sample.items]",
+        "which ratings take part follows from released counts",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and dpals and tail and explicit",
+    ),
+    Mutant(
+        "DPALS: a stale sample",
+        _DPALS,
+        "if self._cache is None or not _same(self._cache[0], sampling):",
+        "if self._cache is None:",
+        "what a private half remembers changes no integer",
+        _SUITE,
+        "remembers and dpals and tail and explicit",
+    ),
+    Mutant(
+        "DPALS: noise for the matrix alone",
+        "methods/dpals/public/plan.py",
+        "vector = math.sqrt((k * (1.0 + ratio**-2) + moment * ratio**-2) / square)",
+        "vector = math.sqrt((k * ratio**-2 + moment * ratio**-2) / square)",
+        "both Gaussians of a step are paid for",
+        ("methods/dpals/test_dpals.py",),
+        "accounted",
+    ),
+    Mutant(
+        "DPALS: the mean for the price of sqrt(k)",
+        "methods/dpals/public/plan.py",
+        "weight = settings.max_ratings * (counts + 2 * mean)",
+        "weight = settings.max_ratings * counts + 2 * mean",
+        "a user's k ratings move the mean by k",
+        ("methods/dpals/test_dpals.py",),
+        "accounted",
+    ),
+    Mutant(
+        "Frank-Wolfe: errors relative to everybody's mean",
+        "methods/frank_wolfe/private/answers.py",
+        "errors = self._fit(steps) - (ratings.values - steps.centre)",
+        "errors = self._fit(steps) - (ratings.values - steps.centre - 1e-12 * float(ratings.values.sum()))",
+        "a user's contribution is their own to the last bit",
+        _SUITE,
+        f"{_OWN} and frank-wolfe and default and explicit",
+    ),
+    Mutant(
+        "Frank-Wolfe: a fit that is never compared with the steps",
+        "methods/frank_wolfe/private/answers.py",
+        "if self._cache is not None and _continues(steps, self._cache[0]):",
+        "if self._cache is not None and len(self._cache[0].eigenvalues) <= len(steps.eigenvalues):",
+        "what a private half remembers changes no integer",
+        _SUITE,
+        "remembers and frank-wolfe and default and explicit",
+    ),
+    Mutant(
+        "Frank-Wolfe: the bound is the largest error in the data",
+        "methods/frank_wolfe/private/answers.py",
+        "return question.mechanism.blocks(pattern, errors / steps.row_clip)",
+        "return question.mechanism.blocks(pattern, errors / max(float(np.abs(errors).max(initial=0.0)), 1.0))",
+        "bounds are public",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and frank-wolfe and default and explicit",
+    ),
+    Mutant(
+        "SVD: item means read off the data",
+        "methods/svd/private/answers.py",
+        "away = ratings.values - question.centre - question.offsets[pattern.items]",
+        "sums = np.bincount(pattern.items, ratings.values, minlength=len(question.offsets))\n        "
+        "away = ratings.values - sums[pattern.items] / np.bincount(pattern.items)[pattern.items]",
+        "users measure from released means",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and svd and default and explicit",
+    ),
+    Mutant(
+        "projected gradient: rows that pass their bound",
+        "methods/projected_gradient/private/answers.py",
+        "return bound * clip_rows(stepped * (now.factors / bound))",
+        "return stepped * now.factors * (1.0 + 1e-12 * len(stepped))",
+        "a row is its user's own, within its bound",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and projected-gradient and default and explicit",
+    ),
+    Mutant(
+        "popularity: votes by the exact popularity",
+        "methods/trivial/private/answers.py",
+        "return question.mechanism.blocks(self._pattern)",
+        "import numpy as np\n\n            "
+        "rare = np.bincount(self._pattern.items, minlength=self._pattern.n_items).argmin()\n            "
+        "return question.mechanism.blocks(pattern_of(self._ratings.keep(self._ratings.items != rare)))",
+        "nobody's contribution depends on anybody else",
+        _SUITE,
+        f"({_MOVES} or {_OWN}) and popularity and implicit",
+    ),
+    Mutant(
+        "the mean of the users' means has a trace of the exact one",
+        "methods/trivial/private/answers.py",
+        "scaled = self._ratings.scale.scaled(self._ratings.values)",
+        "scaled = self._ratings.scale.scaled(self._ratings.values)\n        "
+        "scaled = scaled - 1e-12 * scaled.sum()",
+        "a user's contribution is their own to the last bit",
+        _SUITE,
+        f"{_OWN} and global-mean",
+    ),
+)

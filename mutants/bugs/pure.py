@@ -1,0 +1,332 @@
+"""Bugs in releases without delta."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_GATE = "privacy/pure/gate.py"
+_NOISE = "privacy/pure/noise.py"
+_TESTS = ("privacy/pure/test_gate.py",)
+_SAMPLERS = ("privacy/pure/test_noise.py",)
+_CLUSTERS = ("privacy/pure/test_clusters.py",)
+_ROWS = ("privacy/test_bounded_rows.py",)
+
+MUTANTS = (
+    Mutant(
+        "half the noise in pure sums",
+        _GATE,
+        """        rate = rate_at_most(epsilon / bound)
+
+        def noisy(exact: Ints) -> Ints:
+            return""",
+        """        rate = rate_at_most(2.0 * epsilon / bound)
+
+        def noisy(exact: Ints) -> Ints:
+            return""",
+        "a sum costs the epsilon that was charged",
+        _TESTS,
+    ),
+    Mutant(
+        "pure sums forget that a user may add more than 1",
+        _GATE,
+        """        rate = rate_at_most(epsilon / bound)
+
+        def noisy(exact: Ints) -> Ints:
+            return""",
+        """        rate = rate_at_most(epsilon)
+
+        def noisy(exact: Ints) -> Ints:
+            return""",
+        "noise is scaled to what one user can add",
+        _TESTS,
+    ),
+    Mutant(
+        "pure sums of users who were not bounded",
+        _GATE,
+        "lambda: given.bounded(bound).total(), noisy)",
+        "lambda: given.total(), noisy)",
+        "a user above the bound is left out",
+        _TESTS,
+    ),
+    Mutant(
+        "pure sums with one-sided noise",
+        _GATE,
+        "return exact + self._noise.two_sided(rate, exact.size).reshape(exact.shape)",
+        "return exact + self._noise.geometric(rate, exact.size).reshape(exact.shape)",
+        "every outcome is possible with and without a user",
+        _TESTS,
+    ),
+    Mutant(
+        "one-sided noise where two-sided is needed in the choice of items",
+        _GATE,
+        "draw = self._noise.geometric if one_shot else self._noise.two_sided",
+        "draw = self._noise.geometric",
+        "noisy counts of all cells are private for each cell of a user",
+        _TESTS,
+    ),
+    Mutant(
+        "a choice of s items that pays for one",
+        _GATE,
+        "rate = rate_at_most(epsilon / min(most, user_cells))",
+        "rate = rate_at_most(epsilon)",
+        "a choice of s items is s choices",
+        _TESTS,
+    ),
+    Mutant(
+        "a choice that pays for the dearer way",
+        _GATE,
+        "one_shot = most <= user_cells",
+        "one_shot = most > user_cells",
+        "one-shot selection pays for each item that is chosen",
+        _TESTS,
+    ),
+    Mutant(
+        "a choice in which a user names an item twice",
+        _GATE,
+        "kept = given.at_most_once().bounded(user_cells)",
+        "kept = given.bounded(user_cells * 2)",
+        "a user counts 1 for an item",
+        _TESTS,
+    ),
+    Mutant(
+        "a user in two groups passes",
+        _GATE,
+        """            if not kept.one_group(groups):
+                raise RatingsInvalid(f"{name}: a user takes part in more than one group")
+""",
+        "",
+        "one charge covers all groups because a user is in one of them",
+        _TESTS,
+    ),
+    Mutant(
+        "the exact minimum",
+        _GATE,
+        "noisy = exact - self._noise.geometric(rate, exact.size)",
+        "noisy = exact",
+        "a choice by losses is noisy",
+        _TESTS,
+    ),
+    Mutant(
+        "a minimum with half the noise",
+        _GATE,
+        """        rate = rate_at_most(epsilon / bound)
+
+        def chosen(exact: Ints) -> Ints:
+            noisy = exact -""",
+        """        rate = rate_at_most(2.0 * epsilon / bound)
+
+        def chosen(exact: Ints) -> Ints:
+            noisy = exact -""",
+        "a noisy minimum costs the epsilon that was charged",
+        _TESTS,
+    ),
+    Mutant(
+        "a minimum that prefers the higher loss's noise sign",
+        _GATE,
+        "noisy = exact - self._noise.geometric(rate, exact.size)",
+        "noisy = exact + self._noise.geometric(rate, exact.size)",
+        "permute-and-flip takes one-sided noise off losses that rise",
+        _TESTS,
+    ),
+    Mutant(
+        "empty cells never pass",
+        _GATE,
+        "silent = binomial_above(universe - len(known), rate, threshold, self._noise.bits)",
+        "silent = 0",
+        "a cell that passes may be one without users",
+        _TESTS,
+    ),
+    Mutant(
+        "crowded cells by their exact count",
+        _GATE,
+        "noisy = counts + self._noise.two_sided(rate, len(counts))",
+        "noisy = counts",
+        "a cell passes by a noisy count",
+        _TESTS,
+    ),
+    Mutant(
+        "a pure release before its charge",
+        _GATE,
+        """        charge = self.ledger.charge(name, epsilon=epsilon, detail={"bound": bound})
+        released = noisy(exact())
+""",
+        """        released = noisy(exact())
+        charge = self.ledger.charge(name, epsilon=epsilon, detail={"bound": bound})
+""",
+        "what is charged is charged before anything private is computed",
+        _TESTS,
+    ),
+    Mutant(
+        "a pure gate that hides a fixed key",
+        _GATE,
+        "        self.ledger.void(why_not_private(self._noise, PureNoise))\n",
+        "",
+        "noise that repeats is not private",
+        ("methods/prototypes/test_pipeline.py",),
+        "fixed_key",
+    ),
+    Mutant(
+        "PCG64 behind the pure noise",
+        _NOISE,
+        "raw: Words = AESCounter(key=self._next_key()).random_raw(size)",
+        "raw: Words = np.random.PCG64(self._next_key()).random_raw(size)",
+        "noise comes from a cryptographic generator",
+        _SAMPLERS,
+    ),
+    Mutant(
+        "pure noise with a counted key",
+        _NOISE,
+        "raw: Words = AESCounter(key=self._next_key()).random_raw(size)",
+        "raw: Words = AESCounter(key=self._blocks).random_raw(size)",
+        "noise cannot be predicted",
+        _SAMPLERS,
+    ),
+    Mutant(
+        "rates rounded toward less noise",
+        _NOISE,
+        "numerator = min(math.floor(math.ldexp(value, exponent)), 1 << _NUMERATOR_BITS)",
+        "numerator = min(math.ceil(math.ldexp(value, exponent)), 1 << _NUMERATOR_BITS)",
+        "no release costs more than its epsilon, not even by a rounding",
+        _SAMPLERS,
+    ),
+    Mutant(
+        "numbers that take many words come too rarely",
+        _NOISE,
+        "words = np.concatenate([words[used:], self.words(_WORDS + _WORDS_EACH * (size - done))])",
+        "words = np.concatenate([words[used + 1 :], self.words(_WORDS + _WORDS_EACH * (size - done))])",
+        "a number that the words did not suffice for starts again on the same words",
+        _SAMPLERS,
+    ),
+    Mutant(
+        "bits that are not all random",
+        _NOISE,
+        "return number >> (-(-count // 64) * 64 - count)",
+        "return number >> (-(-count // 64) * 64 - count) & ~3",
+        "cells without users are drawn evenly",
+        ("privacy/pure/test_gate.py", "privacy/pure/test_noise.py"),
+    ),
+    Mutant(
+        "empty cells counted with twice the rate",
+        "privacy/pure/binomial.py",
+        "passing = (-step * threshold).exp() / (1 + (-step).exp())",
+        "passing = (-step * threshold).exp() / 2",
+        "as many empty cells pass as would one by one",
+        _SAMPLERS,
+    ),
+    Mutant(
+        "a threshold that lets every empty cell pass",
+        "privacy/pure/binomial.py",
+        "    if not exponent <= math.log(_MOST):",
+        "    if False:",
+        "a threshold that would let very many empty cells pass is refused",
+        _SAMPLERS,
+    ),
+    Mutant(
+        "amounts that wrap round",
+        "privacy/pure/contributions.py",
+        "np.add.at(sizes, self.users, np.abs(self.values.astype(np.float64)))",
+        "np.add.at(sizes, self.users, self.values.astype(np.float64))",
+        "a user's amounts are bounded by their sizes, not by their sum",
+        ("privacy/pure/test_gate.py", "privacy/pure/test_clusters.py"),
+    ),
+    Mutant(
+        "a pure ledger with room for one more",
+        "privacy/pure/ledger.py",
+        "if not spent + charge.epsilon <= self.epsilon * (1.0 + _TOLERANCE):",
+        "if not spent <= self.epsilon * (1.0 + _TOLERANCE):",
+        "a run stays within its epsilon",
+        ("privacy/pure/test_ledger.py",),
+        quick=True,
+    ),
+    Mutant(
+        "pure costs that are the largest instead of the sum",
+        "privacy/pure/ledger.py",
+        "        spent = math.fsum(known.epsilon for known in self._charges)\n        if",
+        "        spent = max([known.epsilon for known in self._charges], default=0.0)\n        if",
+        "epsilons add up",
+        ("privacy/pure/test_ledger.py",),
+    ),
+    Mutant(
+        "the values of a cluster are bounded by one item",
+        "privacy/pure/cluster_sums.py",
+        "bound = min(bounds.total, _widest(clusters, support) * GRID)",
+        "bound = GRID",
+        "a user's row is bounded as a whole",
+        _CLUSTERS,
+    ),
+    Mutant(
+        "noise scaled by the exact size of a cluster, as printed",
+        "privacy/pure/cluster_sums.py",
+        "    given = _on_support(clusters, support, clusters.rows.values)\n",
+        "    bound = max(1, bound // max(1, int(clusters.inside.sum())))\n"
+        "    given = _on_support(clusters, support, clusters.rows.values)\n",
+        "noise is never scaled by an exact private count",
+        ("privacy/pure/test_clusters.py", "methods/prototypes/test_neighbours.py"),
+    ),
+    Mutant(
+        "sizes of items are bounded by 1",
+        "privacy/pure/cluster_sums.py",
+        "    bound = _widest(clusters, support)\n    given",
+        "    bound = 1\n    given",
+        "a user counts for each item of the support",
+        ("privacy/pure/test_clusters.py", "methods/prototypes/test_neighbours.py"),
+    ),
+    Mutant(
+        "who is in no cluster is counted in the first",
+        "privacy/pure/cluster_sums.py",
+        "kept = (cells >= 0) & clusters.inside[users]",
+        "kept = cells >= 0",
+        "a user who is in no cluster adds nothing",
+        _CLUSTERS,
+    ),
+    Mutant(
+        "distances beyond the cap",
+        "privacy/pure/losses.py",
+        "        inside, among = (np.clip(part, -HALF_SIDE, HALF_SIDE) for part in (points, candidates))",
+        "        inside, among = points, candidates",
+        "a user's loss is at most the cap wherever the point lies",
+        _CLUSTERS,
+    ),
+    Mutant(
+        "rows that are capped but not clipped to their norm",
+        "privacy/bounded_rows.py",
+        "        values = _shrunk(ends, values, norms, bounds.norm)\n",
+        "",
+        "a row has at most the L2 norm that is stated",
+        _ROWS,
+    ),
+    Mutant(
+        "rows that pass their L1 bound",
+        "privacy/bounded_rows.py",
+        "return cls(pattern, _shrunk(ends, values, sums, float(bounds.total)), bounds)",
+        "return cls(pattern, values, bounds)",
+        "a row has at most the L1 norm that is stated",
+        _ROWS,
+    ),
+    Mutant(
+        "rows rounded to the nearest",
+        "privacy/bounded_rows.py",
+        "shrunk: Ints = np.trunc(values * np.repeat(factor, np.diff(indptr))).astype(np.int64)",
+        "shrunk: Ints = np.rint(values * np.repeat(factor, np.diff(indptr))).astype(np.int64)",
+        "truncation never raises a norm again",
+        _ROWS,
+    ),
+    Mutant(
+        "one rating too many in a row",
+        "privacy/bounded_rows.py",
+        "kept = place < bounds.items",
+        "kept = place <= bounds.items",
+        "a row has at most so many items",
+        _ROWS,
+    ),
+    Mutant(
+        "points that are not clipped again after the projection",
+        "privacy/bounded_points.py",
+        """    factor = np.minimum(
+        1.0, bound""",
+        """    factor = np.maximum(
+        1.0, bound""",
+        "projection changes norms, so points are clipped again",
+        ("privacy/test_bounded_rows.py", "methods/prototypes/test_rows.py"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Try to break it: what was promised against what an attacker with every advantage finds."""

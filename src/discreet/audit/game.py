@@ -1,0 +1,180 @@
+"""The distinguishing game: production code is run many times with a canary and without, and an attacker tells which.
+
+The attacker has every advantage that the promise allows: all other users' ratings, the canary's, every setting, every
+release of the run. Not the noise. Each release is scored along the direction in which the canary moves it, given the
+releases before it; the score of a run is the sum, weighed by what the releases cost (``proofs/audit.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from discreet import kernels
+from discreet.audit.bounds import best_threshold, epsilon_of_guesses, epsilon_of_mu, mu_of_means, mu_of_noise
+from discreet.audit.findings import GameFinding
+from discreet.audit.instances import Instance, instance_of
+from discreet.audit.sensitivity import noise_scales, whitened
+from discreet.engines.memory import MemoryEngine
+from discreet.errors import BudgetInvalid
+from discreet.methods.conversation import converse
+from discreet.methods.public_half import Facts
+from discreet.methods.question import Question
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import Total
+from discreet.privacy.ledger import Ledger
+from discreet.types import Floats
+
+__all__ = ["BATCH", "RISK", "Scores", "judge", "play", "play_batch"]
+
+BATCH = 2_000
+"""Runs in each world that a process is given at once."""
+
+RISK = 1e-5
+"""Chance that an honest mechanism is found guilty by one game."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of runs without the canary and with it, and how far the canary should have moved each run's score."""
+
+    without: Floats
+    present: Floats
+    shifts_without: Floats
+    shifts_present: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scores]) -> Scores:
+        """All runs of several plays of one game."""
+        arrays = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(*(np.concatenate(array) for array in arrays))
+
+
+def play(
+    name: str, budget: Budget, runs: int, *, workers: int = 1, noise: Callable[[], Noise] = Noise
+) -> Scores:
+    """Run the method's miniature instance ``runs`` times in each world.
+
+    Parameters
+    ----------
+    noise
+        Leave it out: the package's own. Anything else is a bug that a game should find.
+    """
+    sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
+    if workers == 1:
+        return Scores.joined([play_batch(name, budget, size, noise) for size in sizes])
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        tasks = [pool.submit(play_batch, name, budget, size, noise) for size in sizes]
+        return Scores.joined([task.result() for task in tasks])
+
+
+def judge(scores: Scores, budget: Budget, *, risk: float = RISK) -> GameFinding:
+    """Turn scores into lower bounds; each of the three may be wrong with a third of ``risk``."""
+    runs, mu, third = len(scores.without), budget.mu, risk / 3.0
+    shifts = np.concatenate([scores.shifts_without, scores.shifts_present])
+    residuals = np.concatenate([scores.without, scores.present - scores.shifts_present])
+    far = best_threshold(mu, 2 * runs, budget.delta, third)
+    low, high = 0.5 * mu - far, 0.5 * mu + far
+    right = int((scores.present >= high).sum() + (scores.without <= low).sum())
+    wrong = int((scores.without >= high).sum() + (scores.present <= low).sum())
+    bounds = {
+        "means": epsilon_of_mu(mu_of_means(scores.without, scores.present, third), budget.delta),
+        "noise": epsilon_of_mu(mu_of_noise(residuals, float(shifts.mean()), third), budget.delta),
+        "guesses": epsilon_of_guesses(right, wrong, 2 * runs, budget.delta, third),
+    }
+    return GameFinding(budget.epsilon, budget.delta, runs, float(shifts.mean()) / mu, bounds, risk)
+
+
+def play_batch(name: str, budget: Budget, runs: int, noise: Callable[[], Noise] = Noise) -> Scores:
+    """The same in this process, in one go."""
+    instance = instance_of(name)
+    scores, shifts = np.empty((2, runs)), np.empty((2, runs))
+    with kernels.threads(1):
+        attacker = _Attacker(instance, budget.mu)
+        for world in (0, 1):
+            for number in range(runs):
+                attacker.begin(present=bool(world))
+                _run(instance, budget, attacker, noise())
+                scores[world, number], shifts[world, number] = attacker.score, attacker.shift
+    return Scores(scores[0], scores[1], shifts[0], shifts[1])
+
+
+def _run(instance: Instance, budget: Budget, attacker: _Attacker, noise: Noise) -> None:
+    """One run of production code, from the first question to the model, before the attacker's eyes."""
+    method, others = instance.method, instance.others
+    gate = _Watched(Ledger(budget), noise, attacker)
+    facts = Facts(others.n_items, others.scale, budget, gate.ledger.remaining_mu)
+    rng = np.random.default_rng(instance.seed)
+    with suppress(BudgetInvalid):  # the public half has read in its releases that there is nothing to learn
+        converse(method.public_half, method.settings, facts, rng, attacker, gate)
+
+
+class _Attacker:
+    """The engines of both worlds: the run is given one's totals, and the attacker knows both.
+
+    Everything but the noise is the same in every run up to the first release, so the first totals are kept.
+    """
+
+    def __init__(self, instance: Instance, mu: float) -> None:
+        half = instance.method.private_half
+        self._engines = MemoryEngine(half, instance.others), MemoryEngine(half, instance.everybody)
+        self._mu, self._present = mu, False
+        self._first: list[list[Total]] | None = None
+        self._totals: list[list[Total]] = []
+        self.score = self.shift = 0.0
+
+    def begin(self, *, present: bool) -> None:
+        """Another run, with the canary or without."""
+        self._present, self._totals = present, []
+        self.score = self.shift = 0.0
+
+    def totals(self, question: Question[Any]) -> list[Total]:
+        """What the engine of this world says."""
+        if self._first is None:
+            self._first = [engine.totals(question) for engine in self._engines]
+        again = bool(self._totals)
+        self._totals = [engine.totals(question) for engine in self._engines] if again else self._first
+        return self._totals[int(self._present)]
+
+    def see(self, forms: Sequence[Block], mu: float, released: dict[str, Floats]) -> None:
+        """Score a release along the direction in which the canary moves it."""
+        scales, (without, present) = noise_scales(forms, mu), self._totals
+        direction = whitened([a.value - b.value for a, b in zip(present, without, strict=True)], scales)
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            return
+        left = whitened([released[total.name] - total.value for total in without], scales)
+        weight = mu / self._mu
+        self.score += weight * float(left @ direction) / length
+        self.shift += weight * length
+
+
+class _Watched(Gate):
+    """The gate itself; whatever it lets out is shown to the attacker as well."""
+
+    def __init__(self, ledger: Ledger, noise: Noise, attacker: _Attacker) -> None:
+        super().__init__(ledger, noise)
+        self._attacker = attacker
+
+    def release_totals(
+        self,
+        name: str,
+        forms: Sequence[Block],
+        totals: Sequence[Total],
+        *,
+        mu: float,
+        delta: float = 0.0,
+        noised: bool = False,
+    ) -> dict[str, Floats]:
+        released = super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
+        self._attacker.see(forms, mu, released)
+        return released

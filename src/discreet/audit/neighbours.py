@@ -1,0 +1,109 @@
+"""Record and replay: one run is written down, and its questions are asked again with one user more or less.
+
+Given the same releases, the two runs ask the same questions. What differs before the noise is then exactly what each
+release's bound is about: the length of the difference of two vectors of integers, in standard deviations of the noise,
+against the mu that was charged. Integers are compared, so nothing here is a matter of chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.audit.findings import ReleaseFinding, ReplayFinding
+from discreet.audit.recording import ENGINES, Run, answers, record, same_totals
+from discreet.audit.sensitivity import distance
+from discreet.audit.strangers import strangers, together
+from discreet.data.ratings import Ratings
+from discreet.methods.method import PrivateMethod
+from discreet.methods.private_half import PrivateHalf
+from discreet.methods.question import Question
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import Total
+
+__all__ = ["Move", "moved", "replay"]
+
+
+class Move(NamedTuple):
+    """What one user's coming does to the exact totals of a release.
+
+    Parameters
+    ----------
+    ratio
+        Length of the change in standard deviations of the noise, over the mu that was charged.
+    alone
+        Whether the change is what the user brings and nobody else's contribution moved by a bit.
+    """
+
+    ratio: float
+    alone: bool
+
+
+def moved(question: Question[Any], full: Sequence[Total], rest: PrivateHalf, one: PrivateHalf) -> Move:
+    """Compare totals of everybody with those of the rest and of one user alone."""
+    less, own = answers(rest, [question])[0], answers(one, [question])[0]
+    changes = [whole.value - part.value for whole, part in zip(full, less, strict=True)]
+    alone = all(np.array_equal(change, mine.value) for change, mine in zip(changes, own, strict=True))
+    return Move(distance(changes, question.mechanism.empty(), question.mu), alone)
+
+
+def replay(
+    method: PrivateMethod,
+    ratings: Ratings,
+    budget: Budget,
+    *,
+    seed: int = 0,
+    noise: Callable[[], Noise] = Noise,
+) -> ReplayFinding:
+    """Train on ``ratings`` and some synthetic users, and replay it with each of those added or removed.
+
+    Parameters
+    ----------
+    ratings
+        Anybody's. They are never the neighbour: only synthetic users come and go.
+    noise
+        Leave it out. The run's releases have the noise of the budget, and what is found follows from them and from
+        synthetic users alone.
+
+    Notes
+    -----
+    **Privacy**. The record stays in memory. The worst ratio is a function of the releases and of synthetic users, so
+    whoever publishes it has spent the budget once, as by training; it says nothing else about ratings.
+    """
+    there, coming = strangers(ratings, seed), strangers(ratings, seed + 1)
+    run = record(method, together(ratings, there), budget, seed, noise)
+    worst, alone = np.zeros(len(run.questions)), True
+    for full, rest, one in _pairs(run, there.n_users, coming):
+        for number, question in enumerate(run.questions):
+            totals = run.totals[number] if full is None else answers(full, [question])[0]
+            move = moved(question, totals, rest, one)
+            worst[number] = max(worst[number], move.ratio)
+            alone = alone and move.alone
+    findings = [
+        ReleaseFinding(question.name, question.mu, ratio)
+        for question, ratio in zip(run.questions, worst.tolist(), strict=True)
+    ]
+    engines = {
+        name: all(
+            same_totals(engine.totals(question), totals)
+            for question, totals in zip(run.questions, run.totals, strict=True)
+        )
+        for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in ENGINES.items())
+    }
+    return ReplayFinding(tuple(findings), alone, engines, there.n_users + coming.n_users)
+
+
+_Pair = tuple[PrivateHalf | None, PrivateHalf, PrivateHalf]
+
+
+def _pairs(run: Run, leaving: int, coming: Ratings) -> Iterator[_Pair]:
+    """With a user (none: as recorded), without, and the user alone. One at a time: each holds a copy of all ratings."""
+    for user in range(run.n_users - leaving, run.n_users):
+        yield None, run.users(np.arange(run.n_users) != user), run.users([user])
+    half = run.method.private_half
+    for place in range(coming.n_users):
+        newcomer = coming.take_users([place])
+        yield half(together(run.ratings, newcomer)), run.users(), half(newcomer)

@@ -1,0 +1,141 @@
+"""A run of a private method, written down: every question, every exact total, every release.
+
+Everything in a record but the totals is public. The same questions can then be asked again, of other users, in another
+order, on another engine: integers are compared given the same releases, which is what each release's bound is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.engines.memory import MemoryEngine
+from discreet.methods.conversation import Conversation, Engine
+from discreet.methods.method import PrivateMethod
+from discreet.methods.private_half import PrivateHalf
+from discreet.methods.public_half import Facts
+from discreet.methods.question import Question, Trained
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
+from discreet.privacy.ledger import Ledger
+from discreet.types import Floats
+
+__all__ = [
+    "ENGINES",
+    "DividedEngine",
+    "MakeEngine",
+    "Run",
+    "answers",
+    "converse_with",
+    "record",
+    "same_totals",
+]
+
+
+class MakeEngine(Protocol):
+    """Builds an engine over some users."""
+
+    def __call__(self, private_half: type[PrivateHalf], ratings: Ratings) -> Engine: ...
+
+
+class DividedEngine:
+    """Users dealt out at random to some parts, one of them empty; exact totals of the parts are added up."""
+
+    def __init__(self, private_half: type[PrivateHalf], ratings: Ratings) -> None:
+        part = np.random.default_rng(11).integers(0, 5, ratings.n_users)
+        self._parts = [private_half(ratings.take_users(np.flatnonzero(part == k))) for k in range(6)]
+
+    def totals(self, question: Question[Any]) -> list[Total]:
+        """The parts' totals, added up."""
+        totals, *others = (exact_totals(part.answer(question)) for part in self._parts)
+        for other in others:
+            totals = add_totals(totals, other)
+        return totals
+
+
+ENGINES: dict[str, MakeEngine] = {"memory": MemoryEngine, "divided": DividedEngine}
+"""Every way to add users up that a record is replayed on."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was asked, what the users' contributions added up to, what was released, and what came of it.
+
+    Notes
+    -----
+    **Privacy**. Totals are private: a record is for checks in the same process, and never leaves it.
+    """
+
+    method: PrivateMethod
+    ratings: Ratings
+    budget: Budget
+    seed: int
+    questions: list[Question[Any]]
+    totals: list[list[Total]]
+    releases: list[dict[str, Floats]]
+    trained: Trained
+
+    @property
+    def n_users(self) -> int:
+        """How many users there were; private."""
+        return self.ratings.n_users
+
+    def conversation(self) -> Conversation:
+        """The public half alone, at its beginning; there are no ratings here."""
+        return converse_with(self.method, self.ratings, self.budget, self.seed)
+
+    def users(self, which: Any = slice(None)) -> PrivateHalf:
+        """The private half of some users, which has not been asked anything."""
+        return self.method.private_half(self.ratings.take_users(which))
+
+
+def converse_with(
+    method: PrivateMethod, ratings: Ratings, budget: Budget, seed: int, share: float = 1.0
+) -> Conversation:
+    """A conversation over the public facts about these ratings, with this share of the budget's mu to spend."""
+    facts = Facts(ratings.n_items, ratings.scale, budget, share * Ledger(budget).remaining_mu)
+    return Conversation(method.public_half, method.settings, facts, seed)
+
+
+def record(
+    method: PrivateMethod,
+    ratings: Ratings,
+    budget: Budget,
+    seed: int,
+    noise: Callable[[], Noise] = Noise,
+) -> Run:
+    """Train and write everything down."""
+    gate = Gate(Ledger(budget), noise())
+    engine = MemoryEngine(method.private_half, ratings)
+    conversation = converse_with(method, ratings, budget, seed)
+    questions, all_totals, releases = [], [], []
+    while (question := conversation.question) is not None:
+        totals = engine.totals(question)
+        release = gate.release_totals(question.name, question.mechanism.empty(), totals, mu=question.mu)
+        for array in release.values():
+            array.flags.writeable = False  # whoever writes into a release is found out
+        questions.append(question)
+        all_totals.append(totals)
+        releases.append(release)
+        conversation.take(release)
+    assert conversation.trained is not None
+    return Run(method, ratings, budget, seed, questions, all_totals, releases, conversation.trained)
+
+
+def same_totals(one: Sequence[Total], other: Sequence[Total]) -> bool:
+    """Whether names and integers are the same; the bound on partial sums may be looser in one of them."""
+    return [total.name for total in one] == [total.name for total in other] and all(
+        a.value.dtype == b.value.dtype and np.array_equal(a.value, b.value)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def answers(half: PrivateHalf, questions: Iterable[Question[Any]]) -> list[list[Total]]:
+    """Exact totals of one set of users, question by question."""
+    return [exact_totals(half.answer(question)) for question in questions]

@@ -1,0 +1,205 @@
+"""All tests of one method's promise: what is asked for is run, and the numbers stand beside the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.devices import audit_devices
+from discreet.audit.findings import GameFinding, ReplayFinding
+from discreet.audit.game import RISK, judge, play
+from discreet.audit.membership import Curve, best_curve, membership
+from discreet.audit.neighbours import replay
+from discreet.audit.one_run import Scale, audit_one_run
+from discreet.audit.prototypes import audit_prototypes, replay_prototypes
+from discreet.data.ratings import Ratings
+from discreet.data.synthetic import market
+from discreet.devices.settings import METHOD as DEVICES
+from discreet.errors import BudgetInvalid, RatingsInvalid, SettingsInvalid
+from discreet.methods.method import PrivateMethod
+from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.methods.registry import METHODS, find_method
+from discreet.privacy.budget import Budget
+
+__all__ = ["DEVICES", "PROTOTYPES", "TESTS", "Audit", "Size", "audit", "audited_methods"]
+
+PROTOTYPES = "prototypes"
+TESTS = ("replay", "game", "one-run", "membership")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is tried.
+
+    Parameters
+    ----------
+    runs
+        Of a game, in each world.
+    one_run
+        Of the one run with many canaries.
+    users, models
+        Of the attack on membership.
+    workers
+        Processes that play.
+    """
+
+    runs: int = 100_000
+    one_run: Scale = field(default_factory=Scale)
+    users: int = 1_000
+    models: int = 16
+    workers: int = 1
+
+    @classmethod
+    def quick(cls, workers: int = 1) -> Size:
+        """Seconds instead of minutes: enough to catch noise that is off by a fifth."""
+        return cls(2_000, Scale(2_000, 100, 20_000, 200), 800, 6, workers)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What all tests found.
+
+    Parameters
+    ----------
+    method, claimed, delta
+        The promise.
+    replays
+        By kind of feedback.
+    games
+        By name of the test.
+    curves
+        Of membership inference, by whose model was attacked; ``limit`` is what mu allows.
+    """
+
+    method: str
+    claimed: float
+    delta: float
+    replays: Mapping[str, ReplayFinding]
+    games: Mapping[str, GameFinding]
+    curves: Mapping[str, Curve]
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The largest lower bound on epsilon of any game; ``None`` where none was played."""
+        return max((game.lower_bound for game in self.games.values()), default=None)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing refutes the claim."""
+        replayed = all(finding.passed for finding in self.replays.values())
+        return replayed and all(finding.passed for finding in self.games.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "method": self.method,
+            "claimed": self.claimed,
+            "delta": self.delta,
+            "lower_bound": self.lower_bound,
+            "passed": self.passed,
+            "replay": {kind: finding.as_json() for kind, finding in self.replays.items()},
+            "games": {name: finding.as_json() for name, finding in self.games.items()},
+            "membership": {name: curve.as_json() for name, curve in self.curves.items()},
+        }
+
+
+def audited_methods() -> list[str]:
+    """Names of everything that makes a promise: all private methods, prototypes and devices."""
+    private = [name for name in METHODS if issubclass(METHODS[name], PrivateMethod)]
+    return [*private, PROTOTYPES, DEVICES]
+
+
+def audit(
+    name: str,
+    epsilon: float,
+    delta: float,
+    tests: Sequence[str],
+    size: Size,
+    *,
+    risk: float = RISK,
+) -> Audit:
+    """Try to refute that ``name`` is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    name
+        A private method, ``prototypes`` or ``devices``.
+    tests
+        Some of :data:`TESTS`.
+    risk
+        Chance that an honest mechanism fails a game.
+    """
+    if name in (PROTOTYPES, DEVICES):
+        return _audit_pure(name, epsilon, delta, tests, size, risk)
+    method, budget = _private(name), Budget(epsilon, delta)
+    replays: dict[str, ReplayFinding] = {}
+    games: dict[str, GameFinding] = {}
+    curves: dict[str, Curve] = {}
+    if "replay" in tests:
+        replays = _replays(method, budget)
+    if "game" in tests:
+        games["game"] = judge(play(name, budget, size.runs, workers=size.workers), budget, risk=risk)
+    if "one-run" in tests:
+        games["one-run"] = audit_one_run(method, budget, size.one_run)
+    if "membership" in tests:
+        curves = membership(method, budget, users=size.users, models=size.models)
+        curves["limit"] = best_curve(budget.mu)
+    return Audit(name, budget.epsilon, budget.delta, replays, games, curves)
+
+
+def _audit_pure(
+    name: str,
+    epsilon: float,
+    delta: float,
+    tests: Sequence[str],
+    size: Size,
+    risk: float,
+) -> Audit:
+    if delta != 0.0:
+        raise BudgetInvalid(f"{name} promises epsilon without delta; leave --delta out, or give 0")
+    if not 0.0 < epsilon < np.inf:
+        raise BudgetInvalid(f"epsilon must be above zero and finite, got {epsilon}")
+    other = sorted({"one-run", "membership"} & set(tests))
+    if other:
+        raise SettingsInvalid(f"there is no test {other[0]} of {name}; there are replay and game")
+    replays: dict[str, ReplayFinding] = {}
+    games: dict[str, GameFinding] = {}
+    if "replay" in tests and name == PROTOTYPES:
+        settings = PrototypeSettings(prototypes=3, users=1_000, support=10, minimum_users=1)
+        replays["explicit"] = replay_prototypes(_market(explicit=True), epsilon, settings)
+    if "game" in tests:
+        play_pure = audit_prototypes if name == PROTOTYPES else audit_devices
+        games["game"] = play_pure(epsilon, size.runs, risk=risk)
+    return Audit(name, epsilon, 0.0, replays, games, {})
+
+
+def _private(name: str) -> PrivateMethod:
+    method = find_method(name)
+    if not issubclass(method, PrivateMethod):
+        raise SettingsInvalid(
+            f"{name} is not private, so there is no promise to audit; there are {', '.join(audited_methods())}"
+        )
+    return method()
+
+
+def _replays(method: PrivateMethod, budget: Budget) -> dict[str, ReplayFinding]:
+    """On ratings and on clicks, where the method learns from them."""
+    found = {}
+    for kind in ("explicit", "implicit"):
+        try:
+            found[kind] = replay(method, _market(explicit=kind == "explicit"), budget)
+        except RatingsInvalid:
+            continue  # in the method's own words: it has no use for this kind
+    return found
+
+
+def _market(*, explicit: bool) -> Ratings:
+    some = market(1_000, 60, 12_000, rng=0)
+    if explicit:
+        return some
+    return Ratings.from_arrays(
+        some.indptr, some.items, np.ones(some.n_ratings), catalogue=some.catalogue, rating_range=None
+    )

@@ -1,0 +1,39 @@
+"""What a command tells the holder of the data and nobody else: exact counts, time and memory.
+
+None of it is noised, so no statement covers it. It stands apart from what may be published, in JSON under ``holder``.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from typing import Any
+
+from discreet.cli.output import printer
+from discreet.data.ratings import Ratings
+
+__all__ = ["counts", "peak_rss_mb", "show_holder"]
+
+_TITLE = "For you alone: exact, covered by no promise, not to be published"
+
+
+def counts(ratings: Ratings, items: int | None = None) -> dict[str, Any]:
+    """How many users, items and ratings took part, and how many rows did not or were mended."""
+    left_out = ratings.left_out
+    told = {"users": ratings.n_users, "items": ratings.n_items if items is None else items}
+    told |= {"ratings": ratings.n_ratings, "dropped": left_out.dropped}
+    return told | ({"clipped": left_out.clipped} if ratings.rules.out_of_range == "clip" else {})
+
+
+def peak_rss_mb() -> float:
+    """Most memory this process has held, in units of a million bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def show_holder(told: dict[str, Any]) -> None:
+    """Print it under a line that says whose it is."""
+    console = printer()
+    console.print(f"\n{_TITLE}", markup=False)
+    for key, value in told.items():
+        console.print(f"  {key.replace('_', ' '):<12} {value:,}", markup=False)

@@ -1,0 +1,43 @@
+"""Options that say what becomes of rows that cannot be used; the same for every command that reads many users' rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["ROW_OPTIONS", "row_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ROW_OPTIONS = ("missing", "out_of_range", "unknown_items")
+"""As the commands know them, and `Ratings.from_file`."""
+
+
+def row_options(default: str) -> Callable[[F], F]:
+    """Add ``--missing``, ``--out-of-range`` and ``--unknown-items`` with this default.
+
+    For training that is ``"drop"``: each row is looked at alone, so that nobody decides whether there is a model.
+    """
+    options = (
+        ("--missing", ["drop", "error"], "Rows that lack a user, an item or a rating."),
+        (
+            "--out-of-range",
+            ["drop", "clip", "error"],
+            "Ratings outside the range; clip: to its nearer end.",
+        ),
+        ("--unknown-items", ["drop", "error"], "Rows of items that the catalogue lacks."),
+    )
+    refusal = " error: one such row refuses the file, which tells that it is there."
+
+    def add(function: F) -> F:
+        for name, choices, words in reversed(options):
+            told = words + (refusal if default == "drop" else "")
+            option = click.option(
+                name, type=click.Choice(choices), default=default, show_default=True, help=told
+            )
+            function = option(function)
+        return function
+
+    return add

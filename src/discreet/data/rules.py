@@ -1,0 +1,126 @@
+"""What becomes of rows that cannot be used as they are. Named rules, each of which looks at one row alone.
+
+**Privacy.** A rule that leaves out or mends a row acts on its user's own contribution, so data sets that differ in one
+user still differ in that user alone once they are read. ``"error"`` is no such rule: one row of one user then decides
+whether there is a model. The promise then holds among tables without such a row, and the statement says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from discreet.errors import RatingsInvalid
+
+__all__ = [
+    "NOTHING",
+    "ROW_BY_ROW",
+    "Duplicates",
+    "LeftOut",
+    "Missing",
+    "OutOfRange",
+    "RowRules",
+    "UnknownItems",
+    "check_choice",
+]
+
+Duplicates: TypeAlias = Literal["last", "error"]
+Missing: TypeAlias = Literal["drop", "error"]
+OutOfRange: TypeAlias = Literal["drop", "clip", "error"]
+UnknownItems: TypeAlias = Literal["drop", "error"]
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuse a rule that does not exist."""
+    if value not in allowed:
+        raise RatingsInvalid(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
+
+
+@dataclass(frozen=True)
+class RowRules:
+    """How rows are read; public.
+
+    Parameters
+    ----------
+    missing
+        Rows without a user, an item or a rating: ``"drop"`` them, or refuse the table (``"error"``). What is no finite
+        number is no rating, and a fraction is no id.
+    out_of_range
+        Ratings outside the range: ``"drop"`` them, ``"clip"`` them to its nearer end, or ``"error"``.
+    unknown_items
+        Items that the catalogue does not list: ``"drop"`` their rows, or ``"error"``.
+    duplicates
+        Of rows that repeat a pair of user and item the ``"last"`` counts, or ``"error"``.
+    """
+
+    missing: Missing = "drop"
+    out_of_range: OutOfRange = "drop"
+    unknown_items: UnknownItems = "drop"
+    duplicates: Duplicates = "last"
+
+    def __post_init__(self) -> None:
+        check_choice("missing", self.missing, ("drop", "error"))
+        check_choice("out_of_range", self.out_of_range, ("drop", "clip", "error"))
+        check_choice("unknown_items", self.unknown_items, ("drop", "error"))
+        check_choice("duplicates", self.duplicates, ("last", "error"))
+
+    def domain(self, *, explicit: bool, listed: bool) -> tuple[str, ...]:
+        """Which data sets a promise is about that rests on ratings read so, in words for its statement.
+
+        Parameters
+        ----------
+        explicit, listed
+            Whether there are ratings, and a catalogue that lists the items.
+        """
+        cases = list(self._cases(explicit=explicit, listed=listed))
+        mended = [f"{what} {done}" for what, done in cases if done is not None]
+        refused = [what for what, done in cases if done is None]
+        told = ["any table of ratings with at least one row that can be used"]
+        if mended:
+            told.append(f"row by row, whatever the others hold: {'; '.join(mended)}")
+        if refused:
+            told[0] = (
+                "tables of ratings with at least one row that can be used, and none of those that are refused"
+            )
+            told.append(
+                f"refused as a whole, so that whether there is a model depends on one row: {'; '.join(refused)}"
+            )
+        return tuple(told)
+
+    def _cases(self, *, explicit: bool, listed: bool) -> Iterator[tuple[str, str | None]]:
+        """What a row may have wrong with it, and what is done then, or ``None`` where the table is refused."""
+        out = {
+            "drop": "are left out",
+            "clip": "count as its nearer end",
+            "last": "count by the last",
+            "error": None,
+        }
+        yield f"rows without a user, an item{' or a rating' if explicit else ''}", out[self.missing]
+        if explicit:
+            yield "ratings outside the range", out[self.out_of_range]
+        if listed:
+            yield "items outside the catalogue", out[self.unknown_items]
+        yield "rows that repeat a user and an item", out[self.duplicates]
+
+
+ROW_BY_ROW = RowRules()
+"""What holds if nothing else is said."""
+
+
+class LeftOut(NamedTuple):
+    """How many rows each rule met, the first that applied to a row. Exact, so for the holder of the data alone."""
+
+    missing: int = 0
+    out_of_range: int = 0
+    unknown_items: int = 0
+    clipped: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were left out, for whatever reason."""
+        return self.missing + self.out_of_range + self.unknown_items
+
+
+NOTHING = LeftOut()
+"""No row."""

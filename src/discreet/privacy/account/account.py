@@ -1,0 +1,187 @@
+"""What a ledger says: its runs, what each of them counts as, and what they cost together.
+
+Proof note: ``privacy/proofs/ledger.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from discreet.errors import LedgerInvalid
+from discreet.privacy.account.chain import Chain
+from discreet.privacy.account.costs import Cost
+from discreet.privacy.account.records import Cap, Charged, End, Open, Record, RefusedRun, Resume
+from discreet.privacy.accounting import compose
+from discreet.privacy.budget import Budget
+
+__all__ = ["Account", "Run", "State"]
+
+State: TypeAlias = Literal["running", "ended", "failed", "stopped", "cut short", "refused"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, as far as it is entered."""
+
+    asked: Open | RefusedRun
+    state: State
+    charges: tuple[Charged, ...] = ()
+
+    @property
+    def charged(self) -> Cost:
+        """What its charges cost together."""
+        prices = [charge.price for charge in self.charges]
+        pure = math.fsum(price.epsilon for price in prices if price.kind == "pure")
+        gaussian = [price for price in prices if price.kind == "gaussian"]
+        return Cost(
+            compose(price.mu for price in gaussian),
+            math.fsum(price.delta for price in gaussian),
+            (pure,) if pure else (),
+            tuple(one for price in prices for one in price.cost.selections),
+        )
+
+    @property
+    def cost(self) -> Cost:
+        """What it counts as: all it reserved while it goes on, or where its schedule was not public."""
+        charged = self.charged
+        if isinstance(self.asked, RefusedRun) or (self.state != "running" and not self.charges):
+            return Cost()
+        if self.state == "running" or self.asked.adaptive:
+            return _at_least(self.asked.reserved.cost, charged)
+        return charged
+
+    @property
+    def epsilon(self) -> float:
+        """What it cost by itself, at its own delta."""
+        return self.cost.epsilon(self.asked.delta)
+
+
+@dataclass(frozen=True)
+class Account:
+    """All runs of a ledger, and its cap.
+
+    Parameters
+    ----------
+    name
+        Of the data set.
+    head
+        Hash of the last record; empty where there is no chain.
+    runs
+        By their id, in the order they began.
+    cap
+        What all of them together may cost, if anything was said.
+    relation
+        Between data sets that must be hard to tell apart.
+    """
+
+    name: str
+    head: str
+    runs: dict[str, Run] = field(default_factory=dict)
+    cap: Budget | None = None
+    relation: str = "add or remove one user"
+
+    @classmethod
+    def from_chain(cls, chain: Chain) -> Account:
+        """What the records come to."""
+        runs: dict[str, Run] = {}
+        cap: Budget | None = None
+        for number, record in enumerate(chain.records, 1):
+            if isinstance(record, Cap):
+                cap = None if record.epsilon is None else Budget(record.epsilon, record.delta or 0.0)
+            elif isinstance(record, RefusedRun):
+                runs[f"refused in line {number}"] = Run(record, "refused")
+            else:
+                _enter(runs, record, number)
+        return cls(chain.begin.name, chain.head, runs, cap, chain.begin.relation)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups that were declared disjoint."""
+        named = (run.asked.group for run in self.runs.values() if run.state != "refused")
+        return tuple(dict.fromkeys(group for group in named if group is not None))
+
+    def cost(self, group: str | None = None) -> Cost:
+        """What a user of a group pays for all runs; without a group, for those about everybody."""
+        return Cost.together(
+            run.cost for run in self.runs.values() if run.asked.group is None or run.asked.group == group
+        )
+
+    @property
+    def undivided(self) -> Cost:
+        """What a user would pay who is in all groups."""
+        return Cost.together(run.cost for run in self.runs.values())
+
+    @property
+    def delta(self) -> float:
+        """The delta to speak of: the cap's, or else the largest of the runs', or their sum where that is used up."""
+        if self.cap is not None:
+            return self.cap.delta
+        deltas = [run.asked.delta for run in self.runs.values() if not run.cost.nothing]
+        largest = max(deltas, default=0.0)
+        direct = max(cost.delta for cost in self._groups())
+        return largest if 2.0 * direct <= largest else min(math.fsum(deltas), math.nextafter(1.0, 0.0))
+
+    def epsilon(self, delta: float) -> float:
+        """What anybody pays at most: the largest over groups."""
+        return max(cost.epsilon(delta) for cost in self._groups())
+
+    @property
+    def mu(self) -> float | None:
+        """The same as a Gaussian cost; ``None`` where something was selected."""
+        mus = [cost.gaussian_mu for cost in self._groups()]
+        return None if any(mu is None for mu in mus) else max(mu for mu in mus if mu is not None)
+
+    def has_room(self, run: str, asked: Open) -> bool:
+        """Whether the cap allows this run, going on, beside all others."""
+        return self.with_run(run, asked).within_cap
+
+    def with_run(self, run: str, asked: Open) -> Account:
+        """The same, with this run going on."""
+        known = self.runs.get(run)
+        entered = Run(asked, "running", () if known is None else known.charges)
+        return replace(self, runs={**self.runs, run: entered})
+
+    @property
+    def within_cap(self) -> bool:
+        """Whether nobody pays more than the cap."""
+        cap = self.cap
+        return cap is None or all(cost.within(cap) for cost in self._groups())
+
+    def without(self, run: str) -> Account:
+        """The same, as it was without a run."""
+        return replace(self, runs={key: known for key, known in self.runs.items() if key != run})
+
+    def going_on(self) -> Iterable[str]:
+        """Ids of the runs that are entered as going on."""
+        return [run for run, known in self.runs.items() if known.state == "running"]
+
+    def _groups(self) -> list[Cost]:
+        return [self.cost(group) for group in (*self.groups, None)]
+
+
+def _at_least(reserved: Cost, charged: Cost) -> Cost:
+    """One run's reservation, or what it charged where that is more."""
+    return Cost(
+        max(reserved.mu, charged.mu),
+        max(reserved.delta, charged.delta),
+        max(reserved.pure, charged.pure),
+        reserved.selections,
+    )
+
+
+def _enter(runs: dict[str, Run], record: Record, number: int) -> None:
+    if isinstance(record, Open):
+        if record.run in runs:
+            raise LedgerInvalid(f"line {number} of the ledger begins a run that had begun before")
+        runs[record.run] = Run(record, "running")
+    elif isinstance(record, Resume | Charged | End):
+        known = runs.get(record.run)
+        if known is None or (isinstance(record, Charged | End) and known.state != "running"):
+            raise LedgerInvalid(f"line {number} of the ledger is about a run that is not going on")
+        if isinstance(record, Charged):
+            runs[record.run] = replace(known, charges=(*known.charges, record))
+        else:
+            runs[record.run] = replace(known, state=record.state if isinstance(record, End) else "running")

@@ -1,0 +1,168 @@
+"""What a ledger writes down, one record a line. Nothing in a record follows from the ratings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from discreet.errors import LedgerInvalid
+from discreet.privacy.account.costs import Cost, Selected
+
+__all__ = [
+    "Begin",
+    "Cap",
+    "Charged",
+    "End",
+    "Open",
+    "Price",
+    "Record",
+    "RefusedRun",
+    "Resume",
+    "Torn",
+    "TrustModel",
+    "read_record",
+]
+
+TrustModel: TypeAlias = Literal["central", "silos", "local"]
+_RunId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Text = Annotated[str, Field(min_length=1, max_length=500)]
+_Positive = Annotated[float, Field(gt=0)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Price(_Frozen):
+    """What a run reserves, or one charge costs.
+
+    ``gaussian``: ``mu``, and ``delta`` taken directly. ``pure``: ``epsilon``. ``selection``: ``mu`` of any one trial
+    and their mean number, and the ``epsilon`` and ``delta`` that the whole satisfies.
+    """
+
+    kind: Literal["gaussian", "pure", "selection"]
+    mu: float = Field(default=0.0, ge=0)
+    epsilon: float = Field(default=0.0, ge=0)
+    delta: float = Field(default=0.0, ge=0, lt=1)
+    mean_trials: float | None = Field(default=None, gt=1)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        given = (self.mu > 0.0, self.epsilon > 0.0, self.mean_trials is not None)
+        needed = {
+            "gaussian": (True, False, False),
+            "pure": (False, True, False),
+            "selection": (True, True, True),
+        }
+        if given != needed[self.kind] or (self.kind == "pure" and self.delta):
+            raise ValueError(f"not what a {self.kind} release costs")
+        return self
+
+    @property
+    def cost(self) -> Cost:
+        """As a cost that composes."""
+        if self.kind == "gaussian":
+            return Cost(mu=self.mu, delta=self.delta)
+        if self.kind == "pure":
+            return Cost(pure=(self.epsilon,))
+        assert self.mean_trials is not None
+        return Cost(selections=(Selected(self.mu, self.mean_trials, self.epsilon, self.delta),))
+
+
+class Begin(_Frozen):
+    """The first record: which data this is about."""
+
+    kind: Literal["ledger"] = "ledger"
+    format: Literal[1] = 1
+    ledger: _RunId
+    name: _Text
+    relation: Literal["add or remove one user"] = "add or remove one user"
+    when: _Text
+
+
+class Cap(_Frozen):
+    """What all runs together may cost from now on; without numbers there is no cap any more."""
+
+    kind: Literal["cap"] = "cap"
+    epsilon: float | None = Field(default=None, gt=0)
+    delta: float | None = Field(default=None, gt=0, lt=1)
+    when: _Text
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if (self.epsilon is None) != (self.delta is None):
+            raise ValueError("a cap has epsilon and delta, or neither")
+        return self
+
+
+class _Asked(_Frozen):
+    """A run as it was asked for: its own budget, and about whom it is."""
+
+    when: _Text
+    method: _Text
+    model: _Text | None = None
+    trust: TrustModel = "central"
+    group: _Text | None = None
+    epsilon: _Positive
+    delta: float = Field(ge=0, lt=1)
+
+
+class Open(_Asked):
+    """A run that begins, and what it reserves. ``adaptive``: later costs may follow from earlier releases."""
+
+    kind: Literal["open"] = "open"
+    run: _RunId
+    reserved: Price
+    adaptive: bool
+
+
+class RefusedRun(_Asked):
+    """A run for which there was no room."""
+
+    kind: Literal["refused"] = "refused"
+
+
+class Resume(_Frozen):
+    """A run that goes on after a stop (a silo's)."""
+
+    kind: Literal["resume"] = "resume"
+    run: _RunId
+
+
+class Charged(_Frozen):
+    """A charge, written before its noise is drawn. It has no time: how long something took is nobody's business."""
+
+    kind: Literal["charge"] = "charge"
+    run: _RunId
+    name: _Text
+    price: Price
+
+
+class End(_Frozen):
+    """A run that charges nothing more; ``stopped``: a silo's, which may go on."""
+
+    kind: Literal["end"] = "end"
+    run: _RunId
+    state: Literal["ended", "failed", "stopped", "cut short"]
+
+
+class Torn(_Frozen):
+    """The beginning of a record, left by a crash while it was written and removed by whoever wrote next."""
+
+    kind: Literal["torn"] = "torn"
+    bytes: int = Field(gt=0)
+
+
+Record: TypeAlias = Begin | Cap | Open | RefusedRun | Resume | Charged | End | Torn
+_READ: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="kind")])
+
+
+def read_record(content: object, where: str) -> Record:
+    """A record from what its line holds; refuses anything else."""
+    try:
+        return _READ.validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise LedgerInvalid(f"{where} is no record of a ledger ({field}: {first['msg']})") from None

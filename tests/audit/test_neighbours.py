@@ -1,0 +1,80 @@
+"""Replay: what synthetic users move, on anybody's ratings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet import Budget, GlobalMean, Popularity, PrivateSVD, Ratings
+from discreet.audit.neighbours import replay
+from discreet.audit.strangers import strangers, together
+from discreet.data.synthetic import market
+from discreet.privacy.gaussian import totals
+from discreet.privacy.gaussian.blocks import ItemWeight, UserVector
+from discreet.types import Floats
+
+BUDGET = Budget(4.0, 1e-5)
+MARKET = market(80, 20, 400, rng=0)
+
+
+@pytest.mark.parametrize("method", [GlobalMean(), Popularity(), PrivateSVD(rank=2, row_clip=0.5)])
+def test_nothing_moves_by_more_than_its_bound_and_the_bound_is_reached(method: GlobalMean) -> None:
+    found = replay(method, MARKET, BUDGET)
+    assert found.passed
+    assert 0.99 < found.worst <= 1.0 + 1e-9
+    assert found.neighbours == 24
+    assert [release.name for release in found.releases]
+    assert set(found.engines) == {"memory", "divided"}
+
+
+def test_a_user_who_counts_twice_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    total = UserVector.total
+    monkeypatch.setattr(UserVector, "total", lambda self: 2.0 * total(self))
+    found = replay(GlobalMean(), MARKET, BUDGET)
+    assert found.worst == pytest.approx(2.0, rel=1e-3)
+    assert not found.passed
+
+
+def test_a_user_whose_coming_moves_others_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    weigh = ItemWeight.total
+
+    def shared(self: ItemWeight) -> Floats:
+        # As if everybody's weight followed from how many users there are.
+        return np.trunc(weigh(self) * (1.0 - 0.2 / max(self.pattern.n_users, 1)))
+
+    monkeypatch.setattr(ItemWeight, "total", shared)
+    found = replay(Popularity(), MARKET, BUDGET)
+    assert not found.alone
+    assert not found.passed
+
+
+def test_an_engine_that_adds_up_otherwise_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = totals.add_totals
+    monkeypatch.setattr(
+        "discreet.audit.recording.add_totals",
+        lambda one, other: [part._replace(value=part.value + 1.0) for part in add(one, other)],
+    )
+    found = replay(GlobalMean(), MARKET, BUDGET)
+    assert found.engines == {"memory": True, "divided": False}
+    assert not found.passed
+
+
+def test_strangers_follow_from_what_is_public() -> None:
+    """Other users over the same catalogue and scale: the same strangers."""
+    others = replace(MARKET.take_users(slice(0, 5)), user_ids=np.arange(5))
+    ours, theirs = strangers(MARKET, 3), strangers(others, 3)
+    for name in ("indptr", "items", "values"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name))
+    assert ours.values.min() == 1.0
+    assert ours.values.max() == 5.0
+
+
+def test_users_of_both_are_together() -> None:
+    one, other = MARKET.take_users([0, 1]), MARKET.take_users([2])
+    both: Ratings = together(one, other)
+    whole = MARKET.take_users([0, 1, 2])
+    assert np.array_equal(both.indptr, whole.indptr)
+    assert np.array_equal(both.items, whole.items)
+    assert np.array_equal(both.values, whole.values)

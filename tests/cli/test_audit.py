@@ -1,0 +1,85 @@
+"""``discreet audit``: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import main
+from discreet.privacy import Noise
+from discreet.privacy.gaussian.blocks import UserVector
+from tests.cli.conftest import Run
+
+CLAIM = ("--epsilon", 4, "--delta", 1e-5)
+OWN = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
+
+
+def test_honest_code_passes(run: Run, tmp_path: Path) -> None:
+    result = run(
+        "audit", "global-mean", *CLAIM, "--quick", "--runs", 300, "--json", "--plot", tmp_path / "found.png"
+    )
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["claimed"] == 4.0
+    assert 0.7 * 4.0 < found["lower_bound"] <= 4.0
+    assert found["passed"] is True
+    assert set(found["games"]["game"]["bounds"]) == {"means", "noise", "guesses"}
+    assert found["replay"]["explicit"]["worst_ratio"] <= 1.0 + 1e-9
+    assert (tmp_path / "found.png").stat().st_size > 1_000
+    said = run("audit", "devices", "--epsilon", 2, "--quick", "--runs", 300)
+    assert said.exit_code == 0
+    assert "Nothing refutes the claim" in said.stdout
+
+
+def test_half_the_noise_ends_with_exit_code_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    normals = Noise.normals
+    monkeypatch.setattr(Noise, "normals", lambda self, size: 0.5 * normals(self, size))
+    said = run("audit", "global-mean", *CLAIM, "--quick", "--runs", 200, "--test", "game")
+    assert said.exit_code == 1
+    assert "THE CLAIM IS REFUTED" in said.stdout
+    result = run("audit", "global-mean", *CLAIM, "--quick", "--runs", 200, "--test", "game", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert found["passed"] is False
+    assert found["lower_bound"] > found["claimed"]
+
+
+def test_a_wrong_sensitivity_ends_with_exit_code_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    total = UserVector.total
+    monkeypatch.setattr(UserVector, "total", lambda self: 2.0 * total(self))
+    assert run("audit", "global-mean", *CLAIM, "--test", "replay").exit_code == 1
+
+
+def test_on_own_ratings_nothing_but_pass_and_ratio_is_said(run: Run, shop: Path) -> None:
+    arguments = ("audit", "item-mean", *CLAIM, "--ratings", shop / "train.csv", *OWN)
+    result = run(*arguments, "--catalogue", shop / "items.csv", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert set(found) == {"method", "passed", "worst_ratio"}
+    assert found["passed"] is True
+    assert 0.99 <= found["worst_ratio"] <= 1.0
+    said = run(*arguments, "--catalogue", shop / "items.csv").stdout
+    assert said.startswith("item-mean: passed; worst ratio over synthetic neighbours")
+    assert len(said.splitlines()) == 1
+
+
+def test_bad_input_is_refused(refused: Callable[..., str], shop: Path) -> None:
+    assert "no promise to audit" in refused("audit", "als", *CLAIM)
+    assert "no method 'dpal'" in refused("audit", "dpal", *CLAIM)
+    assert "--delta is missing" in refused("audit", "dpals", "--epsilon", 1)
+    assert "without delta" in refused("audit", "devices", *CLAIM)
+    assert "--epsilon must be a number" in refused("audit", "devices", "--epsilon", "much")
+    assert "no test membership of devices" in refused(
+        "audit", "devices", "--epsilon", 1, "--test", "membership"
+    )
+    assert "--ratings FILE, which is missing" in refused("audit", "dpals", *CLAIM, "--user", "user")
+    own = ("audit", "dpals", *CLAIM, "--ratings", shop / "train.csv")
+    assert "--user is missing" in refused(*own)
+    assert "--catalogue FILE" in refused(*own, *OWN)
+
+
+def test_the_command_is_listed() -> None:
+    assert "audit" in main.list_commands(None)  # type: ignore[arg-type]

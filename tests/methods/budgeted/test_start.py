@@ -1,0 +1,190 @@
+"""Starting from an earlier model: what it costs, how far it is believed, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
+from discreet.data import synthetic
+from discreet.errors import SettingsInvalid
+from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
+from discreet.methods.shared.public.item_weights import ItemWeights
+from discreet.model.doubt import Doubt
+from discreet.model.start import Start
+from discreet.privacy import Noise
+from discreet.privacy.accounting import compose, epsilon_from
+
+BUDGET = Budget(8.0, 1e-5)
+KEY = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def months() -> list[Ratings]:
+    return synthetic.drifting_market(2, 2_000, 150, 60_000, new_items=10, drift=0.1, lift=1.0, rng=0)
+
+
+@pytest.fixture(scope="module")
+def first(months: list[Ratings]) -> Model:
+    return BudgetedALS().fit(months[0], BUDGET, rng=0).model_
+
+
+def names(model: Model) -> list[str]:
+    return [release.name for release in model.statement.releases]
+
+
+def test_the_statement_names_every_earlier_model_and_says_what_all_runs_cost(
+    months: list[Ratings], first: Model
+) -> None:
+    second = BudgetedALS().fit(months[1], Budget(4.0, 1e-6), rng=0, start=first).model_
+    third = BudgetedALS().fit(months[1], BUDGET, rng=0, start=second).model_
+    said = third.statement
+    assert [run.digest for run in said.start_runs] == [first.digest, second.digest]
+    assert said.epsilon == BUDGET.epsilon
+    mus = [model.statement.mu for model in (first, second, third)]
+    assert said.epsilon_in_all == epsilon_from(compose(mu for mu in mus if mu is not None), 1e-5)
+    assert said.delta_in_all == 1e-5
+    text = " ".join(str(said).split())
+    assert f"model {first.digest[:16]} (epsilon 8 at delta 1e-5)" in text
+    assert "A user who was in all of these runs pays epsilon" in text
+    assert Model(third.item_side, third.catalogue, said, third.method).statement == said
+
+
+def test_a_start_that_is_not_private_makes_the_result_not_private(
+    months: list[Ratings], first: Model
+) -> None:
+    exposed = replace(first, statement=first.statement.not_private("its ratings were printed", public=()))
+    after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=exposed).model_
+    assert not after.statement.private
+    assert after.statement.epsilon is None
+    assert "its ratings were printed" in " ".join(str(after.statement).split())
+    assert exposed.digest[:16] in str(after.statement)
+    declared = BudgetedALS().fit(months[1], BUDGET, rng=0, start=exposed, start_is_public=True).model_
+    assert declared.statement.private
+    assert declared.statement.start_runs == ()
+    assert any(exposed.digest[:16] in thing for thing in declared.statement.public)
+
+
+def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
+    months: list[Ratings], first: Model
+) -> None:
+    warm = BudgetedALS().fit(months[1], BUDGET, rng=0, start=first)
+    assert names(warm.model_)[2:] == ["trial of the earlier model", "round 1", "round 2"]
+    assert warm.rank_ == first.item_side.rank
+    side = first.item_side
+    assert side.doubt is not None
+    turn = np.random.default_rng(0).permutation(side.n_items)
+    mixed = replace(side, factors=side.factors[turn], doubt=replace(side.doubt, noise=side.doubt.noise[turn]))
+    cold = BudgetedALS().fit(months[1], BUDGET, rng=0)
+    after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=replace(first, item_side=mixed))
+    assert "trial of the earlier model" in names(after.model_)
+    assert after.rounds_ == cold.rounds_
+
+
+def test_the_same_start_and_releases_give_the_same_model_bit_for_bit(
+    months: list[Ratings], first: Model, tmp_path: Path
+) -> None:
+    loaded = Model.load(first.save(tmp_path / "first"))
+    assert loaded.digest == first.digest
+    sides = [
+        BudgetedALS()
+        .fit(months[1], BUDGET, rng=5, start=start, noise=Noise.fixed_key_not_private(KEY))
+        .model_.item_side
+        for start in (first, loaded)
+    ]
+    assert (sides[0].factors == sides[1].factors).all()
+    assert (sides[0].offsets == sides[1].offsets).all()
+    with_other = BudgetedALS().fit(months[1], BUDGET, rng=5, noise=Noise.fixed_key_not_private(KEY))
+    assert not np.array_equal(with_other.model_.item_side.offsets, sides[0].offsets)
+
+
+def test_items_are_matched_by_id_and_new_ones_start_from_nothing(first: Model) -> None:
+    ids = [*reversed(first.catalogue.ids.tolist()), "new"]
+    start = Start.of(first, Catalogue(ids))
+    assert (start.side.offsets[:-1] == first.item_side.offsets[::-1]).all()
+    assert (start.side.factors[:-1] == first.item_side.factors[::-1]).all()
+    assert start.known.tolist() == [True] * (len(ids) - 1) + [False]
+    assert not start.side.factors[-1].any()
+    assert start.doubt is not None
+    assert start.variances[-1] == pytest.approx(start.doubt.prior.mean(), rel=1e-4)
+    assert (start.variances[:-1] < start.doubt.prior.mean()).all()
+    assert start.information(1.0)[-1] == 0.0
+    assert (start.information(0.1) >= start.information(1.0)).all()
+
+
+def test_clicks_start_too(clicks: Ratings) -> None:
+    start = BudgetedALS().fit(clicks, Budget(20.0, 1e-5), rng=0).model_
+    after = BudgetedALS().fit(clicks, Budget(20.0, 1e-5), rng=0, start=start).model_
+    assert after.statement.start_runs[0].digest == start.digest
+    assert after.goal == "rank"
+
+
+def test_what_cannot_be_a_start_is_refused_in_words(months: list[Ratings], first: Model) -> None:
+    with pytest.raises(SettingsInvalid, match="trained to rate, and this run is to rank"):
+        BudgetedALS(goal="rank").fit(months[1], BUDGET, start=first)
+    with pytest.raises(SettingsInvalid, match="and 3 was asked for"):
+        BudgetedALS(rank=3).fit(months[1], BUDGET, start=first)
+    with pytest.raises(SettingsInvalid, match="is one of other"):
+        BudgetedALS().fit(months[1], BUDGET, start=replace(first, method="other"))
+    with pytest.raises(SettingsInvalid, match="does not start from an earlier model"):
+        DPALS().fit(months[1], BUDGET, start=first)
+    wider = synthetic.drifting_market(1, 300, 60, 5_000, rng=0, rating_range=(0.0, 10.0))[0]
+    with pytest.raises(SettingsInvalid, match="same rating range"):
+        BudgetedALS().fit(wider, BUDGET, start=first)
+
+
+@pytest.fixture
+def start(first: Model) -> Start:
+    """About 400 items whose offsets and popularity are known but for a little."""
+    rng, count = np.random.default_rng(1), 400
+    side = replace(
+        first.item_side,
+        offsets=rng.standard_normal(count),
+        factors=np.zeros((count, 0)),
+        popularity=rng.lognormal(0.0, 1.0, count),
+        doubt=None,
+    )
+    return Start(side, np.ones(count, dtype=np.bool_), Doubt(np.full(count, 0.01), np.eye(1), 1.0))
+
+
+def test_offsets_follow_an_earlier_model_that_predicts_them_and_no_other(start: Start) -> None:
+    rng = np.random.default_rng(2)
+    truth = start.side.offsets + 0.1 * rng.standard_normal(400)
+    variance, popularity = np.full(400, 1.0), np.ones(400) * np.e
+    noisy = truth + rng.standard_normal(400)
+    cold = 0.5 * noisy
+    found = prior_offsets(noisy, variance, popularity, start, cold)
+    assert np.square(found - truth).mean() < 0.1 * np.square(cold - truth).mean()
+    unrelated = rng.permutation(truth)
+    noisy = unrelated + rng.standard_normal(400)
+    found = prior_offsets(noisy, variance, popularity, start, 0.5 * noisy)
+    assert np.square(found - unrelated).mean() < 1.05 * np.square(0.5 * noisy - unrelated).mean()
+
+
+def test_popularity_follows_an_earlier_model_that_predicts_it_and_no_other(start: Start) -> None:
+    rng = np.random.default_rng(3)
+    assert start.side.popularity is not None
+    truth = 50.0 * start.side.popularity * rng.lognormal(0.0, 0.05, 400)
+    for real, least, most in ((truth, 0.0, 0.3), (rng.permutation(truth), 0.5, 1.05)):
+        released = ItemWeights(real + 30.0 * rng.standard_normal(400), np.full(400, 900.0))
+        found = prior_popularity(released, start)
+        error = np.square(found.estimate - real).mean() / np.square(released.estimate - real).mean()
+        assert least < error < most
+
+
+def test_drift_is_read_off_what_was_released() -> None:
+    rng = np.random.default_rng(4)
+    doubt = rng.lognormal(0.0, 1.5, 2_000)
+    doubt /= doubt.mean()
+    weight, variance = np.full(2_000, 10.0), np.ones(2_000)
+    found = []
+    for drift in (0.0, 20.0):
+        signal = np.sqrt(doubt + drift)[:, None] * rng.standard_normal((2_000, 3))
+        found.append(
+            best_drift(weight[:, None] * signal + rng.standard_normal((2_000, 3)), weight, variance, doubt)
+        )
+    assert found[0] <= 0.1
+    assert found[1] == 10.0

@@ -1,0 +1,372 @@
+"""Runs in a ledger: what they reserve, what they count as, and who is refused."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet
+from discreet import Budget, LedgerFile
+from discreet.data.synthetic import market
+from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid, UnchargedRelease
+from discreet.methods.tuning import tuning
+from discreet.methods.tuning.tuning import tune
+from discreet.privacy.account.costs import Cost
+from discreet.privacy.account.ledger_file import open_run
+from discreet.privacy.account.plan import Plan
+from discreet.privacy.account.records import Charged, Price
+from discreet.privacy.accounting import epsilon_from
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.statement import Statement
+
+BUDGET = Budget(1.0, 1e-6)
+WHOLE = Price(kind="gaussian", mu=BUDGET.mu)
+HALF = Price(kind="gaussian", mu=BUDGET.mu / math.sqrt(2))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> LedgerFile:
+    return LedgerFile(tmp_path / "shop.ledger")
+
+
+def entered(ledger: LedgerFile, *paid: Price, adaptive: bool = False, group: str | None = None) -> None:
+    file = LedgerFile(ledger.path, group=group)
+    with file.begin(BUDGET, WHOLE, method="m", adaptive=adaptive) as run:
+        for number, price in enumerate(paid):
+            run.pay(f"round {number}", price)
+        run.end()
+
+
+def epsilon(ledger: LedgerFile) -> float:
+    return ledger.account().epsilon(1e-6)
+
+
+def test_a_run_counts_whole_while_it_goes_on_and_as_charged_once_it_is_over(ledger: LedgerFile) -> None:
+    with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+        run.pay("round 1", HALF)
+        assert epsilon(ledger) == pytest.approx(1.0)
+        run.end()
+    assert epsilon(ledger) == pytest.approx(epsilon_from(HALF.mu, 1e-6))
+    with pytest.raises(UnchargedRelease):
+        run.pay("round 2", HALF)
+
+
+def test_a_run_whose_costs_followed_from_releases_counts_whole(ledger: LedgerFile) -> None:
+    entered(ledger, HALF, adaptive=True)
+    assert epsilon(ledger) == pytest.approx(1.0)
+
+
+def test_a_run_that_charged_nothing_costs_nothing(ledger: LedgerFile) -> None:
+    entered(ledger, adaptive=True)
+    with pytest.raises(ZeroDivisionError), ledger.begin(BUDGET, WHOLE, method="m", adaptive=True):
+        raise ZeroDivisionError
+    assert [run.state for run in ledger.account().runs.values()] == ["ended", "failed"]
+    assert epsilon(ledger) == 0.0
+
+
+def test_a_cap_refuses_the_run_that_does_not_fit_and_notes_it(ledger: LedgerFile) -> None:
+    ledger.set_cap(Budget(epsilon_from(BUDGET.mu * math.sqrt(3), 1e-6) + 1e-9, 1e-6))
+    for _ in range(3):
+        entered(ledger, WHOLE)
+    with pytest.raises(BudgetExceeded, match="has no room for epsilon 1"):
+        entered(ledger, WHOLE)
+    assert [run.state for run in ledger.account().runs.values()] == [*["ended"] * 3, "refused"]
+    ledger.set_cap(None)
+    entered(ledger, WHOLE)
+    assert epsilon(ledger) == pytest.approx(epsilon_from(2 * BUDGET.mu, 1e-6))
+
+
+def test_what_is_reserved_is_not_there_for_others_until_the_run_is_over(ledger: LedgerFile) -> None:
+    ledger.set_cap(BUDGET)
+    with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+        with pytest.raises(BudgetExceeded, match="1 other runs go on"):
+            entered(ledger, HALF)
+        run.pay("half of it", HALF)
+        run.end()
+    with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as run:
+        run.pay("the other half", HALF)
+    assert epsilon(ledger) == pytest.approx(1.0)
+
+
+def test_a_charge_beyond_the_reservation_needs_room_under_the_cap(ledger: LedgerFile) -> None:
+    ledger.set_cap(BUDGET)
+    with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as run:
+        run.pay("round 1", HALF)
+        run.pay("round 1 again", HALF)  # the cap has room for it
+        with pytest.raises(BudgetExceeded):
+            run.pay("and again", HALF)
+        assert len(next(iter(ledger.account().runs.values())).charges) == 2
+
+
+def test_groups_that_are_disjoint_pay_for_themselves_and_for_what_is_about_everybody(
+    ledger: LedgerFile,
+) -> None:
+    entered(ledger, WHOLE)
+    for group in ("january", "february", "february"):
+        entered(ledger, WHOLE, group=group)
+    account = ledger.account()
+    for group, runs in (("january", 2), ("february", 3), ("march", 1)):
+        assert account.cost(group).mu == pytest.approx(BUDGET.mu * math.sqrt(runs))
+    assert account.epsilon(1e-6) == pytest.approx(epsilon_from(BUDGET.mu * math.sqrt(3), 1e-6))
+    assert account.undivided.mu == pytest.approx(2 * BUDGET.mu)
+    ledger.set_cap(Budget(epsilon_from(BUDGET.mu * math.sqrt(3), 1e-6) + 1e-9, 1e-6))
+    entered(ledger, WHOLE, group="january")
+    with pytest.raises(BudgetExceeded):
+        entered(ledger, WHOLE, group="february")
+    with pytest.raises(BudgetExceeded):  # for everybody, so for february too
+        entered(ledger, WHOLE)
+
+
+def test_a_run_whose_process_was_killed_frees_what_it_did_not_charge(ledger: LedgerFile) -> None:
+    ledger.set_cap(BUDGET)
+    code = (
+        "import os, sys; from discreet import Budget, LedgerFile; from discreet.privacy.account.records import Price; "
+        f"run = LedgerFile({str(ledger.path)!r}).begin(Budget(1.0, 1e-6), Price(kind='gaussian', mu={WHOLE.mu!r}), "
+        f"method='m', adaptive=False); run.pay('a', Price(kind='gaussian', mu={HALF.mu!r})); os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+    (run,) = ledger.account().runs.values()
+    assert (run.state, len(run.charges)) == ("cut short", 1)
+    with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as after:
+        after.pay("b", HALF)
+    assert epsilon(ledger) == pytest.approx(1.0)
+    assert [run.state for run in ledger.account().runs.values()] == ["cut short", "failed"]
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["shop.ledger"]
+
+
+def test_a_run_that_was_taken_for_dead_can_charge_nothing_more(ledger: LedgerFile) -> None:
+    run = ledger.begin(BUDGET, WHOLE, method="m", adaptive=False)
+    (beside,) = ledger.path.parent.glob(".shop.ledger.run-*")
+    beside.unlink()
+    entered(ledger)
+    with pytest.raises(UnchargedRelease, match="cut short"):
+        run.pay("late", HALF)
+    assert epsilon(ledger) == 0.0
+
+
+def test_a_ledger_set_back_under_a_run_is_not_charged(ledger: LedgerFile) -> None:
+    ledger.set_cap(BUDGET)
+    old = ledger.path.read_bytes()
+    run = ledger.begin(BUDGET, WHOLE, method="m", adaptive=False)
+    ledger.path.write_bytes(old)
+    with pytest.raises(LedgerInvalid, match="set back"):
+        run.pay("round 1", HALF)
+    assert ledger.path.read_bytes() == old
+
+
+def test_a_full_disk_charges_nothing_and_leaves_a_whole_file(
+    ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+        before = ledger.path.read_bytes()
+        own = Ledger(BUDGET)
+        own.keep_in(run)
+        with monkeypatch.context() as full:
+            full.setattr("os.write", lambda descriptor, lines: len(lines) // 2)
+            with pytest.raises(OSError, match="No space left"):
+                own.charge("round 1", mu=HALF.mu)
+        assert ledger.path.read_bytes() == before
+        assert own.charges == ()
+
+
+def test_every_charge_is_on_the_disk_before_its_noise_is_drawn(
+    ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written and synced: the release before it is out, its own charge is in the file, and the file is synced."""
+    events: list[str] = []
+    normals, redeem, sync = Noise.normals, Ledger.redeem, os.fsync
+
+    def drawn(self: Noise, size: int) -> object:
+        charges = [record for record in ledger.verify().records if isinstance(record, Charged)]
+        assert len(charges) == events.count("out") + 1
+        since = events[max((i for i, event in enumerate(events) if event == "out"), default=0) :]
+        assert "sync" in since
+        events.append("noise")
+        return normals(self, size)
+
+    def out(self: Ledger, charge: Charge) -> None:
+        redeem(self, charge)
+        events.append("out")
+
+    def synced(descriptor: int) -> None:
+        sync(descriptor)
+        events.append("sync")
+
+    monkeypatch.setattr(Noise, "normals", drawn)
+    monkeypatch.setattr(Ledger, "redeem", out)
+    monkeypatch.setattr("os.fsync", synced)
+    ratings = market(1_200, 40, 12_000, rng=0)
+    fitted = discreet.DPALS(rank=2, rounds=2).fit(ratings, Budget(8.0, 1e-5), rng=0, ledger=ledger)
+    assert events.count("out") == len(fitted.statement_.releases) > 3
+    (run,) = ledger.account().runs.values()
+    assert [charge.name for charge in run.charges] == [one.name for one in fitted.statement_.releases]
+    assert [charge.price.mu for charge in run.charges] == [one.mu for one in fitted.statement_.releases]
+
+
+@pytest.mark.parametrize("method", [discreet.ItemMean(), discreet.BudgetedALS(rank=1, rounds=2)])
+def test_statements_say_what_earlier_runs_cost(ledger: LedgerFile, method: discreet.PrivateMethod) -> None:
+    ratings, budget = market(1_200, 40, 12_000, rng=0), Budget(2.0, 1e-6)
+    said = [method.fit(ratings, budget, rng=0, ledger=ledger.path).statement_ for _ in range(3)]
+    for number, statement in enumerate(said):
+        earlier = statement.earlier
+        assert earlier is not None
+        assert (earlier.ledger, earlier.runs) == ("shop", number)
+        assert earlier.epsilon == pytest.approx(
+            epsilon_from(budget.mu * math.sqrt(number + 1), 1e-6), rel=1e-9
+        )
+        assert earlier.epsilon >= statement.epsilon
+        assert Statement.from_json(statement.to_json()) == statement
+        ledger.verify(earlier.head)
+    text = " ".join(str(said[2]).split())
+    assert "shop: 2 earlier runs on the same data cost epsilon 2.93; with this one epsilon 3.67" in text
+    assert [run.state for run in ledger.account().runs.values()] == ["ended"] * 3
+    assert method.fit(ratings, budget, rng=0).statement_.earlier is None
+
+
+def test_a_head_of_a_model_finds_a_ledger_that_forgot_it(ledger: LedgerFile) -> None:
+    ledger.set_cap(Budget(8.0, 1e-6))
+    before = ledger.path.read_bytes()
+    statement = discreet.GlobalMean().fit(market(1_200, 40, 12_000, rng=0), BUDGET, ledger=ledger).statement_
+    assert statement.earlier is not None
+    ledger.verify(statement.earlier.head)
+    ledger.path.write_bytes(before)
+    with pytest.raises(LedgerInvalid, match="set back"):
+        ledger.verify(statement.earlier.head)
+
+
+def test_discovery_reserves_and_charges_its_part_of_delta(ledger: LedgerFile) -> None:
+    whole = market(2_000, 40, 20_000, rng=0)
+    assert whole.catalogue is not None
+    users = np.repeat(np.arange(whole.n_users), np.diff(whole.indptr))
+    columns = {"user": users, "item": whole.catalogue.ids[whole.items], "stars": whole.values}
+    ratings = discreet.Ratings.from_frame(
+        pl.DataFrame(columns), user="user", item="item", rating="stars", rating_range=(1, 5)
+    )
+    budget = Budget(5.0, 1e-5)
+    method = discreet.ItemMean(discover_share=0.2)
+    statement = method.fit(ratings, budget, ledger=ledger).statement_
+    (run,) = ledger.account().runs.values()
+    assert run.cost.delta == pytest.approx(0.2e-5)
+    assert run.asked.reserved == Price(
+        kind="gaussian", mu=budget.mu_for(0.2 * budget.delta), delta=0.2 * budget.delta
+    )
+    assert run.epsilon == pytest.approx(statement.epsilon)
+    method.fit(ratings, budget, ledger=ledger)
+    both = ledger.account()
+    assert both.delta == 1e-5
+    assert both.epsilon(1e-5) == pytest.approx(
+        epsilon_from(budget.mu_for(0.2e-5) * math.sqrt(2), 1e-5, 0.4e-5)
+    )
+
+
+def test_a_search_is_one_charge_and_nothing_tells_how_many_trials_there_were(
+    ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ratings, budget = market(600, 30, 5_000, rng=0), Budget(8.0, 1e-5)
+    monkeypatch.setattr("discreet.privacy.account.file.now", lambda: "then")
+    monkeypatch.setattr("discreet.privacy.account.ledger_file.now", lambda: "then")
+    sizes = []
+    for trials in (1, 4):
+        monkeypatch.setattr(tuning, "draw_trials", lambda mean, trials=trials: trials)
+        done: list[bytes] = []
+        run_trial = tuning._Trial.run
+
+        def watched(
+            self: object, drawn: dict[str, object], done: list[bytes] = done, own=run_trial
+        ) -> object:
+            done.append(ledger.path.read_bytes())
+            return own(self, drawn)
+
+        monkeypatch.setattr(tuning._Trial, "run", watched)
+        tuned = tune(discreet.PrivateSVD, {"rank": [1, 2]}, ratings, budget, rng=0, ledger=ledger)
+        monkeypatch.setattr(tuning._Trial, "run", run_trial)
+        assert len(done) == trials
+        # All that is ever written was written before the first trial.
+        assert set(done) == {ledger.path.read_bytes()}
+        sizes.append(len(done[0]))
+        assert tuned.statement_.earlier is not None
+    assert sizes[1] - sizes[0] == sizes[0] - len(ledger.path.read_bytes().splitlines()[0]) - 1
+    first, second = ledger.account().runs.values()
+    assert (first.state, len(first.charges), first.cost) == ("ended", 1, second.cost)
+    assert first.epsilon == pytest.approx(8.0)
+    assert 8.0 < ledger.account().epsilon(1e-5) < 16.0
+
+
+def test_a_search_that_the_cap_has_no_room_for_tries_nothing(
+    ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.set_cap(Budget(7.0, 1e-5))
+    monkeypatch.setattr(tuning._Trial, "run", lambda self, drawn: pytest.fail("a trial was run"))
+    with pytest.raises(BudgetExceeded):
+        tune(
+            discreet.PrivateSVD,
+            {"rank": [1, 2]},
+            market(600, 30, 5_000, rng=0),
+            Budget(8.0, 1e-5),
+            ledger=ledger,
+        )
+
+
+def test_noise_of_ones_own_is_refused_under_a_ledger(ledger: LedgerFile) -> None:
+    noise = Noise.fixed_key_not_private(b"1")
+    with pytest.raises(SettingsInvalid, match="own noise"):
+        discreet.ItemMean().fit(market(600, 30, 5_000, rng=0), BUDGET, noise=noise, ledger=ledger)
+    assert not ledger.path.exists()
+
+
+def test_a_run_that_was_entered_for_another_budget_is_refused(ledger: LedgerFile) -> None:
+    with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+        with pytest.raises(BudgetInvalid, match="another budget"):
+            open_run(run, Budget(2.0, 1e-6), WHOLE, method="m", adaptive=False)
+        assert open_run(run, BUDGET, WHOLE, method="m", adaptive=False) is run
+
+
+def test_a_run_that_may_be_stopped_goes_on_where_it_was(ledger: LedgerFile) -> None:
+    known = "ab" * 16
+    for rounds in (2, 3):
+        with ledger.begin(BUDGET, WHOLE, method="m", adaptive=True, trust="silos", run=known) as run:
+            with pytest.raises(SettingsInvalid, match="another process"):
+                ledger.begin(BUDGET, WHOLE, method="m", adaptive=True, trust="silos", run=known)
+            for number in range(rounds):
+                run.pay(f"round {number}", Price(kind="gaussian", mu=0.01))
+    with pytest.raises(LedgerInvalid, match="another budget"):
+        ledger.begin(Budget(2.0, 1e-6), WHOLE, method="m", adaptive=True, trust="silos", run=known)
+    (after,) = ledger.account().runs.values()
+    assert (after.state, len(after.charges)) == ("stopped", 5)
+    assert after.epsilon == pytest.approx(1.0)
+
+
+def test_the_delta_is_the_caps_or_the_largest_or_where_that_is_used_up_the_sum(ledger: LedgerFile) -> None:
+    entered(ledger, WHOLE)
+    entered(ledger, WHOLE)
+    assert ledger.account().delta == 1e-6
+    direct = Price(kind="gaussian", mu=0.1, delta=6e-7)
+    with ledger.begin(BUDGET, direct, method="m", adaptive=True) as run:
+        run.pay("discovery", direct)
+    assert ledger.account().delta == pytest.approx(3e-6)
+    ledger.set_cap(Budget(9.0, 1e-5))
+    assert ledger.account().delta == 1e-5
+
+
+def test_a_plan_says_what_fits_and_what_fits_does() -> None:
+    cap, monthly = Budget(4.0, 1e-6), Budget(1.0, 1e-6)
+    for spent in (Cost(), Cost(mu=0.3), Cost(mu=0.2, pure=(0.3,))):
+        plan = Plan(spent, monthly, 12)
+        each = plan.epsilon_each(cap, 12)
+        planned = [Cost(mu=Budget(each, 1e-6).mu)] * 12
+        assert Cost.together([spent, *planned]).within(cap)
+        more = [Cost(mu=Budget(each * 1.0001, 1e-6).mu)] * 12
+        assert not Cost.together([spent, *more]).within(cap)
+        runs = plan.runs_that_fit(cap)
+        assert Cost.together([spent, *[Cost(mu=monthly.mu)] * runs]).within(cap)
+        assert not Cost.together([spent, *[Cost(mu=monthly.mu)] * (runs + 1)]).within(cap)
+    assert Plan(Cost(mu=2.0), monthly, 12).epsilon_each(cap, 1) == 0.0
+    assert Plan(Cost(mu=2.0), monthly, 12).runs_that_fit(cap) == 0
