@@ -51,8 +51,10 @@ SETTINGS: dict[str, Any] = json.loads(BudgetedSettings().model_dump_json(exclude
 TOML_SCRAPS = (
     *("[settings]\n", "[[settings]]\n", "a.b.c = 1\n", "epsilon = inf\n", "epsilon = nan\n", "seed = 1979-05-27\n"),
     *("epsilon = 1e400\n", f"seed = {'9' * 400}\n", "x = " + "[" * 5000 + "]" * 5000 + "\n", "é = 1\n", '"" = 1\n'),
-    *("epsilon = true\n", "rank = 1_000\n", "rank = 0x7fffffffffffffff\n", "epsilon = '1'\n", '"\\u0000" = 1\n', "epsilon = 2\n"),
-    *(f"{'a.' * 2000}b = 1\n", "rating-range = [1, 2, 3]\n", "rating-range = []\n", "method = '../x:y'\n", "method = 'os:system'\n"),
+    *("epsilon = true\n", "rank = 1_000\n", "rank = 0x7fffffffffffffff\n", "epsilon = '1'\n", '"\\u0000" = 1\n'),
+    "epsilon = 2\n",
+    *(f"{'a.' * 2000}b = 1\n", "rating-range = [1, 2, 3]\n", "rating-range = []\n"),
+    *("method = '../x:y'\n", "method = 'os:system'\n"),
 )  # fmt: skip
 
 
@@ -117,7 +119,7 @@ class AgreementFile(Kind):
         path.write_bytes(mutate_json(draw, text))
         read = load_agreement(path)
         assert (read == genuine) == (read.digest == genuine.digest), "two agreements with one digest"
-        assert 0 < largest_message(read)
+        assert largest_message(read) > 0
         assert type(read).parse(read.model_dump_json().encode()) == read
         return "same" if read == genuine else "other"
 
@@ -135,7 +137,8 @@ class HistoryFile(Kind):
         ]
         tables = ("item,rating\nitem-1,4\nitem-7,1\n", "user,item,rating\na,item-1,4\nb,item-7,1\n")
         self._csv = (tables, ("item\n10\n30\n", "user,item\na,10\nb,30\n"))
-        self._genuine = [self._recommend(model, ".json", body[0]) for model, body in zip(self._models, self._json, strict=True)]  # fmt: skip
+        pairs = zip(self._models, self._json, strict=True)
+        self._genuine = [self._recommend(model, ".json", body[0]) for model, body in pairs]
 
     def attempt(self, draw: Random) -> Outcome:
         """Spoil one file; what comes of it are scores."""
