@@ -90,7 +90,14 @@ def test_a_stored_catalogue_of_endless_brackets() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["rating-range = [[1], 5]", "seed = [1]", "epsilon = 1979-05-27", "delta = {a = 1}", "features = [[]]"],
+    [
+        "rating-range = [[1], 5]",
+        "seed = [1]",
+        "seed = inf",
+        "epsilon = 1979-05-27",
+        "delta = {a = 1}",
+        "features = [[]]",
+    ],
 )
 def test_options_of_a_shape_they_never_have(tmp_path: Path, line: str) -> None:
     path = tmp_path / "config.toml"

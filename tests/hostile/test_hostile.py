@@ -1,4 +1,4 @@
-"""Two thousand spoilt inputs of every kind; ``make fuzz`` tries a million. A failure names what repeats it."""
+"""Eight thousand spoilt inputs of all kinds; ``make fuzz`` tries a million. A failure names what repeats it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.hostile import attack as attacks
 from tests.hostile.kind import Kind, Outcome
 from tests.hostile.kinds import KINDS
 
-SEED, COUNT = 13, 2000
+SEED, TOTAL = 13, 8000
 
 
 def test_what_is_spoilt_is_refused_or_read_as_what_it_is(tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ def test_what_is_spoilt_is_refused_or_read_as_what_it_is(tmp_path: Path) -> None
     )
     assert child.returncode == 0, child.stderr[-5000:]
     record = json.loads(out.read_text())
-    assert record["inputs"] == COUNT * len(KINDS)
+    assert record["inputs"] >= TOTAL
     for name, entry in record["kinds"].items():
-        assert entry["refused"] > COUNT // 2, f"{name}: what was spoilt was hardly spoilt"
+        assert entry["refused"] > entry["tried"] // 2, f"{name}: what was spoilt was hardly spoilt"
         assert entry["other"] == 0 or KINDS[name].may_differ
 
 
@@ -57,13 +57,12 @@ class Careless(Kind):
         if bug == 1:
             raise KeyError("a traceback")
         if bug == 2:
-            bytearray(2 * attacks.MOST_BYTES)
+            bytearray(1 << 50)  # no machine has it
         return "other"
 
 
 def test_the_harness_sees_tracebacks_and_what_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "careless", Careless)
-    monkeypatch.setattr(attacks, "MOST_BYTES", 1 << 50)  # no machine has it
     found = attacks.attack("careless", SEED, range(40))
     assert found.outcomes["refused"] + found.outcomes["failed"] == found.tried == 40
     words = " ".join(found.failures)
@@ -73,7 +72,7 @@ def test_the_harness_sees_tracebacks_and_what_is_accepted(monkeypatch: pytest.Mo
     assert "something altered was accepted" in words
 
 
-def test_a_number_gives_the_same_input_again(tmp_path: Path) -> None:
+def test_a_number_gives_the_same_input_again() -> None:
     one = attacks.attack("damaged models", SEED, range(100, 140))
     other = attacks.attack("damaged models", SEED, range(100, 140))
     assert one.outcomes == other.outcomes

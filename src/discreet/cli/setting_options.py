@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +127,7 @@ def _refuse_other_shapes(option: click.Option, key: str, value: object, where: s
     """An option is a text, a number, true or false, or a list of these where it takes several."""
     several = isinstance(value, list) and (option.multiple or option.nargs != 1)
     for one in value if several and isinstance(value, list) else [value]:
-        if not isinstance(one, str | int | float):
+        if not isinstance(one, str | int | float) or (isinstance(one, float) and not math.isfinite(one)):
             wanted = "a text, a number, true or false"
             raise SettingsInvalid(f"{where}: {key} must be {wanted}, not {repr(one)[:100]}")
 

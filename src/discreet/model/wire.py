@@ -125,14 +125,17 @@ def _bring_up_to_date(content: Any, arrays: Arrays) -> None:
         doubt.update(reach=None, shared=0.0, scale=0.0)
         if (guess := content.get("feature_map")) is not None:
             guess["variance"] = float(_as_noise(np.array(guess["variance"]), prior, most))
-    except (KeyError, TypeError, ValueError, AttributeError, np.linalg.LinAlgError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, np.linalg.LinAlgError):
         raise ModelInvalid("the doubt is not of a form that any release wrote") from None
 
 
 def _as_noise(variance: AnyArray, prior: float, most: float) -> AnyArray:
     """The noise at which a prior variance leaves this one."""
     left = np.maximum(prior - variance, 1e-300)
-    return np.minimum(np.maximum(prior * variance / left, 0.0), most)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # what is infinite ends at the most, what is no number is refused
+        return np.minimum(np.maximum(prior * variance / left, 0.0), most)
 
 
 def _doubled(array: AnyArray) -> AnyArray:
