@@ -40,7 +40,7 @@ class Outcomes:
 
     def fail(self, number: int, words: str) -> None:
         """Keep a failure, if it is not one more of the same."""
-        alike = [failure.splitlines()[-3:] for failure in self.failures]
+        alike = [failure.partition(": ")[2].splitlines()[-3:] for failure in self.failures]
         if words.splitlines()[-3:] not in alike and len(self.failures) < _ENOUGH:
             self.failures.append(f"{number}: {words}")
 
