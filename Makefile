@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark audit hard mutants noise flower reproduce reproduce-quick results clean
+.PHONY: demo test lint benchmark audit hard fuzz mutants noise flower reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,10 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
+
+# A failure prints the seed, the kind and the number that repeat it.
+fuzz: $(VENV)/.test            ## a million spoilt models, statements, tables, configurations, agreements and histories (half an hour)
+	$(BIN)/python -m tests.hostile --total 1000000 --jobs 2 --out benchmarks/results/fuzz.json
 
 # RESUME=1 goes on with a run that was interrupted.
 mutants: $(VENV)/.test         ## some 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)

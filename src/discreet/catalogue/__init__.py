@@ -1,6 +1,7 @@
 """What is public about the data: the items with their features, and the scale of the ratings."""
 
 from discreet.catalogue.catalogue import (
+    TABLE_ERRORS,
     Catalogue,
     Id,
     IdArray,
@@ -16,6 +17,7 @@ from discreet.catalogue.scale import CLICKS, Goal, RatingScale
 
 __all__ = [
     "CLICKS",
+    "TABLE_ERRORS",
     "Catalogue",
     "FeatureEncoder",
     "FeatureNames",

@@ -28,11 +28,24 @@ from discreet.catalogue.feature_columns import FeatureNames, read_kinds
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.errors import CatalogueInvalid
 
-__all__ = ["Catalogue", "Id", "IdArray", "Ids", "as_ids", "infer_ids", "positions", "scan_table"]
+__all__ = [
+    "TABLE_ERRORS",
+    "Catalogue",
+    "Id",
+    "IdArray",
+    "Ids",
+    "as_ids",
+    "infer_ids",
+    "positions",
+    "scan_table",
+]
 
 Id: TypeAlias = int | str
 Ids: TypeAlias = Iterable[Id] | npt.NDArray[Any] | pl.Series
 IdArray: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+
+TABLE_ERRORS = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What reading a damaged table may end in; polars panics over some Parquet files, and a panic is no Exception."""
 
 _WHOLE_FLOAT_LIMIT = 2.0**53
 _ID_COLUMNS = ("item", "item_id", "id")
@@ -106,10 +119,7 @@ class Catalogue:
 
     def __init__(self, ids: Ids, titles: Mapping[Any, str] | None = None, features: Any = None) -> None:
         _refuse_other_things(ids)
-        try:
-            self._series = as_ids(ids).rename("id").rechunk()
-        except TypeError as error:
-            raise CatalogueInvalid(f"the catalogue cannot be used: {error}") from error
+        self._series = _of_one_kind(ids).rename("id").rechunk()
         _refuse_unusable(self._series)
         self._ids: IdArray = self._series.to_numpy(writable=True)
         self._ids.flags.writeable = False
@@ -142,14 +152,15 @@ class Catalogue:
             column = _id_column(names, column, path)
             kinds = {} if features is None else read_kinds(features, names)
             frame = table.select({column, *kinds} | ({"title"} & set(names))).collect()
-        except (OSError, pl.exceptions.PolarsError, ValueError) as error:
+            titles = frame["title"].cast(pl.String).to_list() if "title" in names else []
+        except TABLE_ERRORS as error:
             raise CatalogueInvalid(f"the catalogue {path} cannot be read: {error}") from error
         ids = frame[column]
         if not typed:
             while len(ids) and ids[-1] is None:  # blank lines at the end
                 ids = ids[:-1]
             ids = infer_ids(ids)
-        titles = frame["title"].cast(pl.String).to_list()[: len(ids)] if "title" in names else []
+        ids = _of_one_kind(ids)
         described = ItemFeatures.learn(frame.select(*kinds).head(len(ids)), kinds) if kinds else None
         return cls(ids, dict(zip(ids.to_list(), titles, strict=False)), described)
 
@@ -163,7 +174,7 @@ class Catalogue:
             if "features" in stored:
                 catalogue._encoder = FeatureEncoder.from_json(json.dumps(stored["features"]))
             return catalogue
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CatalogueInvalid(f"this is not a stored catalogue: {error}") from error
 
     def to_json(self) -> str:
@@ -321,7 +332,7 @@ def scan_table(
     Raises
     ------
     OSError, ValueError, polars.exceptions.PolarsError
-        When the file is missing, of an unknown kind, or damaged.
+        When the file is missing, of an unknown kind, or damaged; reading the table then ends in one of `TABLE_ERRORS`.
     """
     path = Path(path)
     kind = kind or Path(path.stem if path.suffix in (".gz", ".zst") else path).suffix.lower()
@@ -398,6 +409,13 @@ def _refuse_other_things(ids: object) -> None:
         )
     if not isinstance(ids, Iterable):
         raise CatalogueInvalid(f"a catalogue is a list of item ids, not {type(ids).__name__} {ids!r}")
+
+
+def _of_one_kind(ids: Ids) -> pl.Series:
+    try:
+        return as_ids(ids)
+    except TypeError as error:
+        raise CatalogueInvalid(f"the catalogue cannot be used: {error}") from error
 
 
 def _refuse_unusable(ids: pl.Series) -> None:

@@ -55,6 +55,8 @@ def errors_as_messages(ctx: click.Context) -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("Interrupted; nothing was written.", err=True)
         ctx.exit(INTERRUPTED)
+    except MemoryError as error:
+        raise Refusal("There is no memory on this machine for what these files ask for.") from error
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader of our output has gone; click ends quietly
             raise

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from discreet.catalogue import scan_table
+from discreet.catalogue import TABLE_ERRORS, scan_table
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid
 from discreet.model import History, Model
@@ -51,7 +51,7 @@ def read_histories(
         if user is None:
             frame = table.select([name for name in (item, rating) if name is not None]).collect()
             return list(frame.iter_rows()) if rating else frame.to_series().to_list()
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except TABLE_ERRORS as error:
         reason = str(error).strip().split("\n")[0]
         raise HistoryInvalid(f"the history {path} cannot be read: {reason}") from error
     return Ratings.from_file(path, **_reading(model, unknown_items), user=user, item=item, rating=rating)
@@ -88,7 +88,12 @@ def _many(content: dict[str, Any], model: Model, unknown_items: UnknownItems) ->
             )
         pairs = history.items() if isinstance(history, dict) else ((item, 1.0) for item in history)
         rows.extend((user, str(item), rating) for item, rating in pairs)
-    frame = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row", strict=False)
+    try:
+        frame = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row", strict=False)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise HistoryInvalid(
+            "the histories have ratings that are neither numbers nor text; correct them"
+        ) from None
     rating = "rating" if explicit else None
     return Ratings.from_frame(
         frame, **_reading(model, unknown_items), user="user", item="item", rating=rating

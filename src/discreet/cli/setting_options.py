@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -59,18 +60,18 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
         return
     content = read_table(Path(path), "configuration file")
     names = _option_names(ctx.command)
-    repeatable = {
-        param.name for param in ctx.command.params if isinstance(param, click.Option) and param.multiple
-    }
+    options = {param.name: param for param in ctx.command.params if isinstance(param, click.Option)}
     given = {key.replace("_", "-"): value for key, value in content.items()}
     _refuse_unknown(given, {*names, _TABLE}, path)
     settings = given.pop(_TABLE, {})
     if not isinstance(settings, dict):
         raise SettingsInvalid(f"{path}: {_TABLE} must be a table of settings, not {settings!r}")
     ctx.meta[_CONFIGURED] = settings
+    for key, value in given.items():
+        _refuse_other_shapes(options[names[key]], key, value, path)
     # A single text for an option that may be repeated is one value, not a list of letters.
     ctx.default_map = {
-        names[key]: [value] if names[key] in repeatable and isinstance(value, str) else value
+        names[key]: [value] if options[names[key]].multiple and isinstance(value, str) else value
         for key, value in given.items()
     }
 
@@ -120,6 +121,15 @@ def _refuse_unknown(given: Mapping[str, object], known: set[str], where: str) ->
     unknown = sorted(set(given) - known)
     if unknown:
         raise SettingsInvalid(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+
+
+def _refuse_other_shapes(option: click.Option, key: str, value: object, where: str) -> None:
+    """An option is a text, a number, true or false, or a list of these where it takes several."""
+    several = isinstance(value, list) and (option.multiple or option.nargs != 1)
+    for one in value if several and isinstance(value, list) else [value]:
+        if not isinstance(one, str | int | float) or (isinstance(one, float) and not math.isfinite(one)):
+            wanted = "a text, a number, true or false"
+            raise SettingsInvalid(f"{where}: {key} must be {wanted}, not {repr(one)[:100]}")
 
 
 def read_table(path: Path, what: str) -> dict[str, Any]:

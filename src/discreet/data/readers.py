@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.catalogue import as_ids, infer_ids, scan_table
+from discreet.catalogue import TABLE_ERRORS, as_ids, infer_ids, scan_table
 from discreet.data.checks import Columns, check_columns
 from discreet.errors import RatingsInvalid
 
@@ -40,7 +40,7 @@ def read_file(
         names, typed, table = scan_table(path, kind, separator)
         check_columns(names, columns)
         frame = table.select(columns.names()).collect()
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except TABLE_ERRORS as error:
         raise RatingsInvalid(f"{path} cannot be read: {_reason(error)}") from error
     return frame if typed else without_types(frame, columns)
 
@@ -138,5 +138,5 @@ def _is_path(source: str) -> bool:
         return False
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return str(error).strip().split("\n")[0]

@@ -164,8 +164,9 @@ def _read_values(ids: Sequence[Any], values: Sequence[Any], scale: RatingScale) 
     for position, (one, value) in enumerate(zip(ids, values, strict=True)):
         try:
             number = float(value)
-        except (TypeError, ValueError):
-            raise HistoryInvalid(f"the rating of {name_some([one])} is {value!r}, not a number") from None
+        except (TypeError, ValueError, OverflowError):
+            shown = repr(value)[:100]
+            raise HistoryInvalid(f"the rating of {name_some([one])} is {shown}, not a number") from None
         if not low <= number <= high:  # written so that NaN is refused too
             raise HistoryInvalid(_outside(one, number, scale))
         numbers[position] = number

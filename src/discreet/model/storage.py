@@ -201,7 +201,7 @@ def verified(folder: Path) -> Stored:
         raise ModelInvalid(f"{folder} is not a model directory: it has no {MANIFEST}")
     manifest = parse(
         folder / MANIFEST,
-        lambda: _object((folder / MANIFEST).read_bytes(), {"format", "version", "files"}),
+        lambda: _object(_whole(folder / MANIFEST), {"format", "version", "files"}),
     )
     version = manifest["version"]
     if manifest["format"] != FORMAT or type(version) is not int or version not in (VERSION, *EARLIER):
@@ -226,13 +226,23 @@ def _written(statement: Statement) -> dict[str, str]:
 def _verified_bytes(path: Path, digest: object) -> bytes:
     if not path.is_file():
         raise ModelInvalid(f"{path} is missing; the model is incomplete, copy or train it again")
-    content = path.read_bytes()
+    content = _whole(path)
     if hashlib.sha256(content).hexdigest() != digest:
         raise ModelInvalid(
             f"{path} does not have the digest that {MANIFEST} gives it: one of the two was altered since the "
             "model was saved; copy or train it again"
         )
     return content
+
+
+def _whole(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except MemoryError:
+        size = path.stat().st_size
+        raise ModelInvalid(
+            f"{path} has {size:,} bytes, for which there is no memory on this machine"
+        ) from None
 
 
 def parse(path: Path, read: Callable[[], T]) -> T:
@@ -252,6 +262,7 @@ def _object(content: bytes, keys: Set[str], optional: Set[str] = frozenset()) ->
     if not isinstance(read, dict) or not keys <= set(read) <= keys | optional:
         beside = f", and at most {', '.join(sorted(optional))} beside" if optional else ""
         raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}{beside}")
+    _dump(read)  # what could not have been written: 1e999, half of a surrogate pair
     return read
 
 

@@ -29,6 +29,7 @@ from discreet.types import AnyArray
 __all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
 
 _FORMAT = "discreet item side 2"
+_LARGEST = 1e100  # no rating, factor or penalty is near; products and sums of squares stay finite
 KIND = "class"
 """Key under which a dataclass says what it is; a word of the language, so no field has this name."""
 
@@ -92,7 +93,7 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
     try:
         arrays = safetensors.numpy.load(body)
         header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
-        metadata = header.get("__metadata__", {})
+        metadata = header.get("__metadata__") or {}
         if metadata.get("format") != _FORMAT:
             raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
         if not metadata.keys() <= {"format", "content", "round"}:
@@ -124,14 +125,17 @@ def _bring_up_to_date(content: Any, arrays: Arrays) -> None:
         doubt.update(reach=None, shared=0.0, scale=0.0)
         if (guess := content.get("feature_map")) is not None:
             guess["variance"] = float(_as_noise(np.array(guess["variance"]), prior, most))
-    except (KeyError, TypeError, ValueError, AttributeError, np.linalg.LinAlgError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, np.linalg.LinAlgError):
         raise ModelInvalid("the doubt is not of a form that any release wrote") from None
 
 
 def _as_noise(variance: AnyArray, prior: float, most: float) -> AnyArray:
     """The noise at which a prior variance leaves this one."""
     left = np.maximum(prior - variance, 1e-300)
-    return np.minimum(np.maximum(prior * variance / left, 0.0), most)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # what is infinite ends at the most, what is no number is refused
+        return np.minimum(np.maximum(prior * variance / left, 0.0), most)
 
 
 def _doubled(array: AnyArray) -> AnyArray:
@@ -285,8 +289,8 @@ def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
     (kind,) = get_args(get_args(wanted)[1])
     if array.dtype != np.dtype(kind):
         raise ModelInvalid(f"{path} has the type {array.dtype} and not {np.dtype(kind)}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ModelInvalid(f"{path} has numbers that are not finite")
+    if array.dtype.kind == "f" and not (np.abs(array) <= _LARGEST).all():
+        raise ModelInvalid(f"{path} has numbers that are not finite, or beyond {_LARGEST:g}")
     return array
 
 
@@ -296,8 +300,8 @@ def _scalar(wanted: Any, content: Any, path: str) -> Any:
             number = float(content)
         except OverflowError:  # a whole number that no double holds
             number = math.inf
-        if not math.isfinite(number):
-            raise ModelInvalid(f"{path} is {repr(content)[:100]} and not a finite number")
+        if not abs(number) <= _LARGEST:
+            raise ModelInvalid(f"{path} is {repr(content)[:100]} and not a finite number of a usable size")
         return number
     if wanted in (int, bool, str) and type(content) is wanted:
         return content

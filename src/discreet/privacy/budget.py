@@ -113,9 +113,10 @@ def _number(name: str, value: object) -> float:
 
 def _checked_epsilon(value: object) -> float:
     epsilon = _number("epsilon", value)
-    if epsilon == math.inf:
+    if epsilon > _MAX_EPSILON:
+        how = "infinite" if epsilon == math.inf else f"{epsilon:g}"
         raise BudgetInvalid(
-            "epsilon is infinite, which is no privacy at all. To train without privacy use discreet.ALS "
+            f"epsilon is {how}, which is no privacy at all. To train without privacy use discreet.ALS "
             "(command line: --method als), which states that it is not private"
         )
     if not epsilon > 0.0:
@@ -154,4 +155,5 @@ def _parsed(name: str, text: str) -> float:
         ) from None
 
 
+_MAX_EPSILON = 1e9  # odds of e to that: no privacy, and the accounting's functions overflow not far above
 _EXAMPLE = {"epsilon": "1.0", "delta": "1e-6"}

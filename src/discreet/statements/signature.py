@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -155,7 +155,7 @@ def read_private_key(path: Path, password: Callable[[], str]) -> Ed25519PrivateK
             key = load_pem_private_key(content, None)
         except TypeError:  # what the library raises for an encrypted key
             key = load_pem_private_key(content, password().encode())
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm, InternalError):
         raise SettingsInvalid(
             f"{path} is not a private key in PEM, or its password is another one. {_MAKE}"
         ) from None
@@ -168,7 +168,7 @@ def read_public_key(path: Path) -> Ed25519PublicKey:
     """A public key from a PEM file."""
     try:
         key = load_pem_public_key(path.read_bytes())
-    except (ValueError, UnsupportedAlgorithm):
+    except (ValueError, UnsupportedAlgorithm, InternalError):
         raise SettingsInvalid(f"{path} is not a public key in PEM. {_PUBLIC}") from None
     if not isinstance(key, Ed25519PublicKey):
         raise SettingsInvalid(f"{path} is a public key of another kind than Ed25519. {_PUBLIC}")

@@ -23,6 +23,7 @@ _FORMAT = "discreet item side 2"
 _ARRAYS = ("popularity", "offsets", "factors")
 _MAX_HEADER = 4096
 _MAX_RANK = 64
+_LARGEST = 1e100  # as discreet/model/wire.py has it
 _ROUND = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
@@ -182,8 +183,8 @@ def _rule(content: dict[str, Any], has_popularity: bool) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float:
-    if not is_number(value) or not math.isfinite(value):
-        raise ItemSideInvalid("centre, penalties and range must be finite numbers")
+    if not is_number(value) or not abs(value) <= _LARGEST:
+        raise ItemSideInvalid("centre, penalties and range must be finite numbers of a usable size")
     return float(value)
 
 

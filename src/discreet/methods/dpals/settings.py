@@ -35,7 +35,7 @@ class DPALSSettings(PrivateSettings):
     start_share: Share = 0.2
     start_scale: Positive = 1.0
     preprocessing_share: Share = 0.1
-    noise_ratio: Positive = 2.0
+    noise_ratio: Annotated[float, Field(ge=1e-6, le=1e6)] = 2.0
     sigma_matrix: Sigma | Auto = "auto"
     sigma_vector: Sigma | Auto = "auto"
     sigma_moment: Sigma | Auto = "auto"

@@ -180,7 +180,12 @@ class BaseAgreement(BaseModel):
             if where == "method":
                 raise SettingsInvalid(f"this is not for agreements of this method ({first['msg']})") from None
             raise SettingsInvalid(f"the agreement cannot be used ({where}: {first['msg']})") from None
-        agreement.check_budget()
+        try:
+            agreement.check_budget()
+        except MemoryError:
+            raise SettingsInvalid(
+                f"the agreement cannot be used (n_items: there is no memory here for {agreement.n_items:,} items)"
+            ) from None
         return agreement
 
     @model_validator(mode="after")

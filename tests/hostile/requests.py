@@ -1,0 +1,175 @@
+"""Configuration files, agreements and histories."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import click
+import numpy as np
+
+from discreet import Catalogue
+from discreet.cli.histories import read_histories
+from discreet.cli.train import command as train
+from discreet.cli.train_request import read_request
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError
+from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.model.recommendations import Recommendations
+from discreet.privacy.budget import Budget
+from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.agreements import largest_message, load_agreement
+from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from tests.hostile.byte_mutations import damage
+from tests.hostile.json_mutations import mutate_json
+from tests.hostile.kind import Kind, Outcome
+from tests.hostile.tables import spoil_csv
+from tests.model.models import make_doubtful, make_model
+
+__all__ = ["AgreementFile", "ConfigFile", "HistoryFile"]
+
+OPTIONS: dict[str, Any] = {
+    "user": "user",
+    "item": "item",
+    "rating": "stars",
+    "rating-range": [1.0, 5.0],
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "catalogue": "items.csv",
+    "features": ["genres", "title"],
+    "rank": 16,
+    "rounds": 8,
+    "goal": "rate",
+    "seed": 3,
+    "unknown-items": "drop",
+    "settings": {},
+}
+SETTINGS: dict[str, Any] = json.loads(BudgetedSettings().model_dump_json(exclude_none=True))
+TOML_SCRAPS = (
+    *("[settings]\n", "[[settings]]\n", "a.b.c = 1\n", "epsilon = inf\n", "epsilon = nan\n", "seed = 1979-05-27\n"),
+    *("epsilon = 1e400\n", f"seed = {'9' * 400}\n", "x = " + "[" * 5000 + "]" * 5000 + "\n", "é = 1\n", '"" = 1\n'),
+    *("epsilon = true\n", "rank = 1_000\n", "rank = 0x7fffffffffffffff\n", "epsilon = '1'\n", '"\\u0000" = 1\n'),
+    "epsilon = 2\n",
+    *(f"{'a.' * 2000}b = 1\n", "rating-range = [1, 2, 3]\n", "rating-range = []\n"),
+    *("method = '../x:y'\n", "method = 'os:system'\n"),
+)  # fmt: skip
+
+
+class ConfigFile(Kind):
+    """``discreet train --config FILE`` as far as it goes without ratings."""
+
+    refusals = (DiscreetError, click.ClickException)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        settings = {key: value for key, value in SETTINGS.items() if key not in ("rank", "rounds", "goal")}
+        content = {**OPTIONS, "settings": settings}
+        self._json = json.dumps(content).encode()
+        self._toml = _as_toml(content)
+        assert tomllib.loads(self._toml) == content
+        self._genuine = self._read(".json", self._json)
+
+    def attempt(self, draw: Random) -> Outcome:
+        """Spoil one file; what comes of it is a method with checked settings and a budget that is one."""
+        if draw.random() < 0.5:
+            read = self._read(".json", mutate_json(draw, self._json))
+        else:
+            lines = self._toml.splitlines(keepends=True)
+            lines.insert(draw.randrange(len(lines) + 1), draw.choice(TOML_SCRAPS))
+            spoilt = "".join(lines).encode() if draw.random() < 0.5 else damage(draw, self._toml.encode())
+            read = self._read(".toml", spoilt)
+        return "same" if read == self._genuine else "other"
+
+    def _read(self, suffix: str, body: bytes) -> tuple[str, Any, Budget | None]:
+        path = self.folder / f"config{suffix}"
+        path.write_bytes(body)
+        with train.make_context("train", ["ratings.csv", "--config", str(path), "--out", "model"]) as context:
+            request = read_request(context, context.params)
+        if request.budget is not None:
+            assert request.budget.mu > 0.0
+        method = request.method
+        return type(method).__name__, method.settings, request.budget
+
+
+class AgreementFile(Kind):
+    """Agreements of both ways to train together: what is read is another run unless it says the same."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        catalogue = Catalogue([f"film {number}" for number in range(20)], features={"year": list(range(20))})
+        plain = Catalogue(catalogue.ids)
+        keys = {"north": "1" * 64, "south": "2" * 64, "west": "3" * 64}
+        common: dict[str, Any] = {"rating_range": (1.0, 5.0)}
+        agreements: list[Agreement | PrototypeAgreement] = [
+            Agreement.make("run", silos=keys, budget=Budget(4.0, 1e-6), catalogue=catalogue, **common),
+            Agreement.make(
+                "run", silos=keys, budget=Budget(4.0, 1e-6), catalogue=plain, method="dpals", **common
+            ),
+            PrototypeAgreement.make("run", silos=list(keys), epsilon=3.0, catalogue=plain, **common),
+        ]
+        self._genuine = [(one.model_dump_json(indent=2).encode(), one) for one in agreements]
+
+    def attempt(self, draw: Random) -> Outcome:
+        """Spoil one file."""
+        text, genuine = draw.choice(self._genuine)
+        path = self.folder / "agreement.json"
+        path.write_bytes(mutate_json(draw, text))
+        read = load_agreement(path)
+        assert (read == genuine) == (read.digest == genuine.digest), "two agreements with one digest"
+        assert largest_message(read) > 0
+        assert type(read).parse(read.model_dump_json().encode()) == read
+        return "same" if read == genuine else "other"
+
+
+class HistoryFile(Kind):
+    """``discreet recommend --history FILE``."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._models = (make_doubtful("explicit"), make_model("implicit"))
+        one = ({"item-1": 4.0, "item-7": 1, "item-3": 2.5}, [10, 30, 70])
+        many = ({"ann": one[0], "bob": {"item-2": 5}}, {"ann": one[1], "bob": [20, "40"]})
+        self._json = [
+            [json.dumps(content).encode() for content in pair] for pair in zip(one, many, strict=True)
+        ]
+        tables = ("item,rating\nitem-1,4\nitem-7,1\n", "user,item,rating\na,item-1,4\nb,item-7,1\n")
+        self._csv = (tables, ("item\n10\n30\n", "user,item\na,10\nb,30\n"))
+        pairs = zip(self._models, self._json, strict=True)
+        self._genuine = [self._recommend(model, ".json", body[0]) for model, body in pairs]
+
+    def attempt(self, draw: Random) -> Outcome:
+        """Spoil one file; what comes of it are scores."""
+        which, shape = draw.randrange(2), draw.randrange(2)
+        if draw.random() < 0.6:
+            suffix, body = ".json", mutate_json(draw, self._json[which][shape])
+        else:
+            text = self._csv[which][shape]
+            suffix, body = ".csv", draw.choice((spoil_csv(draw, text), damage(draw, text.encode())))
+        scores = self._recommend(self._models[which], suffix, body, draw.choice(("error", "drop")))
+        return "same" if scores == self._genuine[which] else "other"
+
+    def _recommend(self, model: Any, suffix: str, body: bytes, unknown_items: Any = "error") -> list[float]:
+        path = self.folder / f"history{suffix}"
+        path.write_bytes(body)
+        columns = dict.fromkeys(("user", "item", "rating"))
+        history = read_histories(str(path), model, columns, unknown_items)
+        if isinstance(history, Ratings):
+            scores = (
+                model.recommend_batch(history, 3, unknown_items=unknown_items)["score"].drop_nulls().to_list()
+            )
+        else:
+            found: Recommendations = model.recommend(history, 3, unknown_items=unknown_items)
+            scores = [one.score for one in found]
+        assert np.isfinite(scores).all()
+        return scores
+
+
+def _as_toml(content: dict[str, Any]) -> str:
+    lines = [f"{key} = {json.dumps(value)}" for key, value in content.items() if not isinstance(value, dict)]
+    for name, table in content.items():
+        if isinstance(table, dict):
+            lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
