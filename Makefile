@@ -63,6 +63,7 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 
 # A failure prints the seed, the kind and the number that repeat it.
 fuzz: $(VENV)/.test            ## a million spoilt models, statements, tables, configurations, agreements and histories (half an hour)
+	DISCREET_FUZZ=1 $(BIN)/pytest -q --timeout 1800 tests/hostile
 	$(BIN)/python -m tests.hostile --total 1000000 --jobs 2 --out benchmarks/results/fuzz.json
 
 # RESUME=1 goes on with a run that was interrupted.

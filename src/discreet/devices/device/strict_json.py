@@ -11,6 +11,8 @@ __all__ = ["is_number", "read_object"]
 def read_object(text: str | bytes) -> dict[str, Any]:
     """The JSON object in ``text``; a ValueError for anything else."""
     try:
+        # The module would take bytes for UTF-16 or UTF-32 where they look like it.
+        text = text if isinstance(text, str) else str(text, "utf-8")
         found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
