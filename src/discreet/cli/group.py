@@ -31,7 +31,7 @@ COMMANDS = {
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
     "ledger": "Show what all runs on the same people's ratings have cost, and what is left.",
-    "audit": "Try to refute that a method is as private as it says, and say how close that came.",
+    "audit": "Try to refute that METHOD is (epsilon, delta)-private, and say how close it came.",
     "federate": "Train one model in several organisations without pooling their ratings.",
     "collect": "Collect one noisy bit per device and round; there is nothing in it to trust.",
     "doctor": "Show versions, threads and libraries, and test noise, kernels and storage on this machine.",
