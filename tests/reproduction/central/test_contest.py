@@ -46,7 +46,7 @@ def test_every_rival_has_the_same_number_of_trials_and_the_best_is_kept(contest:
     rival = Rival(
         watched, {"penalty": Choice((5.0, 20.0))}, {"rank": 2, "max_ratings": 10}, [{"penalty": 1e6}]
     )
-    found = contest.enter("watched", rival, 5.0)
+    found = contest.enter("watched", rival, 100.0)
     assert len(made) == contest.trials + contest.draws
     assert made[0]["penalty"] == 1e6
     assert found.settings["penalty"] < 1e6  # a penalty that leaves nothing but the mean cannot win
