@@ -67,7 +67,7 @@ fuzz: $(VENV)/.test            ## a million spoilt models, statements, tables, c
 	$(BIN)/python -m tests.hostile --total 1000000 --jobs 2 --out benchmarks/results/fuzz.json
 
 # RESUME=1 goes on with a run that was interrupted.
-mutants: $(VENV)/.test         ## some 330 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
+mutants: $(VENV)/.test         ## some 390 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
 	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
 
 noise: $(VENV)/.test           ## 10^8 draws of every sampler, streams, attacks; writes docs/assurance/noise.md (some 5 minutes)

@@ -16,6 +16,7 @@ from mutants.bugs import (
     releases,
     silos,
     statements,
+    trail,
 )
 from mutants.mutant import Mutant
 
@@ -24,6 +25,7 @@ __all__ = ["MUTANTS"]
 MUTANTS: tuple[Mutant, ...] = (
     *accounting.MUTANTS,
     *statements.MUTANTS,
+    *trail.MUTANTS,
     *gaussian_gate.MUTANTS,
     *gaussian.MUTANTS,
     *releases.MUTANTS,

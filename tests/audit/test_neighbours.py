@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet import Budget, GlobalMean, Popularity, PrivateSVD, Ratings
-from discreet.audit.neighbours import replay
+from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradient, Ratings
+from discreet.audit.neighbours import Move, moved, replay
 from discreet.audit.strangers import strangers, together
 from discreet.data.synthetic import market
+from discreet.methods.question import Question
 from discreet.privacy.gaussian import totals
 from discreet.privacy.gaussian.blocks import ItemWeight, UserVector
 from discreet.types import Floats
@@ -27,6 +30,23 @@ def test_nothing_moves_by_more_than_its_bound_and_the_bound_is_reached(method: G
     assert found.neighbours == 24
     assert [release.name for release in found.releases]
     assert set(found.engines) == {"memory", "divided"}
+
+
+def test_every_release_is_compared_for_every_user_who_leaves_or_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[str] = []
+
+    def counted(question: Question[Any], *given: Any) -> Move:
+        compared.append(question.name)
+        return moved(question, *given)
+
+    monkeypatch.setattr("discreet.audit.neighbours.moved", counted)
+    found = replay(ProjectedGradient(rank=2, rounds=2, row_clip=0.5), MARKET, BUDGET)
+    names = [release.name for release in found.releases]
+    assert len(names) > 1
+    assert Counter(compared) == dict.fromkeys(names, found.neighbours)
+    assert all(0.5 < release.worst <= 1.0 + 1e-9 for release in found.releases)
 
 
 def test_a_user_who_counts_twice_fails(monkeypatch: pytest.MonkeyPatch) -> None:

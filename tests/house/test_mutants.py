@@ -15,6 +15,7 @@ from mutants.trial import try_mutant
 from mutants.workshop import ROOT, SOURCES, Workshop
 
 ROOMS = {
+    "audit",
     "data",
     "devices/collector",
     "devices/device",
@@ -30,12 +31,14 @@ ROOMS = {
     "methods/trivial",
     "methods/tuning",
     "model",
+    "privacy/account",
     "privacy/gaussian",
     "privacy/local",
     "privacy/pure",
     "silos/server",
     "silos/shared",
     "silos/silo",
+    "statements",
 }
 
 

@@ -15,7 +15,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection, budget_for
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Release, SiloTerms, Statement
 from discreet.privacy.trade_off import Composed, trade_off
 
 RATES = (0.0, 1e-6, 0.01, 0.05, 0.3, 0.5, 0.9, 0.99, 1.0)
@@ -171,6 +171,21 @@ def test_pure_statements_are_bounded_by_their_epsilon() -> None:
     ledger = PureLedger(2.0)
     ledger.charge("one bit", epsilon=0.5)
     assert trade_off(Statement.from_pure_ledger(ledger, model="local")) == Composed(epsilon=2.0)
+
+
+def test_gaussian_and_pure_releases_of_one_statement_both_count() -> None:
+    """No method of ours makes both; a statement that lists both is read all the same."""
+    whole = Statement(
+        private=True,
+        epsilon=3.0,
+        delta=1e-6,
+        mu=0.2,
+        releases=(
+            Release(name="sums", mu=0.2, share=0.5),
+            Release(name="one bit", epsilon=0.5, share=0.5),
+        ),
+    )
+    assert trade_off(whole) == Composed(mu=0.2, epsilon=0.5)
 
 
 def test_where_each_silo_adds_noise_of_its_own_epsilon_and_delta_alone_count() -> None:

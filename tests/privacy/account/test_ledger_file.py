@@ -169,8 +169,9 @@ def test_a_full_disk_charges_nothing_and_leaves_a_whole_file(
         before = ledger.path.read_bytes()
         own = Ledger(BUDGET)
         own.keep_in(run)
+        write = os.write
         with monkeypatch.context() as full:
-            full.setattr("os.write", lambda descriptor, lines: len(lines) // 2)
+            full.setattr("os.write", lambda descriptor, lines: write(descriptor, lines[: len(lines) // 2]))
             with pytest.raises(OSError, match="No space left"):
                 own.charge("round 1", mu=HALF.mu)
         assert ledger.path.read_bytes() == before
