@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet import Budget, LedgerFile
 from discreet.cli import main
 from discreet.privacy import Noise
 from discreet.privacy.gaussian.blocks import UserVector
@@ -64,6 +65,20 @@ def test_on_own_ratings_nothing_but_pass_and_ratio_is_said(run: Run, shop: Path)
     said = run(*arguments, "--catalogue", shop / "items.csv").stdout
     assert said.startswith("item-mean: passed; worst ratio over synthetic neighbours")
     assert len(said.splitlines()) == 1
+
+
+def test_on_own_ratings_the_budget_is_entered_in_a_ledger_and_a_cap_refuses(
+    run: Run, refused: Callable[..., str], shop: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "shop.ledger"
+    LedgerFile(path).set_cap(Budget(4.0, 1e-5))
+    asked = ("audit", "item-mean", *CLAIM, "--ratings", shop / "train.csv", *OWN, "--ledger", path)
+    assert run(*asked, "--catalogue", shop / "items.csv").exit_code == 0
+    (entered,) = LedgerFile(path).account().runs.values()
+    assert (entered.asked.method, entered.state) == ("audit of item-mean", "ended")
+    assert len(entered.charges) > 0
+    assert "has no room" in refused(*asked, "--catalogue", shop / "nowhere.csv")  # before anything is read
+    assert "has no use for --ledger" in refused("audit", "item-mean", *CLAIM, "--quick", "--ledger", path)
 
 
 def test_bad_input_is_refused(refused: Callable[..., str], shop: Path) -> None:

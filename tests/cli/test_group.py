@@ -55,7 +55,11 @@ def failing(error: BaseException) -> Callable[..., None]:
             "No space left on device: model/x. Make room",
         ),
         (PermissionError(errno.EACCES, "Permission denied", "secret"), 2, "Permission denied: secret."),
-        (KeyboardInterrupt(), 130, "Interrupted; nothing was written."),
+        (
+            KeyboardInterrupt(),
+            130,
+            "Interrupted; no model was written. What a ledger or a store has charged stays charged.",
+        ),
     ],
 )
 def test_errors_become_messages_and_exit_codes(

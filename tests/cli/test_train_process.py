@@ -76,7 +76,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(shop: Path, tmp_path: Path, method:
         assert process.stdout is not None
         assert process.stdout.read() == b""
         assert process.wait(60) == 130
-    assert b"Interrupted; nothing was written." in shown
+    assert b"Interrupted; no model was written." in shown
     assert b"Traceback" not in shown
     assert list(tmp_path.iterdir()) == []
 

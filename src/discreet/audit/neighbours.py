@@ -20,6 +20,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.question import Question
+from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.totals import Total
@@ -57,6 +58,7 @@ def replay(
     *,
     seed: int = 0,
     noise: Callable[[], Noise] = Noise,
+    ledger: AnyLedger | None = None,
 ) -> ReplayFinding:
     """Train on ``ratings`` and some synthetic users, and replay it with each of those added or removed.
 
@@ -67,6 +69,8 @@ def replay(
     noise
         Leave it out. The run's releases have the noise of the budget, and what is found follows from them and from
         synthetic users alone.
+    ledger
+        Of the people in ``ratings``, whose budget the releases spend; as in :meth:`discreet.PrivateMethod.fit`.
 
     Notes
     -----
@@ -74,7 +78,13 @@ def replay(
     whoever publishes it has spent the budget once, as by training; it says nothing else about ratings.
     """
     there, coming = strangers(ratings, seed), strangers(ratings, seed + 1)
-    run = record(method, together(ratings, there), budget, seed, noise)
+    if ledger is None:
+        run = record(method, together(ratings, there), budget, seed, noise)
+    else:
+        name, adaptive = f"audit of {method.public_half.name}", method.public_half.adaptive
+        with open_run(ledger, budget, method.price(budget), method=name, adaptive=adaptive) as journal:
+            run = record(method, together(ratings, there), budget, seed, noise, journal)
+            journal.end()
     worst, alone = np.zeros(len(run.questions)), True
     for full, rest, one in _pairs(run, there.n_users, coming):
         for number, question in enumerate(run.questions):

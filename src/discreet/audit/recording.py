@@ -19,6 +19,7 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.public_half import Facts
 from discreet.methods.question import Question, Trained
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
@@ -109,9 +110,11 @@ def record(
     budget: Budget,
     seed: int,
     noise: Callable[[], Noise] = Noise,
+    journal: LedgerRun | None = None,
 ) -> Run:
-    """Train and write everything down."""
+    """Train and write everything down; charges are entered in ``journal`` first, where there is one."""
     gate = Gate(Ledger(budget), noise())
+    gate.ledger.keep_in(journal)
     engine = MemoryEngine(method.private_half, ratings)
     conversation = converse_with(method, ratings, budget, seed)
     questions, all_totals, releases = [], [], []

@@ -12,6 +12,7 @@ from discreet.audit.neighbours import replay
 from discreet.audit.plot import draw
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
 from discreet.cli.columns import features_option
+from discreet.cli.ledger_option import given_ledger, ledger_options, refuse_ledger
 from discreet.cli.output import json_option, print_json, printer, spinner
 from discreet.cli.row_options import row_options
 from discreet.cli.setting_options import merge_settings, rating_range_option, set_option
@@ -19,6 +20,7 @@ from discreet.cli.train_request import read_ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 
 __all__ = ["command"]
@@ -57,6 +59,7 @@ REFUTED = 1
 @features_option
 @row_options("drop")
 @set_option("With --ratings: a setting of the method; repeatable.")
+@ledger_options
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, method: str, as_json: bool, **options: Any) -> None:
@@ -70,7 +73,7 @@ def command(ctx: click.Context, /, method: str, as_json: bool, **options: Any) -
 
     With --ratings, the replay is on your own file, and nothing is printed but whether it passed and the worst ratio
     over synthetic neighbours. It makes the releases of one training run: whoever publishes the ratio has spent the
-    budget once.
+    budget once, and --ledger enters it.
 
     \b
     Example:
@@ -83,6 +86,7 @@ def command(ctx: click.Context, /, method: str, as_json: bool, **options: Any) -
         passed = _own(ctx, method, options, as_json)
     else:
         _refuse_columns(options)
+        refuse_ledger(ctx, "an audit on synthetic ratings")
         passed = _synthetic(method, options, as_json)
     if not passed:
         ctx.exit(REFUTED)
@@ -117,9 +121,10 @@ def _own(ctx: click.Context, name: str, options: dict[str, Any], as_json: bool) 
     if options["catalogue"] is None:
         raise CatalogueMissing("an audit needs a public list of items: give it with --catalogue FILE")
     asked = method(**merge_settings(ctx, options["sets"]))
+    run = _enter(ctx, asked, budget, options)
     ratings = read_ratings({**options, "implicit": False})
     with spinner("replaying neighbours"):
-        found = replay(asked, ratings, budget)
+        found = replay(asked, ratings, budget, ledger=run)
     if as_json:
         print_json({"method": name, "passed": found.passed, "worst_ratio": round(found.worst, 4)})
     else:
@@ -128,6 +133,17 @@ def _own(ctx: click.Context, name: str, options: dict[str, Any], as_json: bool) 
             f"{name}: {said}; worst ratio over synthetic neighbours {found.worst:.4f} of the bound"
         )
     return found.passed
+
+
+def _enter(
+    ctx: click.Context, method: PrivateMethod, budget: Budget, options: dict[str, Any]
+) -> LedgerRun | None:
+    """Reserve what the replay's releases cost, where there is a ledger: before any rating is read."""
+    ledger, half = given_ledger(options), method.public_half
+    if ledger is None:
+        return None
+    name, price = f"audit of {half.name}", method.price(budget)
+    return ctx.with_resource(ledger.begin(budget, price, method=name, adaptive=half.adaptive))
 
 
 def _claim(method: str, options: dict[str, Any]) -> tuple[float, float]:

@@ -53,7 +53,9 @@ def errors_as_messages(ctx: click.Context) -> Iterator[None]:
     except DiscreetError as error:
         raise Refusal(str(error)) from error
     except KeyboardInterrupt:
-        click.echo("Interrupted; nothing was written.", err=True)
+        click.echo(
+            "Interrupted; no model was written. What a ledger or a store has charged stays charged.", err=True
+        )
         ctx.exit(INTERRUPTED)
     except MemoryError as error:
         raise Refusal("There is no memory on this machine for what these files ask for.") from error
