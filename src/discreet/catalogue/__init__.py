@@ -1,7 +1,6 @@
 """What is public about the data: the items with their features, and the scale of the ratings."""
 
 from discreet.catalogue.catalogue import (
-    TABLE_ERRORS,
     Catalogue,
     Id,
     IdArray,
@@ -9,11 +8,11 @@ from discreet.catalogue.catalogue import (
     as_ids,
     infer_ids,
     positions,
-    scan_table,
 )
 from discreet.catalogue.feature_columns import FeatureNames
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.catalogue.scale import CLICKS, Goal, RatingScale
+from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 
 __all__ = [
     "CLICKS",

@@ -17,7 +17,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,10 +25,10 @@ import polars as pl
 
 from discreet.catalogue.feature_columns import FeatureNames, read_kinds
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
+from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 from discreet.errors import CatalogueInvalid
 
 __all__ = [
-    "TABLE_ERRORS",
     "Catalogue",
     "Id",
     "IdArray",
@@ -37,15 +36,11 @@ __all__ = [
     "as_ids",
     "infer_ids",
     "positions",
-    "scan_table",
 ]
 
 Id: TypeAlias = int | str
 Ids: TypeAlias = Iterable[Id] | npt.NDArray[Any] | pl.Series
 IdArray: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
-
-TABLE_ERRORS = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
-"""What reading a damaged table may end in; polars panics over some Parquet files, and a panic is no Exception."""
 
 _WHOLE_FLOAT_LIMIT = 2.0**53
 _ID_COLUMNS = ("item", "item_id", "id")
@@ -318,40 +313,6 @@ class Catalogue:
         if strangers:
             raise CatalogueInvalid(f"a title is given for {strangers[0]!r}, which is not in the catalogue")
         return {identity: str(title) for identity, title in keyed.items() if identity is not None}
-
-
-def scan_table(
-    path: str | os.PathLike[str], kind: str | None = None, separator: str = ","
-) -> tuple[list[str], bool, pl.LazyFrame]:
-    """Open a table: column names, whether its columns have types, and the table itself.
-
-    The kind is an extension (``".csv"``), by default the file's own, under ``.gz`` or ``.zst`` if need be.
-
-    Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken exactly as written.
-
-    Raises
-    ------
-    OSError, ValueError, polars.exceptions.PolarsError
-        When the file is missing, of an unknown kind, or damaged; reading the table then ends in one of `TABLE_ERRORS`.
-    """
-    path = Path(path)
-    kind = kind or Path(path.stem if path.suffix in (".gz", ".zst") else path).suffix.lower()
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    if kind in (".csv", ".tsv"):
-        table = pl.scan_csv(path, separator="\t" if kind == ".tsv" else separator, infer_schema=False)
-    elif kind == ".txt":
-        lines = [line.strip() or None for line in path.read_text(encoding="utf-8").split("\n")]
-        table = pl.LazyFrame({"item": lines}, schema={"item": pl.String})
-    elif kind in (".parquet", ".pq"):
-        table = pl.scan_parquet(path)
-    elif kind in (".ndjson", ".jsonl"):
-        table = pl.scan_ndjson(path, infer_schema_length=None)
-    else:
-        raise ValueError(
-            f"the extension of {path.name} is unknown; use .csv, .tsv, .parquet, .ndjson or .txt"
-        )
-    return table.collect_schema().names(), kind not in (".csv", ".tsv", ".txt"), table
 
 
 def _series(values: Ids) -> pl.Series:

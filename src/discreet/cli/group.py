@@ -22,6 +22,8 @@ __all__ = ["COMMANDS", "INTERRUPTED", "Commands", "Refusal", "errors_as_messages
 # What --help says about each command, so that it need not load any of them.
 COMMANDS = {
     "demo": "Train with and without privacy on an embedded market, and recommend for a newcomer.",
+    "sample": "Write a made-up market as files: ratings.csv, items.csv, test.csv and my-history.csv.",
+    "split": "Split RATINGS into train.csv and test.csv, with all columns as they are.",
     "train": "Train a model on RATINGS (CSV, Parquet, NDJSON, or an SQL query) and save it.",
     "tune": "Try settings of a private method on RATINGS, and save the best model that was found.",
     "evaluate": "Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.",

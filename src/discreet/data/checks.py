@@ -124,7 +124,8 @@ def read_values(values: pl.Series, column: str) -> tuple[npt.NDArray[np.float64]
     if dtype in (pl.Categorical, pl.Enum):
         values, dtype = values.cast(pl.String), pl.String()
     if dtype == pl.String:
-        values = values.str.strip_chars()
+        # A comma between digits is a decimal one, each row by itself; groups of thousands are no rating.
+        values = values.str.strip_chars().str.replace(r"^([+-]?\d+),(\d+)$", "${1}.${2}")
     elif not dtype.is_numeric() and dtype != pl.Null:
         raise RatingsInvalid(
             f"column {column!r} holds {dtype}, not numbers; for implicit feedback leave the rating column out"

@@ -130,10 +130,11 @@ class Ratings:
 
     @classmethod
     def from_csv(
-        cls, path: str | os.PathLike[str], *, separator: str = ",", **reading: Unpack[Reading]
+        cls, path: str | os.PathLike[str], *, separator: str | None = None, **reading: Unpack[Reading]
     ) -> Ratings:
         """Read a CSV file with a header (plain, .gz or .zst); the other parameters are those of `from_frame`.
 
+        The separator is found in the first line unless it is given: comma, semicolon, tab, bar or double colon.
         Ids become integers when every one in the column is written as a plain integer, else they stay text.
         """
         return cls.from_frame(readers.read_file(path, _columns(reading), ".csv", separator), **reading)
@@ -162,8 +163,8 @@ class Ratings:
     def from_file(cls, source: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
         """Read a file by its extension, or run a text that starts with SELECT, FROM or WITH as DuckDB SQL.
 
-        Extensions: .csv, .tsv (both also under .gz or .zst), .parquet, .pq, .ndjson, .jsonl. The other
-        parameters are those of `from_frame`.
+        Extensions: .csv, .tsv (both also under .gz or .zst), .parquet, .pq, .ndjson, .jsonl, .dat (MovieLens).
+        The other parameters are those of `from_frame`.
         """
         if isinstance(source, str) and readers.is_query(source):
             return cls.from_sql(source, **reading)

@@ -31,7 +31,7 @@ def is_query(source: object) -> bool:
 
 
 def read_file(
-    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str = ","
+    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str | None = None
 ) -> pl.DataFrame:
     """Read CSV, TSV, Parquet or NDJSON, by the extension or the kind given (``".csv"``)."""
     try:

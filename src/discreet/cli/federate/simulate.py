@@ -109,7 +109,7 @@ def simulate_command(
 def _read(source: str, columns: Columns, silo_column: str | None) -> pl.DataFrame:
     extra = [] if silo_column is None else [silo_column]
     try:
-        names, typed, table = scan_table(source, None, ",")
+        names, typed, table = scan_table(source)
         check_columns(names, columns)
         if silo_column in columns.names():
             raise RatingsInvalid("user, item, rating and silo must be different columns")
