@@ -132,9 +132,8 @@ def _bring_up_to_date(content: Any, arrays: Arrays) -> None:
 def _as_noise(variance: AnyArray, prior: float, most: float) -> AnyArray:
     """The noise at which a prior variance leaves this one."""
     left = np.maximum(prior - variance, 1e-300)
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # what is infinite ends at the most, what is no number is refused
+    # What is infinite ends at the most, what is no number is refused.
+    with np.errstate(all="ignore"):
         return np.minimum(np.maximum(prior * variance / left, 0.0), most)
 
 
