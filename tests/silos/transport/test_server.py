@@ -33,7 +33,10 @@ class MadeUp:
     def question(self) -> bytes | None:
         return b"question" if self._waiting_for() else None
 
-    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+    def register(self, silo_name: str, store_id: str) -> None:
+        pass
+
+    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
         repeated = silo_name in self.come
         self.come.add(silo_name)
         return {"accepted": True, "repeated": repeated, **self.status()}

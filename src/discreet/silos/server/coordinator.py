@@ -21,6 +21,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage, digest
 from discreet.silos.shared.outcome import build_model
 from discreet.silos.shared.position import Position
+from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.shared.store import StoreOwner
 
 __all__ = ["Coordinator"]
@@ -75,7 +76,12 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             position = self._progress.position
             return self._store.question(position.round, position.attempt)
 
-    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+    def register(self, silo_name: str, store_id: str) -> None:
+        """Serve this store of a silo, and no other; :class:`SecondStore` where another was there first."""
+        with self._store.lock:
+            self._store.silo_stores.register(silo_name, store_id)
+
+    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
         """Take a silo's answer; it is on the disk when this returns.
 
         Parameters
@@ -84,6 +90,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             Who sent it, as far as the transport has made sure.
         body
             The message.
+        store_id
+            Of the silo's store that it came from, where that is known.
 
         Returns
         -------
@@ -94,6 +102,9 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         ------
         Refused
             For anything but the answer that is awaited from this silo, or the same answer again. Nothing has changed.
+        SecondStore
+            For an answer from a second store of the silo. That is kept, and the run has failed until it goes on
+            without the silo.
         """
         with self._store.lock:
             self._proceed()
@@ -101,12 +112,11 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if message.silo != silo_name:
                 raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
             known = self._store.digest_of(message.round, message.attempt, silo_name)
+            self._check_store(message, store_id, twice=known not in (None, digest(body)))
             if known is None:
                 self._check(message)
                 self._store.receive(message, digest(body), body)
                 self._proceed()
-            elif known != digest(body):
-                raise Refused(f"{silo_name} has answered round {message.round} already, with other bytes")
             return {"accepted": True, "repeated": known is not None, **self.status()}
 
     def drop(self, *silo_names: str) -> None:
@@ -163,6 +173,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "bytes_up": self._store.bytes_up,
                 "bytes_down": self._bytes_down,
                 "charged_mu": progress.charged_mu,
+                "second_stores": self._store.silo_stores.twice(),
             }
 
     def traffic(self) -> list[dict[str, int]]:
@@ -182,7 +193,14 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             fixed = self._store.fixed_noise or why_not_private(self._server_noise(), Noise) is not None
             trained = progress.position.trained()
             assert trained is not None
-            return build_model(self.agreement, trained, catalogue, progress.ledger, fixed_noise_key=fixed)
+            return build_model(
+                self.agreement,
+                trained,
+                catalogue,
+                progress.ledger,
+                fixed_noise_key=fixed,
+                twice=self._store.silo_stores.twice(),
+            )
 
     def _waiting_for(self) -> list[str]:
         if not self._progress.running:
@@ -210,6 +228,23 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             )
         if len(message.masked) != answer_size(position):
             raise Refused(f"the answer of {message.silo} has the wrong length")
+
+    def _check_store(self, message: AnswerMessage, store_id: str, *, twice: bool) -> None:
+        """Stop for good at an answer that a second store of the silo has given."""
+        stores = self._store.silo_stores
+        try:
+            stores.check_answer(message.silo, message.round, store_id)
+            if twice:
+                raise stores.record(
+                    message.silo, message.round, "it has answered it already, with other bytes"
+                )
+        except SecondStore:
+            self._look_at_silo_stores()
+            raise
+
+    def _look_at_silo_stores(self) -> None:
+        if self._progress.running:
+            self._progress.failure = self._store.silo_stores.failure(self._progress.position.roster)
 
     def _proceed(self) -> None:
         """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
@@ -259,3 +294,4 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             progress.end()
         if progress.running and (not asked or asked[-1].release is not None):
             self._ask(progress.position)
+        self._look_at_silo_stores()

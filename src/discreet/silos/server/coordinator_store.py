@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from discreet.silos.server import silo_stores
+from discreet.silos.server.silo_stores import SiloStores
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.store import Store, pack, unpack
@@ -55,7 +57,9 @@ class CoordinatorStore:
     """The coordinator's file."""
 
     def __init__(self, path: Path, agreement: Agreement) -> None:
-        self._store = Store(path, _APPLICATION, _SCHEMA, f"{agreement.digest} coordinator")
+        schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
+        self._store = Store(path, _APPLICATION, schema, f"{agreement.digest} coordinator")
+        self.silo_stores = SiloStores(self._store)
         self.lock = self._store.lock
         self.close = self._store.close
 

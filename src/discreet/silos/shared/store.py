@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from discreet.silos.shared.encoding import Header, decode, encode, shapes
 __all__ = ["Store", "StoreOwner", "pack", "unpack"]
 
 _MARK = b"dsR1"
+_IDENTITY = "CREATE TABLE identity(one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT"
 
 
 class _Closes(Protocol):
@@ -60,6 +62,11 @@ class Store:
         Statements that make its tables.
     owner
         Agreement and name that the file belongs to.
+
+    Attributes
+    ----------
+    id
+        Random and made with the store: two stores of one silo are told apart by it, and a copy of one is not.
     """
 
     def __init__(self, path: Path, application: int, schema: str, owner: str) -> None:
@@ -126,8 +133,7 @@ class Store:
         self.write("PRAGMA secure_delete = ON")
         with self.transaction():
             if self.rows("PRAGMA application_id") == [(0,)] and not self.rows("SELECT 1 FROM sqlite_master"):
-                for statement in f"CREATE TABLE owner(owner TEXT NOT NULL) STRICT;{schema}".split(";"):
-                    self.write(statement)
+                self.write("CREATE TABLE owner(owner TEXT NOT NULL) STRICT")
                 self.write(f"PRAGMA application_id = {application}")
                 self.write("INSERT INTO owner VALUES (?)", owner)
             if self.rows("PRAGMA application_id") != [(application,)]:
@@ -136,6 +142,11 @@ class Store:
                 raise SettingsInvalid(
                     f"{self._path} belongs to another run or another silo; every run needs a store of its own"
                 )
+            # A store of an older version lacks the tables that came since.
+            for statement in f"{schema};{_IDENTITY}".split(";"):
+                self.write(statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1))
+            self.write("INSERT OR IGNORE INTO identity VALUES (1, ?)", secrets.token_hex(16))
+            self.id = str(self.rows("SELECT id FROM identity")[0][0])
 
 
 def _keep_to_owner(path: Path) -> None:

@@ -28,6 +28,7 @@ from discreet.silos.shared.masks import from_totals, mask, public_key
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
 from discreet.silos.shared.outcome import state
 from discreet.silos.shared.position import Position, charge_name
+from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
 from discreet.silos.silo.silo_ledger import check_noise_key
@@ -84,7 +85,26 @@ class Silo(StoreOwner[SiloStore]):
         self._store = SiloStore(Path(store), agreement, name)
         self._position, self._begun = Position(agreement, features), False
         self._release: Mapping[str, Floats] = {}
+        self._ledger: Ledger = self._own_ledger()
         self._reload()
+
+    @property
+    def store_id(self) -> str:
+        """Of the silo's store, by which the server tells it from another."""
+        return self._store.id
+
+    def learn_of_second_store(self, reason: str) -> None:
+        """Another store of this silo has answered too: charge what that may have cost, and answer no more from here.
+
+        Where this store has answered nothing, nothing was paid from here and nothing is charged.
+        """
+        with self._store.lock:
+            self._store.log(reason)
+            if not self._begun or self._store.second_store is not None:
+                return
+            mu = unstated_mu(self.agreement, self._ledger.spent_mu)
+            self._store.learn_of_second_store(reason, CHARGE, mu)
+            self._ledger = self._own_ledger()
 
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, ready to be sent: it is stored and paid for.
@@ -115,6 +135,7 @@ class Silo(StoreOwner[SiloStore]):
                 "charged_mu": ledger.spent_mu,
                 "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
                 "epsilon": self.agreement.epsilon,
+                "second_store": self._store.second_store,
                 "refusals": self._store.refusals(),
             }
 
@@ -134,6 +155,8 @@ class Silo(StoreOwner[SiloStore]):
         self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
+        if self._store.second_store is not None:
+            raise Refused(f"nothing more is answered from this store: {self._store.second_store}")
         message = QuestionMessage.decode(body, self.agreement)
         known = self._store.answered(message.round, message.attempt)
         if known is not None:
@@ -235,7 +258,6 @@ class Silo(StoreOwner[SiloStore]):
 
     def _reload(self) -> None:
         """Replay what the store remembers."""
-        self._ledger = self._own_ledger()
         for round_, attempt, roster, release in self._store.path_taken():
             position = self._position
             if self._begun and round_ > position.round:

@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.errors import Refused, SettingsInvalid, Unreachable
-from discreet.silos.transport.http import STATE, seconds_for
+from discreet.silos.shared.second_store import SecondStore
+from discreet.silos.transport.http import SECOND_STORE, STATE, seconds_for
 
 __all__ = ["Client", "Offer"]
 
@@ -74,6 +75,12 @@ class Client:
         self._context = context
         self._patience = patience
         self._on_trouble = on_trouble
+        self._store_id = ""
+
+    def greet(self, store_id: str) -> None:
+        """Say which store of its own the silo works on, before anything is asked."""
+        self._store_id = store_id
+        self._persist("POST", f"hello?store={store_id}", b"")
 
     def question(self, after: str) -> Offer | None:
         """What the server asks, if it is another question than the one with the digest ``after``; it may wait."""
@@ -84,7 +91,7 @@ class Client:
 
     def answer(self, body: bytes) -> dict[str, Any]:
         """Send an answer until the server has it for good; what it said."""
-        return _words(self._persist("POST", "answer", body)[2])
+        return _words(self._persist("POST", f"answer?store={self._store_id}", body)[2])
 
     def take_leave(self) -> None:
         """Tell the server that this silo knows that the run is over; a server that has gone need not know."""
@@ -133,10 +140,14 @@ class Client:
             connection.close()
 
     def _refused(self, status: int, content: bytes) -> None:
-        words = str(_words(content).get("error", "no reason given"))
+        said = _words(content)
+        words = str(said.get("error", "no reason given"))
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise _Busy(f"{status}: {words}")
-        raise Refused(f"the server refused ({status}): {words}")
+        reason = f"the server refused ({status}): {words}"
+        if SECOND_STORE in said:
+            raise SecondStore(reason, str(said[SECOND_STORE]))
+        raise Refused(reason)
 
 
 def _read(response: http.client.HTTPResponse, line: socket.socket, most: int) -> bytes:

@@ -1,7 +1,8 @@
 """The server: it offers the current question to the silos, takes their answers, and never calls them.
 
+    POST /v1/RUN/hello?store=ID          a silo's store takes part; a second one of the same silo is refused
     GET  /v1/RUN/question?after=DIGEST   the current question, as soon as it is another than DIGEST
-    POST /v1/RUN/answer                  an answer; the response comes after it is stored for good
+    POST /v1/RUN/answer?store=ID         an answer; the response comes after it is stored for good
     POST /v1/RUN/goodbye                 the silo has heard that the run is over
 
 The run itself lives in one thread of its own, so that nothing about it is ever done twice at the same time; the
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import ssl
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -23,11 +25,14 @@ from socket import socket
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError, Refused
-from discreet.silos.transport.http import STATE, BadRequest, Request, Response
+from discreet.silos.shared.second_store import SecondStore
+from discreet.silos.transport.http import SECOND_STORE, STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
 from discreet.silos.transport.protocols import CoordinatorSide
 
 __all__ = ["Server", "Terms"]
+
+_STORE_ID = re.compile("[0-9a-f]{32}")
 
 C = TypeVar("C", bound=CoordinatorSide)
 T = TypeVar("T")
@@ -194,8 +199,10 @@ class Server(Generic[C]):
         what = (request.method, request.path.removeprefix(root))
         if what == ("GET", "question"):
             return await self._offer(silo, request.query.get("after", ""))
+        if what == ("POST", "hello"):
+            return await self._greet(silo, request.query.get("store", ""))
         if what == ("POST", "answer"):
-            return await self._take(silo, request.body)
+            return await self._take(silo, request.body, request.query.get("store", ""))
         if what == ("POST", "goodbye"):
             return await self._take_leave(silo)
         raise BadRequest(HTTPStatus.NOT_FOUND, "there is nothing at this address")
@@ -206,7 +213,7 @@ class Server(Generic[C]):
             async with asyncio.timeout(self._terms.wait), self._changed:
                 await self._changed.wait_for(lambda: self._is_over() or self._has_other(after))
         if self._failure is not None:
-            return Response.words(HTTPStatus.GONE, {"error": f"the run has failed: {self._failure}"})
+            return _refusal(HTTPStatus.GONE, self._failure, "the run has failed: ")
         if self._model is not None:
             self._handed_to.add(silo)
             return Response(HTTPStatus.OK, self._model, headers={STATE: "finished"})
@@ -215,11 +222,23 @@ class Server(Generic[C]):
         assert self._question is not None
         return Response(HTTPStatus.OK, self._question, headers={STATE: "open"})
 
-    async def _take(self, silo: str, answer: bytes) -> Response:
+    async def _greet(self, silo: str, store_id: str) -> Response:
+        """Before anything is asked of a silo: whether this is the store that is served."""
+        if not _STORE_ID.fullmatch(store_id):
+            raise BadRequest(HTTPStatus.BAD_REQUEST, "a silo says which store of its own it works on")
         try:
-            outcome = await self._in_thread(partial(self._run.receive, silo, answer))
+            await self._in_thread(partial(self._run.register, silo, store_id))
         except DiscreetError as error:
-            return Response.words(HTTPStatus.CONFLICT, {"error": str(error)})
+            return _refusal(HTTPStatus.CONFLICT, error)
+        return Response.words(HTTPStatus.OK, {})
+
+    async def _take(self, silo: str, answer: bytes, store_id: str) -> Response:
+        try:
+            outcome = await self._in_thread(partial(self._run.receive, silo, answer, store_id))
+        except DiscreetError as error:
+            if isinstance(error, SecondStore):
+                await self._look()
+            return _refusal(HTTPStatus.CONFLICT, error)
         await self._look()
         return Response.words(HTTPStatus.OK, outcome)
 
@@ -236,3 +255,11 @@ class Server(Generic[C]):
         self._told.add(silo)
         await self._notify()
         return Response.words(HTTPStatus.OK, {})
+
+
+def _refusal(status: HTTPStatus, error: DiscreetError, before: str = "") -> Response:
+    """The words of an error, and whose second store it is about, if it is about one."""
+    content: dict[str, Any] = {"error": f"{before}{error}"}
+    if isinstance(error, SecondStore):
+        content[SECOND_STORE] = error.silo
+    return Response.words(status, content)
