@@ -148,7 +148,7 @@ def test_going_on_without_several_silos_at_once(
 def test_commands_that_sums_have_alone(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
     assert run(*agree(shop, tmp_path)).exit_code == 0
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
-    assert "not for agreements of this method" in refused("federate", "finish", *server)
+    assert "there is no store" in refused("federate", "finish", *server)
     assert "nothing is asked" in refused("federate", "export", *server, "--out", tmp_path / "question.bin")
 
 

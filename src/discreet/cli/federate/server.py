@@ -19,9 +19,7 @@ from discreet.cli.federate.options import (
 from discreet.cli.federate.output import RoundProgress, show_run
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
-from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
-from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.transport.address import listen, url_of
 from discreet.silos.transport.identity import server_context
@@ -147,17 +145,18 @@ def drop_command(
 @store_option
 @json_option
 def finish_command(agreement: str, catalogue: str | None, store: str, as_json: bool) -> None:
-    """End a run early with what the rounds so far have taught, where too few silos are left to go on.
+    """End a run early with what has been released so far, where too few silos are left to go on or it has failed.
 
-    Stop the server first; start it again afterwards to save the model and tell the silos.
+    Stop the server first; start it again afterwards to save the model and tell the silos, or save it with 'model'.
+    With prototypes the model is made of the messages that have come.
 
     \b
     Example:
       discreet federate finish --agreement agreement.json --store run.sqlite
     """
-    agreed = Agreement.load(agreement)
+    agreed = load_agreement(agreement)
     features = read_agreed_features(catalogue, agreed)
-    with Coordinator(existing_store(store), agreed, features=features) as coordinator:
+    with open_coordinator(agreed, existing_store(store), features) as coordinator:
         coordinator.finish_early()
         status = coordinator.status()
     if as_json:

@@ -12,6 +12,7 @@ from typing import Any
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.errors import Refused
 from discreet.model import Model
+from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.own_noise import why_not_private
 from discreet.silos.server.coordinator_store import CoordinatorStore
@@ -122,7 +123,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
     def drop(self, *silo_names: str) -> None:
         """Give up waiting for some silos: the round is asked again without them, and they are out of the run.
 
-        However many are dropped together, the others pay for the round once more.
+        However many are dropped together, the others pay for the round once more. Of a run that has failed any silo
+        can be dropped: whoever answered otherwise than agreed is not awaited any more.
 
         Raises
         ------
@@ -131,7 +133,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
-            waiting = self._waiting_for()
+            failed = self._progress.failure is not None
+            waiting = self._progress.position.roster if failed else self._waiting_for()
             if not silo_names:
                 raise Refused("name the silos to go on without")
             for name in silo_names:
@@ -141,13 +144,25 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             position = self._progress.repeated(roster)
             self._ask(position)
             self._progress.repeat(position)
+            self._look_at_silo_stores()
 
     def finish_early(self) -> None:
-        """End the run with what the completed rounds have taught, where the current one cannot be completed."""
+        """End the run, failed or not, with what the completed rounds have taught.
+
+        Raises
+        ------
+        Refused
+            When it is over, or nothing was released yet that makes a model. Nothing has changed.
+        """
         with self._store.lock:
             self._proceed()
-            if not self._progress.running or self._progress.position.trained() is None:
-                raise Refused("a run can be ended early after its second release and before its last")
+            if self._progress.over:
+                raise Refused("the run is over; 'discreet federate model' saves its model")
+            if self._progress.position.trained() is None:
+                raise Refused(
+                    "a run can be ended early after its second release and before its last; so far there is nothing "
+                    f"to make a model of (what silos may have paid: mu {self._progress.charged_mu:.4g})"
+                )
             self._store.end(self._progress.position.round)
             self._progress.end()
 
@@ -173,8 +188,15 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "bytes_up": self._store.bytes_up,
                 "bytes_down": self._bytes_down,
                 "charged_mu": progress.charged_mu,
+                "epsilon_spent": self._epsilon(progress.charged_mu),
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
                 "second_stores": self._store.silo_stores.twice(),
             }
+
+    def _epsilon(self, mu: float) -> float:
+        """Owed for so much, rounded up; a run that has spent everything owes its budget."""
+        return min(epsilon_from(mu, self.agreement.delta), self.agreement.epsilon) if mu else 0.0
 
     def traffic(self) -> list[dict[str, int]]:
         """Bytes down and up, question by question."""
@@ -290,7 +312,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             self._asked = entry.round, entry.attempt
             if entry.release is not None:
                 progress.take(entry.release)
-        if progress.running and self._store.ended:
+        if self._store.ended:
             progress.end()
         if progress.running and (not asked or asked[-1].release is not None):
             self._ask(progress.position)

@@ -31,6 +31,7 @@ _APPLICATION = 0x64737063
 _SCHEMA = """
 CREATE TABLE messages(silo TEXT PRIMARY KEY, digest TEXT NOT NULL, message BLOB NOT NULL) STRICT;
 CREATE TABLE dropped(silo TEXT PRIMARY KEY) STRICT;
+CREATE TABLE ended(one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;
 CREATE TABLE released(one INTEGER PRIMARY KEY CHECK (one = 1), item_side BLOB NOT NULL) STRICT
 """
 
@@ -114,6 +115,25 @@ class PrototypeCoordinator(StoreOwner[Store]):
                     self._store.write("INSERT INTO dropped VALUES (?)", name)
                     self._store.write("DELETE FROM messages WHERE silo = ?", name)
 
+    def finish_early(self) -> None:
+        """End the run, failed or not, with the messages that have come.
+
+        Raises
+        ------
+        Refused
+            When it is over, or no message has come. Nothing has changed.
+        """
+        with self._store.lock:
+            waiting = self._waiting_for()
+            if not waiting and self._failure() is None:
+                raise Refused("the run is over; 'discreet federate model' saves its model")
+            if set(self._roster()) <= set(waiting):
+                raise Refused("no silo has sent its message yet, so there is nothing to make a model of")
+            with self._store.transaction():
+                for name in waiting:
+                    self._store.write("INSERT INTO dropped VALUES (?)", name)
+                self._store.write("INSERT INTO ended VALUES (1)")
+
     def model(self, catalogue: Catalogue) -> Model:
         """The model, once the run is over: the same whenever it is asked for."""
         with self._store.lock:
@@ -155,6 +175,9 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 "messages_up": up,
                 "bytes_up": bytes_up,
                 "bytes_down": 0,
+                "epsilon_spent": self.agreement.epsilon if up else 0.0,
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
                 "second_stores": self._silo_stores.twice(),
             }
 
@@ -165,8 +188,8 @@ class PrototypeCoordinator(StoreOwner[Store]):
             raise Refused(f"{silo} is out of this run: the others have gone on without it")
 
     def _twice_in_it(self) -> list[str]:
-        """Silos of the roster with two stores, unless the model is made: what is released stays so."""
-        if self._store.rows("SELECT 1 FROM released"):
+        """Silos of the roster with two stores, while that matters: what is released stays so."""
+        if self._store.rows("SELECT 1 FROM released UNION SELECT 1 FROM ended"):
             return []
         return [name for name in self._silo_stores.twice() if name in self._roster()]
 

@@ -82,6 +82,6 @@ def _failure(silo: str, round_: int, reason: str) -> SecondStore:
     return SecondStore(
         f"two stores of {silo} are in this run: an answer to round {round_} cannot be taken, because {reason}. Whoever "
         f"has both answers of one round can take noise off {silo}'s sums, so the run does not go on with it. Find the "
-        f"second store; then go on without {silo} ('discreet federate drop') or end the run ('discreet federate finish')",
+        f"second store; then go on without {silo} ('discreet federate drop') or end the run ('... finish')",
         silo,
     )
