@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -73,10 +74,13 @@ def seconds_for(size: int) -> float:
     return HEAD_SECONDS + size / SLOWEST
 
 
-async def read_request(reader: asyncio.StreamReader, largest: int) -> Request:
+async def read_request(
+    reader: asyncio.StreamReader, largest: int, admit: Callable[[dict[str, str]], None] = lambda headers: None
+) -> Request:
     """Read one request whose body has at most ``largest`` bytes.
 
-    The size is judged before the body is read, and head and body each have a time by which they must be whole: a
+    ``admit`` sees the headers (names in small letters) before the body is read, and raises where it is not to be. The
+    size is judged before the body is read, and head and body each have a time by which they must be whole: a
     client that sends a byte now and then gets no longer than one that sends nothing.
 
     Raises
@@ -92,6 +96,7 @@ async def read_request(reader: asyncio.StreamReader, largest: int) -> Request:
         except asyncio.LimitOverrunError:
             raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long") from None
     method, path, query, headers = _parse(head)
+    admit(headers)
     size = _size(method, headers, largest)
     async with asyncio.timeout(seconds_for(size)):
         body = await reader.readexactly(size)

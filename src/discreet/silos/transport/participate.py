@@ -42,7 +42,7 @@ def participate(
         had not answered anything yet, nothing was asked of it and nothing charged.
     """
     try:
-        client.greet(silo.store_id)
+        client.greet(silo.hello())
         _answer_all(silo, client, finish, report)
     except SecondStore as second:
         # The server's word, which can only make this silo's account larger.

@@ -1,8 +1,8 @@
 """The server: it offers the current question to the silos, takes their answers, and never calls them.
 
-    POST /v1/RUN/hello?store=ID          a silo's store takes part; a second one of the same silo is refused
+    POST /v1/RUN/hello                   a silo's store takes part; a second one of the same silo is refused
     GET  /v1/RUN/question?after=DIGEST   the current question, as soon as it is another than DIGEST
-    POST /v1/RUN/answer?store=ID         an answer; the response comes after it is stored for good
+    POST /v1/RUN/answer                  an answer; the response comes after it is stored for good
     POST /v1/RUN/goodbye                 the silo has heard that the run is over
 
 The run itself lives in one thread of its own, so that nothing about it is ever done twice at the same time; the
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import ssl
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -28,11 +27,9 @@ from discreet.errors import DiscreetError, Refused
 from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.transport.http import SECOND_STORE, STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
-from discreet.silos.transport.protocols import CoordinatorSide
+from discreet.silos.transport.protocols import CoordinatorSide, Vouches
 
 __all__ = ["Server", "Terms"]
-
-_STORE_ID = re.compile("[0-9a-f]{32}")
 
 C = TypeVar("C", bound=CoordinatorSide)
 T = TypeVar("T")
@@ -74,6 +71,8 @@ class Server(Generic[C]):
         Called in that thread once the run has finished; gives the message with the model, which silos get at the end.
     context
         Of :func:`discreet.silos.transport.identity.server_context`.
+    vouches
+        Judges the silos' certificates, and has what is shown for the server's.
     report
         Called with the run's status whenever it may have changed.
     """
@@ -84,13 +83,14 @@ class Server(Generic[C]):
         finish: Callable[[C], bytes],
         terms: Terms,
         context: ssl.SSLContext,
+        vouches: Vouches,
         report: Callable[[dict[str, Any]], None] = lambda status: None,
     ) -> None:
         self._begin, self._finish = begin, finish
         self._terms = terms
         self._report = report
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
-        self._listener = Listener(context, terms.silos, terms.largest, self._respond)
+        self._listener = Listener(context, vouches, terms.silos, terms.largest, self._respond)
         self._told: set[str] = set()
         self._handed_to: set[str] = set()
         self._question: bytes | None = None
@@ -200,9 +200,9 @@ class Server(Generic[C]):
         if what == ("GET", "question"):
             return await self._offer(silo, request.query.get("after", ""))
         if what == ("POST", "hello"):
-            return await self._greet(silo, request.query.get("store", ""))
+            return await self._greet(silo, request.body)
         if what == ("POST", "answer"):
-            return await self._take(silo, request.body, request.query.get("store", ""))
+            return await self._take(silo, request.body)
         if what == ("POST", "goodbye"):
             return await self._take_leave(silo)
         raise BadRequest(HTTPStatus.NOT_FOUND, "there is nothing at this address")
@@ -222,19 +222,17 @@ class Server(Generic[C]):
         assert self._question is not None
         return Response(HTTPStatus.OK, self._question, headers={STATE: "open"})
 
-    async def _greet(self, silo: str, store_id: str) -> Response:
-        """Before anything is asked of a silo: whether this is the store that is served."""
-        if not _STORE_ID.fullmatch(store_id):
-            raise BadRequest(HTTPStatus.BAD_REQUEST, "a silo says which store of its own it works on")
+    async def _greet(self, silo: str, hello: bytes) -> Response:
+        """Before anything is asked of a silo: whether it is who its certificate says, and this store is served."""
         try:
-            await self._in_thread(partial(self._run.register, silo, store_id))
+            await self._in_thread(partial(self._run.register, silo, hello))
         except DiscreetError as error:
             return _refusal(HTTPStatus.CONFLICT, error)
         return Response.words(HTTPStatus.OK, {})
 
-    async def _take(self, silo: str, answer: bytes, store_id: str) -> Response:
+    async def _take(self, silo: str, answer: bytes) -> Response:
         try:
-            outcome = await self._in_thread(partial(self._run.receive, silo, answer, store_id))
+            outcome = await self._in_thread(partial(self._run.receive, silo, answer))
         except DiscreetError as error:
             if isinstance(error, SecondStore):
                 await self._look()
