@@ -282,7 +282,11 @@ def test_prototypes_are_signed_too(halls: Halls, tmp_path: Path) -> None:
 
 
 def test_an_older_agreement_is_refused_in_words_and_stays_readable(undisturbed: Hall, tmp_path: Path) -> None:
-    older = {key: value for key, value in undisturbed.agreement.model_dump(mode="json").items() if "_key" not in key}
+    older = {
+        key: value
+        for key, value in undisturbed.agreement.model_dump(mode="json").items()
+        if "_key" not in key
+    }
     agreement = parse_agreement(json.dumps(older).encode())
     agreement.save(tmp_path / "old.json")
     text = (tmp_path / "old.json").read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
@@ -18,6 +18,7 @@ from discreet.cli.federate.options import (
     store_option,
 )
 from discreet.cli.federate.output import RoundProgress, show_run
+from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
@@ -97,7 +98,13 @@ def server_command(
         drop_after=drop_after,
         linger=linger,
     )
-    with listen(address) as listening, RoundProgress() as progress:
+    text = agreed.model_dump_json()
+    with listen(address) as listening, RoundProgress() as progress, StatusFile(Path(store)) as said:
+
+        def report(status: dict[str, Any]) -> None:
+            said.write(text, status)
+            progress.report(status)
+
         progress.say(f"Listening on {url_of(listening)}")
         server: Server[SignedRun] = Server(
             lambda: SignedRun(run.begin(), agreed, key),
@@ -105,7 +112,7 @@ def server_command(
             terms,
             context,
             vouches,
-            progress.report,
+            report,
         )
         run_until_stopped(server.run(listening))
         run.count_models(server.models_sent, server.model_bytes_sent)

@@ -17,6 +17,7 @@ from discreet.cli.federate.options import (
     silo_options,
 )
 from discreet.cli.federate.output import RoundProgress, answered
+from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.holder import counts, show_holder
 from discreet.cli.output import json_option, print_json, printer
 from discreet.silos.shared.agreements import largest_message, load_agreement
@@ -95,7 +96,18 @@ def silo_command(
     vouches = Endorsement(key, Path(tls) / CERTIFICATE)
     journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
-    with open_silo(agreement, ratings, options, journal) as silo, RoundProgress() as progress:
+    text = agreement.model_dump_json()
+    with (
+        open_silo(agreement, ratings, options, journal) as silo,
+        RoundProgress() as progress,
+        StatusFile(Path(options["store"])) as said,
+    ):
+
+        def report() -> None:
+            said.write(text, silo.status())
+            progress.say(answered(silo.status()))
+
+        said.write(text, silo.status())
         largest = largest_message(agreement)
         client = Client(
             url, agreement.run_id, largest, context, vouches, patience=patience, on_trouble=progress.say
@@ -105,7 +117,7 @@ def silo_command(
             signed,
             client,
             lambda message: run.finish(silo, signed.model(message)),
-            lambda: progress.say(answered(silo.status())),
+            report,
         )
         status, statement = silo.status(), statement_of(silo)
     if journal is not None:

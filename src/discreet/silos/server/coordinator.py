@@ -181,6 +181,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "state": progress.state,
                 "reason": None if failure is None else str(failure),
                 "round": position.round,
+                "question": progress.name,
                 "rounds": position.round if progress.ended else position.rounds,
                 "attempt": position.attempt,
                 "roster": list(position.roster),

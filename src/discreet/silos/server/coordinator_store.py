@@ -15,11 +15,11 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.store import Store, pack, unpack
 
-__all__ = ["Asked", "CoordinatorStore"]
+__all__ = ["APPLICATION", "Asked", "CoordinatorStore"]
 
 Release = dict[str, npt.NDArray[np.float64]]
 
-_APPLICATION = 0x64736331
+APPLICATION = 0x64736331
 _SCHEMA = """
 CREATE TABLE questions(
     round INTEGER NOT NULL,
@@ -58,7 +58,8 @@ class CoordinatorStore:
 
     def __init__(self, path: Path, agreement: Agreement) -> None:
         schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
-        self._store = Store(path, _APPLICATION, schema, f"{agreement.digest} coordinator")
+        owner = f"{agreement.digest} coordinator"
+        self._store = Store(path, APPLICATION, schema, owner, agreement.model_dump_json())
         self.silo_stores = SiloStores(self._store)
         self.lock = self._store.lock
         self.close = self._store.close

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.privacy.accounting import compose
+from discreet.privacy.charges import Detail
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage
-from discreet.silos.shared.position import Position, charge_name
+from discreet.silos.shared.position import Position, charge_detail, charge_name
 
 __all__ = ["RunProgress"]
 
@@ -66,6 +67,11 @@ class RunProgress:
         return self.state == "finished"
 
     @property
+    def name(self) -> str | None:
+        """What ledgers call the question asked last; ``None`` at the end."""
+        return None if self.position.question is None else self._cost()[0]
+
+    @property
     def charged_mu(self) -> float:
         """All costs, with that of the question that was asked last: silos may have answered it, whatever came of it."""
         spent = self.ledger.spent_mu
@@ -83,7 +89,7 @@ class RunProgress:
     def take(self, release: Release) -> None:
         """All have answered and this was released."""
         name, mu = self._cost()
-        detail = {"silos": len(self.position.roster), "attempt": self.position.attempt}
+        detail = self._detail()
         self.ledger.redeem(self.ledger.charge(name, mu=mu, detail=detail))
         self.last_release = release
         position = self.position.copy()
@@ -120,8 +126,13 @@ class RunProgress:
         if self._charged:
             return
         name, mu = self._cost()
-        detail = {"silos": len(self.position.roster), "attempt": self.position.attempt, "released": False}
+        detail = self._detail() | {"released": False}
         self.ledger.charge(f"{name} (given up)", mu=mu, detail=detail)
+
+    def _detail(self) -> dict[str, Detail]:
+        """As in the silos' ledgers."""
+        position = self.position
+        return charge_detail(len(position.roster), position.round, position.attempt)
 
     def _cost(self) -> tuple[str, float]:
         question = self.position.question

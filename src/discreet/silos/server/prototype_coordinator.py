@@ -25,9 +25,9 @@ from discreet.silos.shared.prototype_messages import decode_prototypes
 from discreet.silos.shared.second_store import SecondStore, cost_of
 from discreet.silos.shared.store import Store, StoreOwner
 
-__all__ = ["PrototypeCoordinator"]
+__all__ = ["APPLICATION", "PrototypeCoordinator"]
 
-_APPLICATION = 0x64737063
+APPLICATION = 0x64737063
 _SCHEMA = """
 CREATE TABLE messages(silo TEXT PRIMARY KEY, digest TEXT NOT NULL, message BLOB NOT NULL) STRICT;
 CREATE TABLE dropped(silo TEXT PRIMARY KEY) STRICT;
@@ -50,7 +50,8 @@ class PrototypeCoordinator(StoreOwner[Store]):
     def __init__(self, store: Path, agreement: PrototypeAgreement) -> None:
         self.agreement = agreement
         schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
-        self._store = Store(Path(store), _APPLICATION, schema, f"{agreement.digest} coordinator")
+        owner = f"{agreement.digest} coordinator"
+        self._store = Store(Path(store), APPLICATION, schema, owner, agreement.model_dump_json())
         self._silo_stores = SiloStores(self._store)
 
     def question(self) -> bytes | None:
@@ -168,6 +169,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 "state": "failed" if failure is not None else "running" if waiting else "finished",
                 "reason": None if failure is None else str(failure),
                 "round": 0 if waiting else 1,
+                "question": "prototypes" if waiting else None,
                 "rounds": 1,
                 "attempt": 0,
                 "roster": roster,

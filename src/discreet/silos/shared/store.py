@@ -18,10 +18,12 @@ import numpy.typing as npt
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.shared.encoding import Header, decode, encode, shapes
 
-__all__ = ["Store", "StoreOwner", "pack", "unpack"]
+__all__ = ["Store", "StoreInUse", "StoreOwner", "pack", "unpack"]
 
 _MARK = b"dsR1"
-_IDENTITY = "CREATE TABLE identity(one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT"
+_IDENTITY = """CREATE TABLE identity(
+    one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, agreement TEXT NOT NULL
+) STRICT"""
 
 
 class _Closes(Protocol):
@@ -29,6 +31,10 @@ class _Closes(Protocol):
 
 
 Kept = TypeVar("Kept", bound=_Closes)
+
+
+class StoreInUse(SettingsInvalid):
+    """Another process works on the store."""
 
 
 class StoreOwner(Generic[Kept]):
@@ -62,6 +68,8 @@ class Store:
         Statements that make its tables.
     owner
         Agreement and name that the file belongs to.
+    agreement
+        Its text, kept so that the store can be read without the file.
 
     Attributes
     ----------
@@ -69,7 +77,7 @@ class Store:
         Random and made with the store: two stores of one silo are told apart by it, and a copy of one is not.
     """
 
-    def __init__(self, path: Path, application: int, schema: str, owner: str) -> None:
+    def __init__(self, path: Path, application: int, schema: str, owner: str, agreement: str = "") -> None:
         self.lock = RLock()
         self._path = path
         try:
@@ -81,11 +89,11 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise SettingsInvalid(f"{path} cannot be opened: {error}") from None
         try:
-            self._open(application, schema, owner)
+            self._open(application, schema, owner, agreement)
         except (sqlite3.DatabaseError, SettingsInvalid) as error:
             self._connection.close()
             if "locked" in str(error):
-                raise SettingsInvalid(f"{path} is in use by another process; end that one first") from None
+                raise StoreInUse(f"{path} is in use by another process; end that one first") from None
             if isinstance(error, SettingsInvalid):
                 raise
             raise SettingsInvalid(f"{path} is not a store of this program: {error}") from None
@@ -126,7 +134,7 @@ class Store:
         with self.lock, suppress(sqlite3.OperationalError):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _open(self, application: int, schema: str, owner: str) -> None:
+    def _open(self, application: int, schema: str, owner: str, agreement: str) -> None:
         self.write("PRAGMA locking_mode = EXCLUSIVE")
         self.write("PRAGMA journal_mode = WAL")
         self.write("PRAGMA synchronous = FULL")
@@ -145,8 +153,9 @@ class Store:
             # A store of an older version lacks the tables that came since.
             for statement in f"{schema};{_IDENTITY}".split(";"):
                 self.write(statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1))
-            self.write("INSERT OR IGNORE INTO identity VALUES (1, ?)", secrets.token_hex(16))
+            self.write("INSERT OR IGNORE INTO identity VALUES (1, ?, ?)", secrets.token_hex(16), agreement)
             self.id = str(self.rows("SELECT id FROM identity")[0][0])
+        self.forget_deleted()  # what kind of store it is stands in the file, for who cannot open it now
 
 
 def _keep_to_owner(path: Path) -> None:

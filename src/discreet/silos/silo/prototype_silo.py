@@ -21,7 +21,7 @@ from discreet.silos.shared.store import Store, StoreOwner
 from discreet.silos.silo.checks import check_public
 from discreet.silos.silo.silo_ledger import check_noise_key
 
-__all__ = ["APPLICATION", "PrototypeSilo"]
+__all__ = ["APPLICATION", "PrototypeSilo", "open_store", "status_of"]
 
 APPLICATION = 0x64737073
 # A silo that found itself too small has no message, and the words of its refusal in the place of it.
@@ -80,7 +80,7 @@ class PrototypeSilo(StoreOwner[Store]):
         self.agreement, self.name = agreement, name
         self._ratings = ratings
         self._noise_key, self._journal = fixed_noise_key_not_private, journal
-        self._store = Store(Path(store), APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        self._store = open_store(Path(store), agreement, name)
 
     @property
     def store_id(self) -> str:
@@ -128,18 +128,7 @@ class PrototypeSilo(StoreOwner[Store]):
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
         with self._store.lock:
-            rows = self._outcome()
-            sent = bool(rows) and rows[0][0] is not None
-            return {
-                "silo": self.name,
-                "run": self.agreement.run_id,
-                "messages": int(sent),
-                "bytes": len(rows[0][0]) if sent else 0,
-                "epsilon_spent": self._spent() if rows else 0.0,
-                "epsilon": self.agreement.epsilon,
-                "delta": self.agreement.delta,
-                "second_store": self._second_store(),
-            }
+            return status_of(self._store, self.agreement, self.name)
 
     def statement(self) -> Statement | None:
         """What this silo's users were promised and have paid; ``None`` while nothing was made."""
@@ -151,11 +140,7 @@ class PrototypeSilo(StoreOwner[Store]):
         return Statement.from_json(rows[0][2]).with_earlier(earlier)
 
     def _second_store(self) -> str | None:
-        rows = self._store.rows("SELECT reason FROM second_store")
-        return str(rows[0][0]) if rows else None
-
-    def _spent(self) -> float:
-        return (1.0 if self._second_store() is None else 2.0) * self.agreement.epsilon
+        return _second_store(self._store)
 
     def _outcome(self) -> list[tuple[Any, ...]]:
         return self._store.rows("SELECT message, refusal, statement FROM outcome")
@@ -174,6 +159,33 @@ class PrototypeSilo(StoreOwner[Store]):
         assert paid is not None
         with self._store.transaction():
             self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", message, refusal, paid.to_json())
+
+
+def open_store(path: Path, agreement: PrototypeAgreement, name: str) -> Store:
+    """A silo's store."""
+    owner = f"{agreement.digest} silo {name}"
+    return Store(path, APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
+
+
+def status_of(store: Store, agreement: PrototypeAgreement, name: str) -> dict[str, Any]:
+    """Where a silo stands, as its store shows it."""
+    rows = store.rows("SELECT length(message) FROM outcome")
+    sent, second = bool(rows) and rows[0][0] is not None, _second_store(store)
+    return {
+        "silo": name,
+        "run": agreement.run_id,
+        "messages": int(sent),
+        "bytes": rows[0][0] if sent else 0,
+        "epsilon_spent": (1.0 if second is None else 2.0) * agreement.epsilon if rows else 0.0,
+        "epsilon": agreement.epsilon,
+        "delta": agreement.delta,
+        "second_store": second,
+    }
+
+
+def _second_store(store: Store) -> str | None:
+    rows = store.rows("SELECT reason FROM second_store")
+    return str(rows[0][0]) if rows else None
 
 
 def _charges(statement: Statement) -> list[Charge | PureCharge]:

@@ -27,7 +27,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import from_totals, mask, public_key
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
 from discreet.silos.shared.outcome import state
-from discreet.silos.shared.position import Position, charge_name
+from discreet.silos.shared.position import Position, charge_detail, charge_name
 from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
@@ -124,19 +124,9 @@ class Silo(StoreOwner[SiloStore]):
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
         with self._store.lock:
-            ledger = self._ledger
-            return {
-                "silo": self.name,
-                "run": self.agreement.run_id,
-                "round": self._position.round if self._begun else None,
+            return self._store.status() | {
                 "rounds": self._position.rounds,
-                "attempt": self._position.attempt,
                 "roster": list(self._position.roster),
-                "charged_mu": ledger.spent_mu,
-                "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
-                "epsilon": self.agreement.epsilon,
-                "second_store": self._store.second_store,
-                "refusals": self._store.refusals(),
             }
 
     def statement(self) -> Statement:
@@ -212,7 +202,7 @@ class Silo(StoreOwner[SiloStore]):
         shares = self._shares(message)
         not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
-        detail = {"silos": len(message.roster), "attempt": message.attempt}
+        detail = charge_detail(len(message.roster), message.round, message.attempt)
         name = charge_name(message.question.name, message.attempt)
         question_ = message.question
         try:

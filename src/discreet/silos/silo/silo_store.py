@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,9 +79,11 @@ class SiloStore:
     """The silo's file. A charge and the answer it pays for are written together or not at all."""
 
     def __init__(self, path: Path, agreement: Agreement, name: str) -> None:
-        self._store = Store(path, APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        owner = f"{agreement.digest} silo {name}"
+        self._store = Store(path, APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
         self.lock = self._store.lock
         self.close = self._store.close
+        self.agreement, self.name = agreement, name
         self.id = self._store.id
         self._refusals = [
             str(reason) for (reason,) in self._store.rows("SELECT reason FROM refusals ORDER BY rowid")
@@ -121,6 +124,27 @@ class SiloStore:
             "SELECT question, answer FROM answers WHERE round = ? AND attempt = ?", round_, attempt
         )
         return None if not rows else (str(rows[0][0]), bytes(rows[0][1]))
+
+    def status(self) -> dict[str, Any]:
+        """Where the silo stands, as far as the store alone shows it."""
+        rows = self._store.rows(
+            "SELECT round, attempt, charge FROM answers ORDER BY round DESC, attempt DESC LIMIT 1"
+        )
+        round_, attempt, question = rows[0] if rows else (None, 0, None)
+        ledger = self.ledger(self.agreement)
+        return {
+            "silo": self.name,
+            "run": self.agreement.run_id,
+            "round": round_,
+            "question": question,
+            "attempt": attempt,
+            "charged_mu": ledger.spent_mu,
+            "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
+            "epsilon": self.agreement.epsilon,
+            "delta": self.agreement.delta,
+            "second_store": self.second_store,
+            "refusals": self.refusals(),
+        }
 
     def path_taken(self) -> list[tuple[int, int, tuple[str, ...], dict[str, npt.NDArray[np.float64]]]]:
         """Round, attempt, roster and release of every question answered, in order."""
