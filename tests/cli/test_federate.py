@@ -199,7 +199,7 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
     assert content["goal"] == "rank"
-    assert "round 4 of 4" in result.stderr
+    assert "3 of 4 rounds done: waiting for" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 

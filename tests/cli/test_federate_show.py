@@ -52,7 +52,10 @@ def test_a_run_in_the_making(run: Run, refused: Refused, site: Path, agreed: Pat
     assert at_server["epsilon_spent"] == at_silo["epsilon_spent"] > 0.0
     assert at_server["round"] == at_silo["round"] == 0, "one number for one round"
     assert at_server["question"] == at_silo["question"], "and the ledger's name for it"
-    assert f"round 0 ({at_silo['question']}), 0 rounds done: waiting for east, south" == position(at_server)
+    assert (
+        f"round 0 (in the ledger: {at_silo['question']}), 0 rounds done: waiting for east, south"
+        == position(at_server)
+    )
     text = run("federate", "show", agreed / "run.sqlite").stdout
     assert "late         east, south" in text
     assert f"epsilon {at_server['epsilon_spent']:.4g} of 5" in text

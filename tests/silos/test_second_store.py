@@ -156,15 +156,18 @@ def test_the_ledger_of_the_data_set_has_it_too(run: Run, tmp_path: Path) -> None
     ):
         silo.answer(asked(run))
         silo.learn_of_second_store("two stores of silo-01")
+        assert "the ledger has all of them" in silo.statement().notes[-1]
     [entered] = ledger.account().runs.values()
     assert entered.charges[-1].name == CHARGE
 
 
-@pytest.fixture
-def prototypes() -> PrototypeAgreement:
+@pytest.fixture(params=["swap", "lloyd"])
+def prototypes(request: pytest.FixtureRequest) -> PrototypeAgreement:
     assert RATINGS.catalogue is not None
     options: dict[str, Any] = {
-        "settings": PrototypeSettings(prototypes=4, users=100, dimension=4, support=10),
+        "settings": PrototypeSettings(
+            prototypes=4, users=100, dimension=4, support=10, clustering=request.param
+        ),
         "factors": FactorSettings(rank=3, rounds=5),
     }
     return PrototypeAgreement.make(
@@ -178,10 +181,11 @@ def prototypes() -> PrototypeAgreement:
 
 
 def test_two_messages_of_prototypes(prototypes: PrototypeAgreement, tmp_path: Path) -> None:
-    part = parts(RATINGS, 2)[1]
+    part, ledger = parts(RATINGS, 2)[1], LedgerFile(tmp_path / "north.ledger")
     with (
         PrototypeCoordinator(tmp_path / "server.db", prototypes) as server,
-        PrototypeSilo(tmp_path / "a.db", prototypes, TWICE, part) as first,
+        begin_run(ledger, prototypes, TWICE) as journal,
+        PrototypeSilo(tmp_path / "a.db", prototypes, TWICE, part, journal=journal) as first,
         PrototypeSilo(tmp_path / "b.db", prototypes, TWICE, part) as second,
         PrototypeSilo(tmp_path / "c.db", prototypes, "silo-00", parts(RATINGS, 2)[0]) as other,
     ):
@@ -200,9 +204,12 @@ def test_two_messages_of_prototypes(prototypes: PrototypeAgreement, tmp_path: Pa
             stated = silo.statement()
             assert stated is not None
             assert stated.epsilon == pytest.approx(2 * prototypes.epsilon)
+            assert stated.delta == pytest.approx(2 * prototypes.delta)
             assert silo.status()["epsilon_spent"] == 2 * prototypes.epsilon
             with pytest.raises(Refused, match="nothing more is sent"):
                 silo.answer()
+        [entered] = ledger.account().runs.values()
+        assert sum(CHARGE in charge.name for charge in entered.charges) * 2 == len(entered.charges) > 0
         server.drop(TWICE)
         assert server.status()["state"] == "finished"
         assert RATINGS.catalogue is not None

@@ -88,7 +88,7 @@ def position(status: dict[str, Any]) -> str:
     if status["state"] != "running":
         return f"{status['state']}, {done}"
     waiting = ", ".join(status["waiting_for"]) or "nobody"
-    return f"round {status['round']} ({status['question']}), {done}: waiting for {waiting}"
+    return f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}"
 
 
 def answered(status: dict[str, Any]) -> str:
@@ -96,7 +96,7 @@ def answered(status: dict[str, Any]) -> str:
     spent = f"epsilon {status['epsilon_spent']:.4g} spent"
     if "rounds" not in status:
         return f"the one message is sent ({status['bytes']:,} bytes); {spent}"
-    return f"round {status['round']} ({status['question']}) answered; {spent}"
+    return f"round {status['round']} (in the ledger: {status['question']}) answered; {spent}"
 
 
 def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:

@@ -136,7 +136,7 @@ def _of_silo(status: dict[str, Any]) -> list[tuple[str, str]]:
     elif status["round"] is None:
         answered = "nothing answered yet"
     else:
-        answered = f"answered up to round {status['round']} ({status['question']})"
+        answered = f"answered up to round {status['round']} (in the ledger: {status['question']})"
     rows = [("silo", f"{status['silo']}, {answered}"), ("paid", _paid(status))]
     if status["second_store"]:
         rows.append(("two stores", status["second_store"]))

@@ -19,7 +19,7 @@ from discreet.silos.shared.prototype_messages import encode_prototypes
 from discreet.silos.shared.second_store import raised_statement
 from discreet.silos.shared.store import Store, StoreOwner
 from discreet.silos.silo.checks import check_public
-from discreet.silos.silo.silo_ledger import check_noise_key
+from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
 
 __all__ = ["APPLICATION", "PrototypeSilo", "open_store", "status_of"]
 
@@ -97,11 +97,11 @@ class PrototypeSilo(StoreOwner[Store]):
             if not rows or self._second_store() is not None:
                 return
             raised = raised_statement(Statement.from_json(rows[0][2]))
+            if self._journal is not None:
+                self._journal.settle(_charges(raised))
             with self._store.transaction():
                 self._store.write("INSERT INTO second_store VALUES (1, ?)", reason)
                 self._store.write("UPDATE outcome SET statement = ?", raised.to_json())
-        if self._journal is not None:
-            self._journal.settle(_charges(raised))
 
     def answer(self, question: bytes = b"") -> bytes:
         """The message, ready to be sent: it is stored and paid for.
@@ -136,8 +136,8 @@ class PrototypeSilo(StoreOwner[Store]):
             rows = self._outcome()
             if not rows:
                 return None
-        earlier = None if self._journal is None else self._journal.earlier
-        return Statement.from_json(rows[0][2]).with_earlier(earlier)
+            second_store = self._second_store() is not None
+        return with_earlier(Statement.from_json(rows[0][2]), self._journal, second_store=second_store)
 
     def _second_store(self) -> str | None:
         return _second_store(self._store)

@@ -31,7 +31,7 @@ from discreet.silos.shared.position import Position, charge_detail, charge_name
 from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
-from discreet.silos.silo.silo_ledger import check_noise_key
+from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
 from discreet.silos.silo.silo_store import Given, SiloStore
 from discreet.types import Floats
 
@@ -138,7 +138,7 @@ class Silo(StoreOwner[SiloStore]):
                 fixed_noise_key=self._store.fixed_noise,
                 domain=self._domain,
             )
-        return stated.with_earlier(None if self._journal is None else self._journal.earlier)
+        return with_earlier(stated, self._journal, second_store=self._store.second_store is not None)
 
     def forget(self) -> None:
         """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
