@@ -48,6 +48,7 @@ def participate(
         # The server's word, which can only make this silo's account larger.
         if second.silo == silo.name:
             silo.learn_of_second_store(str(second))
+        client.take_leave()
         raise
 
 
@@ -74,7 +75,7 @@ def _answer_all(
         try:
             client.answer(answer)
         except SecondStore:
-            raise
+            raise  # fatal: the server may hold two noise draws under one mask
         except Refused as refused:
             # The round may have been repeated without this answer in the meantime: another question follows then.
             refusal = refused
