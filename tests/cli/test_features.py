@@ -123,9 +123,10 @@ def test_a_run_by_hand_reads_the_agreed_features(
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
     catalogue = ("--catalogue", items)
     question = tmp_path / "question.bin"
-    said = refused("federate", "export", *server, "--out", question)
+    key = ("--signing-key", tmp_path / "tls" / "server" / "signing.key")
+    said = refused("federate", "export", *server, *key, "--out", question)
     assert "item features were agreed on: name the file that has them with --catalogue" in said
-    assert run("federate", "export", *server, *catalogue, "--out", question).exit_code == 0
+    assert run("federate", "export", *server, *key, *catalogue, "--out", question).exit_code == 0
 
     other = tmp_path / "other.csv"
     other.write_text(items.read_text().replace("comedy", "tragedy").replace("war", "comedy"))
@@ -142,7 +143,7 @@ def test_a_run_by_hand_reads_the_agreed_features(
         if json.loads(status.stdout)["state"] == "finished":
             break
         question = tmp_path / f"question{number}.bin"
-        assert run("federate", "export", *server, *catalogue, "--out", question).exit_code == 0
+        assert run("federate", "export", *server, *key, *catalogue, "--out", question).exit_code == 0
     assert run("federate", "model", *server, *catalogue, "--out", tmp_path / "model").exit_code == 0
     model = Model.load(tmp_path / "model")
     assert "the items' features: genres, title" in model.statement.public

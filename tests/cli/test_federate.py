@@ -13,6 +13,8 @@ import pytest
 from discreet.cli.federate.group import COMMANDS
 from discreet.model import Model
 from discreet.silos.shared.model_message import encode_model
+from discreet.silos.shared.seal import SigningKey
+from discreet.silos.shared.signing import signing_public_key
 from tests.cli.conftest import Run
 
 Refused = Callable[..., str]
@@ -59,6 +61,10 @@ def mask_key(agreed: Path, name: str) -> tuple[object, ...]:
     return ("--mask-key", agreed / "tls" / "silos" / name / "mask.key")
 
 
+def server_key(agreed: Path) -> tuple[object, ...]:
+    return ("--signing-key", agreed / "tls" / "server" / "signing.key")
+
+
 def server(agreed: Path) -> tuple[object, ...]:
     return ("--agreement", agreed / "agreement.json", "--store", agreed / "run.sqlite")
 
@@ -72,7 +78,14 @@ def read(result: object) -> dict[str, object]:
 def last_word_bytes(model: Path) -> int:
     """Length of the message with a model, written again from where it was saved."""
     agreement = SimpleNamespace(run_id="f" * 32)
-    return len(encode_model(Model.load(model), agreement))  # type: ignore[arg-type]
+    return signed_size(encode_model(Model.load(model), agreement))  # type: ignore[arg-type]
+
+
+def signed_size(model: bytes) -> int:
+    """Length of a model's message under the server's signature."""
+    private = bytes(32)
+    key = SimpleNamespace(signing_keys={}, server_key=signing_public_key(private), digest="0" * 64)
+    return len(SigningKey(key, "", private).seal("model", model))  # type: ignore[arg-type]
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -100,11 +113,15 @@ def test_an_authority_for_a_host_that_cannot_be_leaves_nothing(
 
 def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path: Path) -> None:
     keys = [run("federate", "key", tmp_path / name).stdout.strip() for name in ("one", "two")]
-    pairs = ("--silo", f"north={keys[0]}", "--silo", f"south={keys[1]}", "--catalogue", site / "items.csv")
+    signing = [run("federate", "key", "--signing", tmp_path / f"s{k}").stdout.strip() for k in range(3)]
+    pairs = ("--silo", f"north={keys[0]}:{signing[0]}", "--silo", f"south={keys[1]}:{signing[1]}")
+    pairs += ("--server-key", signing[2], "--catalogue", site / "items.csv")
     content = read(
         run("federate", "agree", "--name", "x", *pairs, *TERMS, "--out", tmp_path / "a.json", "--json")
     )
     assert content["silos"] == {"north": keys[0], "south": keys[1]}
+    assert content["signing_keys"] == {"north": signing[0], "south": signing[1]}
+    assert content["server_key"] == signing[2]
     assert content["rating_range"] == [1.0, 5.0]
     assert content["settings"]["rank"] == 2  # type: ignore[index]
 
@@ -112,7 +129,9 @@ def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path
 def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     question, answer = agreed / "question.bin", agreed / "answer.bin"
     for round_ in range(4):
-        exported = read(run("federate", "export", *server(agreed), "--out", question, "--json"))
+        exported = read(
+            run("federate", "export", *server(agreed), *server_key(agreed), "--out", question, "--json")
+        )
         assert exported["round"] == round_
         for name in ("south", "north", "east"):
             party = (*silo(agreed, site, name), *mask_key(agreed, name), "--question", question)
@@ -147,7 +166,14 @@ def test_two_silos_that_have_left_are_dropped_for_one_repeat(
     keys = ("--keys", tmp_path / "tls" / "keys.json", "--catalogue", site / "items.csv")
     out = ("--out", tmp_path / "agreement.json")
     assert run("federate", "agree", "--name", "x", *keys, *TERMS, *out, "--honest", 3).exit_code == 0
-    begin = ("federate", "export", *server(tmp_path), "--out", tmp_path / "question.bin")
+    begin = (
+        "federate",
+        "export",
+        *server(tmp_path),
+        *server_key(tmp_path),
+        "--out",
+        tmp_path / "question.bin",
+    )
     assert run(*begin).exit_code == 0
     drop = ("federate", "drop", *server(tmp_path), "--silo", "b", "--silo", "d")
     assert "too few" in refused(*drop, "--silo", "a")
@@ -173,7 +199,7 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
     assert content["goal"] == "rank"
-    assert "round 4 of 4" in result.stderr
+    assert "3 of 4 rounds done: waiting for" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 
@@ -257,7 +283,7 @@ def test_simulate_names_a_bad_row_by_its_place_in_the_whole_file(
 
 def test_nothing_but_a_message_is_overwritten(run: Run, refused: Refused, site: Path, agreed: Path) -> None:
     question, store = agreed / "question.bin", agreed / "north.sqlite"
-    export = ("federate", "export", *server(agreed), "--out")
+    export = ("federate", "export", *server(agreed), *server_key(agreed), "--out")
     assert "another file of this command" in refused(*export, agreed / "run.sqlite")
     assert not (agreed / "run.sqlite").exists()
     assert run(*export, question).exit_code == 0
@@ -288,7 +314,8 @@ def test_a_run_by_hand_that_fails_says_why(run: Run, refused: Refused, site: Pat
     assert run("federate", "agree", "--name", "tiny", *keys, *terms).exit_code == 0
     tiny = ("--agreement", agreed / "tiny.json")
     question, answers = agreed / "question.bin", []
-    assert run("federate", "export", *server(agreed), *tiny, "--out", question).exit_code == 0
+    export = ("federate", "export", *server(agreed), *server_key(agreed), *tiny, "--out", question)
+    assert run(*export).exit_code == 0
     for name in ("north", "south", "east"):
         answers.append(agreed / f"{name}.bin")
         party = (*silo(agreed, site, name), *mask_key(agreed, name), *tiny, "--question", question)
@@ -355,7 +382,9 @@ def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -
     assert "use --goal" in agree("--set", "goal=rank")
     assert "cannot rank by them" in agree("--goal", "rank", "--method", "svd")
     assert "cannot rank by them" in agree("--goal", "rank", "--method", "prototypes")
-    assert "NAME=KEY" in agree("--silo", "west")
+    assert "NAME=MASK:SIGNING" in agree("--silo", "west")
+    assert "NAME=MASK:SIGNING" in agree("--silo", f"west={'0' * 64}")
+    assert "--server-key" in agree("--server-key", "short")
     assert "Known settings" in agree("--set", "flavour=3")
     assert not (agreed / "other.json").exists()
 
@@ -364,10 +393,11 @@ def test_silos_that_do_not_keep_to_the_agreement(
     run: Run, refused: Refused, site: Path, agreed: Path
 ) -> None:
     question = agreed / "question.bin"
-    assert run("federate", "export", *server(agreed), "--out", question).exit_code == 0
+    assert run("federate", "export", *server(agreed), *server_key(agreed), "--out", question).exit_code == 0
 
     def answer(name: str, *changes: object, key: str | None = None) -> str:
         party = (*silo(agreed, site, name), *mask_key(agreed, key or name), "--question", question)
+        party += ("--signing-key", agreed / "tls" / "silos" / name / "signing.key")
         return refused("federate", "answer", *party, "--out", agreed / "answer.bin", *changes)
 
     (agreed / "fewer.csv").write_text("\n".join((site / "items.csv").read_text().splitlines()[:-1]))
@@ -412,4 +442,4 @@ def test_a_silo_that_cannot_start(refused: Refused, site: Path, agreed: Path) ->
     assert "https://HOST:PORT" in start("--server", "https://.example.com:1")
     assert "https://HOST:PORT" in start("--server", f"https://{'a' * 64}:1")
     assert "certificate.pem" in start("--tls", agreed / "tls")
-    assert "mask" in start("--tls", agreed / "tls" / "server")
+    assert "signing key is not that of north" in start("--tls", agreed / "tls" / "server")

@@ -15,17 +15,22 @@ from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.transport.authority import make_authority
 from tests.cli.conftest import Run
+from tests.cli.test_federate import signed_size
 
 Refused = Callable[..., str]
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars")
 TERMS = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rating-range", 1, 5, "--rank", 2)
-SILOS = ("--silo", "east", "--silo", "north", "--silo", "south")
 
 
 def agree(shop: Path, folder: Path, *changes: object) -> tuple[object, ...]:
-    common = ("--name", "trial", *SILOS, *TERMS, "--catalogue", shop / "items.csv")
+    """With keys of a test authority, which is made if it is not there."""
+    if not (folder / "tls").exists():
+        make_authority(folder / "tls", ["east", "north", "south"])
+    keys = ("--keys", folder / "tls" / "keys.json")
+    common = ("--name", "trial", *keys, *TERMS, "--catalogue", shop / "items.csv")
     return ("federate", "agree", *common, "--out", folder / "agreement.json", *changes)
 
 
@@ -90,7 +95,7 @@ def test_clicks_become_a_model_of_clicks(run: Run, shop: Path, tmp_path: Path) -
 def _sent_bytes(model: Path) -> int:
     """Length of the message with a model, written again from where it was saved."""
     agreement = SimpleNamespace(run_id="f" * 32)
-    return len(encode_model(Model.load(model), agreement))  # type: ignore[arg-type]
+    return signed_size(encode_model(Model.load(model), agreement))  # type: ignore[arg-type]
 
 
 def test_the_agreement(run: Run, shop: Path, tmp_path: Path) -> None:
@@ -118,8 +123,9 @@ def test_the_agreement(run: Run, shop: Path, tmp_path: Path) -> None:
         (("--epsilon", "much"), "must be a number"),
         (("--epsilon", "-1"), "above zero"),
         (("--rating-range", -1, 1), "non-negative"),
-        (("--silo", "north"), "each name once"),
-        (("--method", "budgeted"), "NAME=KEY"),
+        (("--silo", f"north={'0' * 64}"), "each name once"),
+        (("--silo", "west"), "NAME=SIGNING"),
+        (("--method", "budgeted", "--delta", "1e-5"), "--prototypes goes with"),
     ],
 )
 def test_agreements_that_cannot_be(
@@ -148,8 +154,11 @@ def test_going_on_without_several_silos_at_once(
 def test_commands_that_sums_have_alone(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
     assert run(*agree(shop, tmp_path)).exit_code == 0
     server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
-    assert "not for agreements of this method" in refused("federate", "finish", *server)
-    assert "nothing is asked" in refused("federate", "export", *server, "--out", tmp_path / "question.bin")
+    assert "there is no store" in refused("federate", "finish", *server)
+    key = ("--signing-key", tmp_path / "tls" / "server" / "signing.key")
+    assert "nothing is asked" in refused(
+        "federate", "export", *server, *key, "--out", tmp_path / "question.bin"
+    )
 
 
 def test_a_run_by_hand(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
@@ -170,6 +179,8 @@ def test_a_run_by_hand(run: Run, refused: Refused, shop: Path, tmp_path: Path) -
             tmp_path / f"{name}.csv",
         )
         party += (*COLUMNS, "--catalogue", shop / "items.csv", "--store", tmp_path / f"{name}.sqlite")
+        assert "--signing-key" in refused("federate", "answer", *party, "--out", tmp_path / "x.bin")
+        party += ("--signing-key", tmp_path / "tls" / "silos" / name / "signing.key")
         message = tmp_path / f"{name}.bin"
         assert "need no --question" in refused(
             "federate", "answer", *party, "--question", message, "--out", message

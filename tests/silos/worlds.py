@@ -174,10 +174,11 @@ def central(ratings: Ratings, agreement: Agreement) -> Model:
 
 
 def dump(party: Coordinator | Silo, *, refusals: bool = False) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything in a party's store; the list of refusals only if asked for."""
+    """Everything in a party's store but its random id; the list of refusals only if asked for."""
     store = party._store._store
     tables = [name for (name,) in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {name: store.rows(f"SELECT * FROM {name}") for name in tables if refusals or name != "refusals"}
+    left_out = {"identity"} if refusals else {"identity", "refusals"}
+    return {name: store.rows(f"SELECT * FROM {name}") for name in tables if name not in left_out}
 
 
 def asked(run: Run) -> QuestionMessage:

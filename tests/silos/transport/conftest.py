@@ -20,7 +20,10 @@ import pytest
 
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.silos.shared.agreements import AnyAgreement
+from discreet.silos.shared.seal import SigningKey
 from discreet.silos.transport.authority import make_authority
+from discreet.silos.transport.identity import read_signing_key
+from discreet.silos.transport.public_keys import PublicKeys
 from tests.silos.transport.zygote import ITEMS, LONG, USERS
 from tests.silos.worlds import agree, names, world
 
@@ -129,6 +132,17 @@ def zygote() -> Iterator[Zygote]:
     process.end()
 
 
+def signing(tls: Path) -> dict[str, Any]:
+    """The silos' and the server's signing keys in a test authority's folder, for an agreement."""
+    public = PublicKeys.read(tls / "keys.json")
+    return {"signing_keys": {name: public.signing[name] for name in SILOS}, "server_key": public.server}
+
+
+def key_in(folder: Path, agreement: AnyAgreement, name: str) -> SigningKey:
+    """The signing key in a ``--tls`` folder."""
+    return SigningKey(agreement, name, read_signing_key(folder / "signing.key"))
+
+
 @pytest.fixture(scope="session")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A test authority's folder for the silos and for somebody else."""
@@ -141,19 +155,19 @@ class Halls:
     """Makes runs of the same ratings, each in a folder of its own."""
 
     def __init__(self, zygote: Zygote, tls: Path, folder: Path) -> None:
-        self._zygote, self._tls, self._folder = zygote, tls, folder
+        self._zygote, self.tls, self._folder = zygote, tls, folder
         self.ratings = world(users=USERS, items=ITEMS)
         self.made: list[Hall] = []
 
     def __call__(self, **changes: Any) -> Hall:
         settings = BudgetedSettings(rank=2, rounds=2)
-        return self.open(agree(self.ratings, len(SILOS), settings=settings, **changes))
+        return self.open(agree(self.ratings, len(SILOS), settings=settings, **signing(self.tls), **changes))
 
     def open(self, agreement: AnyAgreement) -> Hall:
         folder = self._folder / str(len(self.made))
         folder.mkdir()
         agreement.save(folder / "agreement.json")
-        self.made.append(Hall(self._zygote, folder, self._tls, agreement))
+        self.made.append(Hall(self._zygote, folder, self.tls, agreement))
         return self.made[-1]
 
 

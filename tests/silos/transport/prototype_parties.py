@@ -13,15 +13,25 @@ from discreet import Ratings
 from discreet.model.directory import replace_file
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.server.server_run import ServerRun
+from discreet.silos.shared.agreements import largest_message
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import largest
+from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo_run import SiloRun
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import client_context, server_context
+from discreet.silos.transport.endorsement import Endorsement
+from discreet.silos.transport.identity import (
+    CERTIFICATE,
+    SIGNING_KEY,
+    client_context,
+    read_signing_key,
+    server_context,
+)
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
+from discreet.silos.transport.signed_run import SignedRun
+from discreet.silos.transport.signed_silo import SignedSilo
 from tests.silos.worlds import noise_key, parts
 
 
@@ -60,9 +70,17 @@ def serve(
     assert ratings.catalogue is not None
     run = ServerRun(agreement, ratings.catalogue, folder / "server.db", folder / "model", force=False)
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement)
-    terms = Terms(agreement.run_id, agreement.roster, 1, largest(agreement), **options)
+    key = SigningKey(agreement, SERVER, read_signing_key(tls / "server" / SIGNING_KEY))
+    terms = Terms(agreement.run_id, agreement.roster, 1, largest_message(agreement), **options)
     with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
-        run_until_stopped(Server(begin, run.finish, terms, server_context(tls / "server")).run(listening))
+        server = Server(
+            lambda: SignedRun(begin(), agreement, key),
+            lambda signed: key.seal("model", run.finish(signed.run)),  # type: ignore[arg-type]
+            terms,
+            server_context(tls / "server"),
+            Endorsement(key, tls / "server" / CERTIFICATE),
+        )
+        run_until_stopped(server.run(listening))
 
 
 def take_part(
@@ -76,7 +94,15 @@ def take_part(
     kind: str,
 ) -> None:
     context = client_context(tls / "silos" / name)
-    client = Wire(f"https://localhost:{port}", agreement.run_id, largest(agreement), context, patience=240.0)
+    signing = SigningKey(agreement, name, read_signing_key(tls / "silos" / name / SIGNING_KEY))
+    client = Wire(
+        f"https://localhost:{port}",
+        agreement.run_id,
+        largest_message(agreement),
+        context,
+        Endorsement(signing, tls / "silos" / name / CERTIFICATE),
+        patience=240.0,
+    )
     client.record = folder / f"{name}.wire"
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = None if kind == "fresh" else noise_key(name)
@@ -86,9 +112,10 @@ def take_part(
     with PrototypeSilo(store, agreement, name, part, fixed_noise_key_not_private=key) as silo:
 
         def finish(body: bytes) -> None:
-            run.finish(silo, body)
+            run.finish(silo, signed.model(body))
             own = silo.statement()
             account = b"" if own is None else own.to_json().encode()
             replace_file(folder / f"{name}.json", lambda file: file.write(account))
 
-        participate(silo, client, finish)
+        signed = SignedSilo(silo, signing)
+        participate(signed, client, finish)

@@ -9,8 +9,12 @@ from cryptography import x509
 
 from discreet.errors import SettingsInvalid
 from discreet.silos.shared import masks as secure_sum
-from discreet.silos.transport.authority import make_authority, make_mask_key, read_public_keys
-from discreet.silos.transport.identity import read_mask_key
+from discreet.silos.shared.signing import signing_public_key
+from discreet.silos.transport.authority import make_authority, make_mask_key
+from discreet.silos.transport.identity import read_mask_key, read_signing_key
+from discreet.silos.transport.public_keys import PublicKeys
+
+OLD = '{"a": "KEY"}'
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_private_keys_are_for_their_owner_alone(folder: Path) -> None:
     private = [path for path in folder.rglob("*") if path.name.endswith((".key", "key.pem"))]
-    assert len(private) == 1 + 3 + 2
+    assert len(private) == 1 + 3 + 2 + 3
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -44,10 +48,13 @@ def test_the_server_has_its_names(folder: Path) -> None:
 
 
 def test_public_mask_keys_belong_to_the_private_ones(folder: Path) -> None:
-    public = read_public_keys(folder / "keys.json")
-    assert list(public) == ["north", "south"]
-    for name, key in public.items():
+    public = PublicKeys.read(folder / "keys.json")
+    assert list(public.masks) == list(public.signing) == ["north", "south"]
+    for name, key in public.masks.items():
         assert secure_sum.public_key(read_mask_key(folder / "silos" / name / "mask.key")) == key
+    places = {folder / "silos" / name: key for name, key in public.signing.items()}
+    for place, key in (places | {folder / "server": public.server}).items():
+        assert signing_public_key(read_signing_key(place / "signing.key")) == key
 
 
 def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
@@ -92,14 +99,16 @@ def test_hosts_that_cannot_be(tmp_path: Path, host: str) -> None:
     "host", ["server", "my_server", "a-1.example", "xn--9ca.x", "a" * 63, "::1", "10.0.0.1"]
 )
 def test_hosts_that_can_be(tmp_path: Path, host: str) -> None:
-    assert list(make_authority(tmp_path / "tls", ["north"], [host])) == ["north"]
+    assert list(make_authority(tmp_path / "tls", ["north"], [host]).masks) == ["north"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"a": 1}', '{"a": "00"}', "{"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"a": 1}', '{"silos": {"a": "00"}}', "{", OLD, '{"silos": {"a": {"mask": "KEY"}}}']
+)
 def test_public_keys_that_are_none(tmp_path: Path, content: str) -> None:
-    (tmp_path / "keys.json").write_text(content)
+    (tmp_path / "keys.json").write_text(content.replace("KEY", "0" * 64))
     with pytest.raises(SettingsInvalid):
-        read_public_keys(tmp_path / "keys.json")
+        PublicKeys.read(tmp_path / "keys.json")
 
 
 def test_mask_keys_that_are_none(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from discreet.silos.transport import http as limits
 from discreet.silos.transport.client import Client
 from discreet.silos.transport.identity import client_context, server_context
 from tests.silos.transport.conftest import SILOS
+from tests.silos.transport.test_server import Anybody
 
 
 @contextmanager
@@ -46,7 +47,10 @@ def hostile(tls: Path, speak: Callable[[ssl.SSLSocket], None]) -> Iterator[int]:
 
 
 def client(tls: Path, url: str) -> Client:
-    return Client(url, "f" * 32, 1000, client_context(tls / "silos" / SILOS[0]), patience=0.0)
+    context = client_context(tls / "silos" / SILOS[0])
+    made = Client(url, "f" * 32, 1000, context, Anybody(), patience=0.0)
+    made._known.add(ssl.PEM_cert_to_DER_cert((tls / "server" / "certificate.pem").read_text()))
+    return made
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,25 @@ import pytest
 
 from discreet.errors import Refused
 from discreet.model import Model
-from discreet.silos.shared.messages import max_bytes
+from discreet.silos.shared.agreements import largest_message
 from discreet.silos.transport.files import check_message_place, read_message, take_answer, write_message
-from tests.silos.transport.conftest import Hall, Halls
+from discreet.silos.transport.signed_run import SignedRun
+from discreet.silos.transport.signed_silo import SignedSilo
+from tests.silos.transport.conftest import Hall, Halls, key_in
 from tests.silos.worlds import Run
 
 
 def test_by_files_as_over_the_network(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:
     agreement = undisturbed.agreement
     run = Run(tmp_path, halls.ratings, agreement)
+    signed = SignedRun(run.coordinator, agreement, key_in(halls.tls / "server", agreement, ""))
     asked, answered = tmp_path / "question.bin", tmp_path / "answer.bin"
-    while (question := run.coordinator.question()) is not None:
+    while (question := signed.question()) is not None:
         write_message(asked, question)
-        for silo in run.silos.values():
-            write_message(answered, silo.answer(read_message(asked, agreement)))
-            take_answer(run.coordinator, agreement, read_message(answered, agreement), "answer.bin")
+        for name, silo in run.silos.items():
+            own = SignedSilo(silo, key_in(halls.tls / "silos" / name, agreement, name))
+            write_message(answered, own.answer(read_message(asked, agreement)))
+            take_answer(signed, read_message(answered, agreement), "answer.bin")
     assert halls.ratings.catalogue is not None
     model, wanted = run.coordinator.model(halls.ratings.catalogue), Model.load(undisturbed.folder / "model")
     assert model.item_side.offsets.tobytes() == wanted.item_side.offsets.tobytes()
@@ -35,7 +39,7 @@ def test_a_file_that_is_too_large_is_not_read(undisturbed: Hall, tmp_path: Path)
     path = tmp_path / "large.bin"
     path.write_bytes(b"")
     with path.open("r+b") as file:
-        file.truncate(max_bytes(undisturbed.agreement) + 1)
+        file.truncate(largest_message(undisturbed.agreement) + 1)
     with pytest.raises(Refused, match="larger than any message"):
         read_message(path, undisturbed.agreement)
 
@@ -49,7 +53,7 @@ def test_only_a_message_is_replaced(tmp_path: Path) -> None:
         assert path.read_bytes() == content
     with pytest.raises(Refused, match="is not a message of this program"):
         write_message(tmp_path, b"dsA1 new")
-    for content in (b"dsQ1 old", b"dsA1 old"):
+    for content in (b"dsQ1 old", b"dsA1 old", b"dsS1 old"):
         path = tmp_path / "message.bin"
         path.write_bytes(content)
         write_message(path, b"dsA1 new")
@@ -70,7 +74,8 @@ def test_no_message_goes_where_another_file_of_the_command_belongs(tmp_path: Pat
 def test_a_damaged_answer_names_its_file(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:
     run = Run(tmp_path, halls.ratings, undisturbed.agreement)
     before = run.coordinator.status()
+    signed = SignedRun(run.coordinator, undisturbed.agreement, None)
     with pytest.raises(Refused, match=r"north\.bin: this is not a message"):
-        take_answer(run.coordinator, undisturbed.agreement, b"nothing", "north.bin")
+        take_answer(signed, b"nothing", "north.bin")
     assert run.coordinator.status() == before
     run.close()

@@ -21,11 +21,15 @@ import numpy as np
 import pytest
 
 from discreet.errors import Refused, Unreachable
-from discreet.silos.shared.messages import AnswerMessage, max_bytes
+from discreet.silos.shared.agreements import largest_message
+from discreet.silos.shared.messages import AnswerMessage
+from discreet.silos.shared.seal import SigningKey
 from discreet.silos.transport.authority import make_authority
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import client_context
-from tests.silos.transport.conftest import SILOS, Hall, Halls
+from discreet.silos.transport.endorsement import ENDORSEMENT, Endorsement
+from discreet.silos.transport.identity import client_context, read_signing_key
+from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in
+from tests.silos.transport.test_server import Anybody
 
 FUZZ = int(os.environ.get("DISCREET_FUZZ", "500"))
 
@@ -40,16 +44,28 @@ def open_hall(halls: Halls) -> Iterator[Hall]:
     hall.end()
 
 
+def vouched(hall: Hall, folder: Path) -> Endorsement:
+    """What the party of a ``--tls`` folder shows, as the silo that its folder is named after."""
+    key = SigningKey.__new__(SigningKey)  # also for who is not in the agreement
+    key.agreement, key.name = hall.agreement, "" if folder.name == "server" else folder.name
+    key._private = read_signing_key(folder / "signing.key")
+    return Endorsement(key, folder / "certificate.pem")
+
+
 def line_to(hall: Hall, folder: Path, host: str = "localhost") -> Client:
-    url = f"https://{host}:{hall.port}"
-    return Client(
-        url, hall.agreement.run_id, max_bytes(hall.agreement), client_context(folder), patience=60.0
-    )
+    url, largest = f"https://{host}:{hall.port}", largest_message(hall.agreement)
+    vouches = vouched(hall, folder)
+    client = Client(url, hall.agreement.run_id, largest, client_context(folder), vouches, patience=60.0)
+    # As if it had greeted: a greeting would take the place of the silo's own store.
+    client._known.add(ssl.PEM_cert_to_DER_cert((hall.tls / "server" / "certificate.pem").read_text()))
+    return client
 
 
-def send(hall: Hall, context: ssl.SSLContext, content: bytes, seconds: float = 20.0) -> bytes:
-    """Whatever the server responds to some bytes."""
-    received = b""
+def send(hall: Hall, folder: Path, content: bytes, seconds: float = 20.0) -> bytes:
+    """Whatever the server responds to some bytes, with what vouches for the party of a folder after the first line."""
+    received, context = b"", client_context(folder)
+    header = f"\r\n{ENDORSEMENT}: {vouched(hall, folder).own}\r\n"
+    content = content.replace(b"\r\n", header.encode(), 1)
     with connect(hall, context) as connection, contextlib.suppress(OSError):
         connection.sendall(content)
         connection.settimeout(seconds)
@@ -111,7 +127,7 @@ def mixed(folder: Path, trust: Path, identity: Path) -> Path:
     """A party that trusts one authority and has its certificate from another."""
     folder.mkdir()
     (folder / "authority.pem").write_bytes((trust / "authority.pem").read_bytes())
-    for name in ("certificate.pem", "key.pem"):
+    for name in ("certificate.pem", "key.pem", "signing.key"):
         (folder / name).write_bytes((identity / name).read_bytes())
     return folder
 
@@ -162,13 +178,21 @@ def test_nobody_who_is_not_in_the_agreement(open_hall: Hall, tls: Path) -> None:
 def test_no_silo_speaks_for_another(open_hall: Hall, tls: Path) -> None:
     run = open_hall.agreement.run_id
     forged = AnswerMessage(run, 0, 0, SILOS[0], "0" * 64, False, np.zeros(3, np.uint64)).encode()
-    with pytest.raises(Refused, match=f"{SILOS[1]} sent an answer in the name of {SILOS[0]}"):
-        line_to(open_hall, tls / "silos" / SILOS[1]).answer(forged)
+    own, other = (key_in(tls / "silos" / name, open_hall.agreement, name) for name in (SILOS[1], SILOS[0]))
+    for message, words in [
+        (own.seal("answer", forged, "0" * 32), f"{SILOS[1]} sent an answer in the name of {SILOS[0]}"),
+        (other.seal("answer", forged, "0" * 32), f"{SILOS[1]} sent a message in the name of {SILOS[0]}"),
+        (forged, "not a message that anybody has signed"),
+        (own.seal("hello", forged, "0" * 32), "a signed hello where the answer"),
+    ]:
+        with pytest.raises(Refused, match=words):
+            line_to(open_hall, tls / "silos" / SILOS[1]).answer(message)
 
 
 def test_another_run_is_named(open_hall: Hall, tls: Path) -> None:
     context = client_context(tls / "silos" / SILOS[0])
-    other = Client(f"https://localhost:{open_hall.port}", "f" * 32, 1000, context, patience=60.0)
+    vouches = vouched(open_hall, tls / "silos" / SILOS[0])
+    other = Client(f"https://localhost:{open_hall.port}", "f" * 32, 1000, context, vouches, patience=60.0)
     with pytest.raises(Refused, match="compare agreements"):
         other.question("")
 
@@ -179,7 +203,13 @@ def test_a_server_that_is_away_is_tried_for_as_long_as_was_said(tls: Path) -> No
     trouble: list[str] = []
     context = client_context(tls / "silos" / SILOS[0])
     client = Client(
-        f"https://localhost:{port}", "f" * 32, 1000, context, patience=2.0, on_trouble=trouble.append
+        f"https://localhost:{port}",
+        "f" * 32,
+        1000,
+        context,
+        Anybody(),
+        patience=2.0,
+        on_trouble=trouble.append,
     )
     started = time.monotonic()
     with pytest.raises(Unreachable, match="nothing is lost"):
@@ -189,9 +219,9 @@ def test_a_server_that_is_away_is_tried_for_as_long_as_was_said(tls: Path) -> No
 
 
 def test_an_oversized_message_is_refused_before_it_is_read(open_hall: Hall, tls: Path) -> None:
-    size = max_bytes(open_hall.agreement) + 1
+    size = largest_message(open_hall.agreement) + 1
     head = f"POST /v1/{open_hall.agreement.run_id}/answer HTTP/1.1\r\nContent-Length: {size}\r\n\r\n"
-    response = send(open_hall, client_context(tls / "silos" / SILOS[0]), head.encode())
+    response = send(open_hall, tls / "silos" / SILOS[0], head.encode())
     assert status(response) == 413
     assert "more than any message of this run" in json.loads(response.partition(b"\r\n\r\n")[2])["error"]
 
@@ -214,14 +244,14 @@ def test_an_oversized_message_is_refused_before_it_is_read(open_hall: Hall, tls:
 )
 def test_what_is_no_request_is_refused(open_hall: Hall, tls: Path, request_: bytes, wanted: int) -> None:
     content = request_.replace(b"RUN", open_hall.agreement.run_id.encode())
-    assert status(send(open_hall, client_context(tls / "silos" / SILOS[0]), content)) == wanted
+    assert status(send(open_hall, tls / "silos" / SILOS[0], content)) == wanted
 
 
 def malformed(rng: random.Random, run: str, largest: int) -> bytes:
     """A request as a silo makes it, with something wrong about it."""
     body = rng.randbytes(rng.choice([0, 1, 8, 100, 3000]))
     if rng.random() < 0.5:
-        body = rng.choice([b"dsA1", b"dsQ1"]) + rng.randrange(1 << 12).to_bytes(4, "little") + body
+        body = rng.choice([b"dsS1", b"dsA1", b"dsQ1"]) + rng.randrange(1 << 12).to_bytes(4, "little") + body
     head = f"POST /v1/{run}/answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
     if rng.random() < 0.6:
         path = rng.choice(["answer", "question", "../answer", "\x00", "%2e%2e/answer", "x" * 600])
@@ -241,11 +271,11 @@ def malformed(rng: random.Random, run: str, largest: int) -> bytes:
 
 def attack(hall: Hall, folder: Path, seed: int, count: int) -> Counter[int]:
     """Send malformed requests; how often each status came back (0: none in time, as for what is cut short)."""
-    rng, context = random.Random(seed), client_context(folder)
+    rng = random.Random(seed)
     seen: Counter[int] = Counter()
     for _ in range(count):
-        content = malformed(rng, hall.agreement.run_id, max_bytes(hall.agreement))
-        response = send(hall, context, content, 1.0)
+        content = malformed(rng, hall.agreement.run_id, largest_message(hall.agreement))
+        response = send(hall, folder, content, 1.0)
         seen[status(response) if response else 0] += 1
     return seen
 
@@ -267,7 +297,7 @@ def test_a_server_under_attack_ends_its_run_as_any_other(halls: Halls, tls: Path
         ]
         seen = sum((running.result() for running in attacks), Counter())
     print(seen)
-    assert set(seen) <= {0, 200, 400, 404, 409, 411, 413, 431, 501}
+    assert set(seen) <= {0, 200, 400, 403, 404, 409, 411, 413, 431, 501}
     responded = seen.total() - seen[0]  # on a busy machine not everybody is served within a second
     assert responded > 20
     assert seen[409] > responded / 10

@@ -25,7 +25,7 @@ from discreet.model import Model
 from discreet.privacy.pure.noise import PureNoise
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from tests.silos.transport.conftest import SILOS, Hall, Halls
+from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in, signing
 from tests.silos.transport.test_kills import Reaper
 from tests.silos.worlds import noise_key, parts
 
@@ -43,6 +43,7 @@ def hall_of(halls: Halls, **changes: Any) -> Hall:
         "settings": SETTINGS,
         "factors": FactorSettings(rank=3, rounds=5),
         "seed": 0,
+        **signing(halls.tls),
     }
     return halls.open(PrototypeAgreement.make("a test", **(options | changes)))
 
@@ -99,12 +100,19 @@ def test_the_model_is_that_of_one_process(calm: Hall, halls: Halls) -> None:
 
 def test_one_message_up_and_one_down_for_each_silo(calm: Hall) -> None:
     agreement = calm.agreement
-    sent = len(encode_model(Model.load(calm.folder / "model"), agreement))
+    sent = encode_model(Model.load(calm.folder / "model"), agreement)
+    sealed = len(key_in(calm.tls / "server", agreement, "").seal("model", sent))
+    asked = len(key_in(calm.tls / "server", agreement, "").seal("question", b""))
     for name in SILOS:
         wire = [json.loads(line) for line in (calm.folder / f"{name}.wire").read_text().splitlines()]
         [(message,)] = stored(calm, name, "SELECT message FROM outcome")
-        assert [up for _, up, _ in wire if up] == [len(message)]
-        assert [size for what, _, size in wire if what == "question" and size] == [sent]
+        own = key_in(calm.tls / "silos" / name, agreement, name)
+        up = [
+            ("hello", len(own.seal("hello", b"", "0" * 32))),
+            ("answer", len(own.seal("answer", message, "0" * 32))),
+        ]
+        assert [(what, size) for what, size, _ in wire if size] == up
+        assert [size for what, _, size in wire if what == "question" and size] == [asked, sealed]
 
 
 def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(halls: Halls, calm: Hall) -> None:

@@ -33,17 +33,27 @@ from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, build
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import load_agreement
-from discreet.silos.shared.messages import QuestionMessage, max_bytes
+from discreet.silos.shared.agreements import largest_message, load_agreement
+from discreet.silos.shared.messages import QuestionMessage
 from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.saving import save_once
+from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import client_context, server_context
+from discreet.silos.transport.endorsement import Endorsement
+from discreet.silos.transport.identity import (
+    CERTIFICATE,
+    SIGNING_KEY,
+    client_context,
+    read_signing_key,
+    server_context,
+)
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
+from discreet.silos.transport.signed_run import SignedRun
+from discreet.silos.transport.signed_silo import SignedSilo
 from tests.silos.transport import prototype_parties
 from tests.silos.worlds import SERVER_KEY, Run, agree, noise_key, parts, private_key, world
 
@@ -120,20 +130,34 @@ def serve(
         save_once(model, folder / "model", overwrite=False)
         return encode_model(model, agreement)
 
-    key = SERVER_KEY if agreement.noise == "server" else None
-    begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=key)
-    largest, fewest = max_bytes(agreement), agreement.smallest_roster
+    fixed = SERVER_KEY if agreement.noise == "server" else None
+    begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=fixed)
+    key = SigningKey(agreement, SERVER, read_signing_key(tls / "server" / SIGNING_KEY))
+    largest, fewest = largest_message(agreement), agreement.smallest_roster
     terms = Terms(agreement.run_id, agreement.roster, fewest, largest, **options)
     with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
-        run_until_stopped(Server(begin, finish, terms, server_context(tls / "server")).run(listening))
+        server = Server(
+            lambda: SignedRun(begin(), agreement, key),
+            lambda signed: key.seal("model", finish(signed.run)),
+            terms,
+            server_context(tls / "server"),
+            Endorsement(key, tls / "server" / CERTIFICATE),
+        )
+        run_until_stopped(server.run(listening))
 
 
 def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, name: str, port: int) -> None:
     catalogue = ratings.catalogue
     assert catalogue is not None
     context = client_context(tls / "silos" / name)
+    signing = SigningKey(agreement, name, read_signing_key(tls / "silos" / name / SIGNING_KEY))
     client = Client(
-        f"https://localhost:{port}", agreement.run_id, max_bytes(agreement), context, patience=LONG
+        f"https://localhost:{port}",
+        agreement.run_id,
+        largest_message(agreement),
+        context,
+        Endorsement(signing, tls / "silos" / name / CERTIFICATE),
+        patience=LONG,
     )
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = noise_key(name)
@@ -142,12 +166,13 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
     ) as silo:
 
         def finish(body: bytes) -> None:
-            model = decode_model(body, agreement, catalogue)
+            model = decode_model(signed.model(body), agreement, catalogue)
             save_once(model, folder / f"{name}-model", overwrite=False)
             account = silo.statement().to_json().encode()
             replace_file(folder / f"{name}.json", lambda file: file.write(account))
 
-        participate(silo, client, finish)
+        signed = SignedSilo(silo, signing)
+        participate(signed, client, finish)
 
 
 def prototype_party(

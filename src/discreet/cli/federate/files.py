@@ -10,6 +10,7 @@ import click
 from discreet.cli.federate.options import (
     agreement_option,
     catalogue_option,
+    check_member,
     enter_silo,
     existing_store,
     open_silo,
@@ -28,7 +29,11 @@ from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import ServerRun, open_coordinator
 from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.transport.files import check_message_place, read_message, take_answer, write_message
+from discreet.silos.transport.identity import SIGNING_KEY, read_signing_key
+from discreet.silos.transport.signed_run import SignedRun
+from discreet.silos.transport.signed_silo import SignedSilo
 
 __all__ = ["answer_command", "export_command", "import_command", "model_command"]
 
@@ -37,21 +42,26 @@ __all__ = ["answer_command", "export_command", "import_command", "model_command"
 @agreement_option
 @optional_catalogue_option
 @store_option
+@click.option("--signing-key", required=True, metavar="FILE", help="The server's own, of 'key --signing'.")
 @click.option("--out", required=True, metavar="FILE", help="Where to put the question.")
 @json_option
-def export_command(agreement: str, catalogue: str | None, store: str, out: str, as_json: bool) -> None:
+def export_command(
+    agreement: str, catalogue: str | None, store: str, signing_key: str, out: str, as_json: bool
+) -> None:
     """Write the server's current question to a file, for every silo the same.
 
     \b
     Example:
-      discreet federate export --agreement agreement.json --store run.sqlite --out question-1.bin
+      discreet federate export --agreement agreement.json --store run.sqlite --signing-key signing.key \\
+          --out question-1.bin
     """
     agreed = load_agreement(agreement)
     if isinstance(agreed, PrototypeAgreement):
         raise Refused("for prototypes nothing is asked: each silo begins with 'discreet federate answer'")
     check_message_place(Path(out), store=Path(store))
+    key = SigningKey(agreed, SERVER, read_signing_key(Path(signing_key)))
     with Coordinator(Path(store), agreed, features=read_agreed_features(catalogue, agreed)) as coordinator:
-        question = coordinator.question()
+        question = SignedRun(coordinator, agreed, key).question()
         status = coordinator.status()
     if question is None:
         raise Refused(
@@ -70,12 +80,23 @@ def export_command(agreement: str, catalogue: str | None, store: str, out: str, 
 @click.option(
     "--mask-key", metavar="FILE", help="This silo's own, of 'discreet federate key'. Not for prototypes."
 )
+@click.option(
+    "--signing-key",
+    metavar="FILE",
+    help="This silo's own, of 'key --signing'; signing.key beside the mask key if left out.",
+)
 @click.option("--question", metavar="FILE", help="The question, as exported. For prototypes there is none.")
 @click.option("--out", required=True, metavar="FILE", help="Where to put the answer.")
 @json_option
 @click.pass_context
 def answer_command(
-    ctx: click.Context, /, question: str | None, out: str, as_json: bool, **options: Any
+    ctx: click.Context,
+    /,
+    question: str | None,
+    signing_key: str | None,
+    out: str,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Answer a question file from this organisation's ratings, which stay here.
 
@@ -97,18 +118,28 @@ def answer_command(
             )
     asked = Path(question) if question is not None else None
     check_message_place(Path(out), store=Path(options["store"]), question=asked)
+    check_member(agreement, options["name"])
+    key = SigningKey(agreement, options["name"], read_signing_key(_signing_key(signing_key, options)))
     body = b"" if asked is None else read_message(asked, agreement)
     catalogue = read_catalogue(options["catalogue"], agreement)
     journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
     with open_silo(agreement, ratings, options, journal) as silo:
-        answer = silo.answer(body)
+        answer = SignedSilo(silo, key).answer(body)
         status = silo.status()
     write_message(Path(out), answer)
     if as_json:
         print_json({**status, "file": out, "bytes": len(answer), "holder": counts(ratings)})
     else:
         printer().print(f"Wrote {out} ({len(answer):,} bytes): {answered(status)}.")
+
+
+def _signing_key(given: str | None, options: dict[str, Any]) -> Path:
+    if given is not None:
+        return Path(given)
+    if options["mask_key"] is None:
+        raise SettingsInvalid("--signing-key FILE is missing")
+    return Path(options["mask_key"]).with_name(SIGNING_KEY)
 
 
 @click.command("import")
@@ -131,8 +162,9 @@ def import_command(
     # For prototypes nothing was exported: the first answer begins the run.
     begun = Path(store) if isinstance(agreed, PrototypeAgreement) else existing_store(store)
     with open_coordinator(agreed, begun, read_agreed_features(catalogue, agreed)) as coordinator:
+        signed = SignedRun(coordinator, agreed, None)
         for file, message in zip(files, messages, strict=True):
-            take_answer(coordinator, agreed, message, file)
+            take_answer(signed, message, file)
         status = coordinator.status()
     if status.get("reason") is not None:
         raise Refused(f"the run has failed: {status['reason']}")

@@ -16,6 +16,7 @@ COMMANDS = {
     "authority": "authority",
     "key": "authority",
     "agree": "agree",
+    "show": "show",
     "server": "server",
     "drop": "server",
     "finish": "server",
@@ -64,7 +65,9 @@ def command() -> None:
     \b
     In earnest:
       discreet federate key mask.key                   (each silo; hand round the public half)
+      discreet federate key --signing signing.key      (each silo and the server; likewise)
       discreet federate agree ... --out agreement.json (once; every silo reads and keeps it)
+      discreet federate show agreement.json            (each silo; compare the digest)
       discreet federate server ...                     (one machine)
       discreet federate silo ...                       (each silo, outbound connections only)
     \b

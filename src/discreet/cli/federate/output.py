@@ -14,7 +14,7 @@ from discreet.cli.holder import show_holder
 from discreet.cli.output import printer
 from discreet.model import Model
 
-__all__ = ["RoundProgress", "answered", "show_run"]
+__all__ = ["RoundProgress", "answered", "position", "show_run"]
 
 _SHOWN = [
     "method",
@@ -70,7 +70,7 @@ class RoundProgress:
     def report(self, status: dict[str, Any]) -> None:
         """Where the run is, from the server's status."""
         done, rounds = status["round"], status["rounds"]
-        words = _position(status)
+        words = position(status)
         if self._bar is None:
             if words != self._last:
                 click.echo(words, err=True)
@@ -81,13 +81,14 @@ class RoundProgress:
         self._bar.update(self._task, description=words, completed=done, total=rounds)
 
 
-def _position(status: dict[str, Any]) -> str:
-    if status["state"] != "running":
-        return str(status["state"])
+def position(status: dict[str, Any]) -> str:
+    """Where the run is, with the numbers of the JSON status and the names of the ledger."""
     of = f" of {status['rounds']}" if status["rounds"] else ""
-    repeat = f", repeat {status['attempt']}" if status["attempt"] else ""
+    done = f"{status['round']}{of} rounds done"
+    if status["state"] != "running":
+        return f"{status['state']}, {done}"
     waiting = ", ".join(status["waiting_for"]) or "nobody"
-    return f"round {status['round'] + 1}{of}{repeat}: waiting for {waiting}"
+    return f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}"
 
 
 def answered(status: dict[str, Any]) -> str:
@@ -95,8 +96,7 @@ def answered(status: dict[str, Any]) -> str:
     spent = f"epsilon {status['epsilon_spent']:.4g} spent"
     if "rounds" not in status:
         return f"the one message is sent ({status['bytes']:,} bytes); {spent}"
-    of = f" of {status['rounds']}" if status["rounds"] else ""
-    return f"round {status['round'] + 1}{of} answered; {spent}"
+    return f"round {status['round']} (in the ledger: {status['question']}) answered; {spent}"
 
 
 def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:

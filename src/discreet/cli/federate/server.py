@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -17,16 +18,18 @@ from discreet.cli.federate.options import (
     store_option,
 )
 from discreet.cli.federate.output import RoundProgress, show_run
+from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
-from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
-from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import largest_message, load_agreement
+from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.transport.address import listen, url_of
-from discreet.silos.transport.identity import server_context
+from discreet.silos.transport.endorsement import Endorsement
+from discreet.silos.transport.identity import CERTIFICATE, SIGNING_KEY, read_signing_key, server_context
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
+from discreet.silos.transport.signed_run import SignedRun
 
 __all__ = ["drop_command", "finish_command", "server_command"]
 
@@ -36,7 +39,10 @@ __all__ = ["drop_command", "finish_command", "server_command"]
 @catalogue_option
 @store_option
 @click.option(
-    "--tls", required=True, metavar="DIR", help="Folder with authority.pem, certificate.pem, key.pem."
+    "--tls",
+    required=True,
+    metavar="DIR",
+    help="Folder with authority.pem, certificate.pem, key.pem and signing.key.",
 )
 @click.option("--listen", "address", required=True, metavar="HOST:PORT", help="Port 0 takes a free one.")
 @click.option(
@@ -71,7 +77,7 @@ def server_command(
     """Run the server of an agreement until all silos are done; start it again after any stop.
 
     It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
-    agreed on. A silo shows a certificate with its name in the agreement.
+    agreed on. A silo shows a certificate with its name in the agreement, endorsed by its signing key there.
 
     \b
     Example:
@@ -81,6 +87,8 @@ def server_command(
     started = time.perf_counter()
     agreed = load_agreement(agreement)
     context = server_context(Path(tls))
+    key = SigningKey(agreed, SERVER, read_signing_key(Path(tls) / SIGNING_KEY))
+    vouches = Endorsement(key, Path(tls) / CERTIFICATE)
     run = ServerRun(agreed, read_catalogue(catalogue, agreed), Path(store), out, force=force)
     terms = Terms(
         agreed.run_id,
@@ -90,9 +98,22 @@ def server_command(
         drop_after=drop_after,
         linger=linger,
     )
-    with listen(address) as listening, RoundProgress() as progress:
+    text = agreed.model_dump_json()
+    with listen(address) as listening, RoundProgress() as progress, StatusFile(Path(store)) as said:
+
+        def report(status: dict[str, Any]) -> None:
+            said.write(text, status)
+            progress.report(status)
+
         progress.say(f"Listening on {url_of(listening)}")
-        server: Server[AnyCoordinator] = Server(run.begin, run.finish, terms, context, progress.report)
+        server: Server[SignedRun] = Server(
+            lambda: SignedRun(run.begin(), agreed, key),
+            lambda signed: key.seal("model", run.finish(cast(AnyCoordinator, signed.run))),
+            terms,
+            context,
+            vouches,
+            report,
+        )
         run_until_stopped(server.run(listening))
         run.count_models(server.models_sent, server.model_bytes_sent)
     if run.result is None or run.model is None:
@@ -147,17 +168,18 @@ def drop_command(
 @store_option
 @json_option
 def finish_command(agreement: str, catalogue: str | None, store: str, as_json: bool) -> None:
-    """End a run early with what the rounds so far have taught, where too few silos are left to go on.
+    """End a run early with what has been released so far, where too few silos are left to go on or it has failed.
 
-    Stop the server first; start it again afterwards to save the model and tell the silos.
+    Stop the server first; start it again afterwards to save the model and tell the silos, or save it with 'model'.
+    With prototypes the model is made of the messages that have come.
 
     \b
     Example:
       discreet federate finish --agreement agreement.json --store run.sqlite
     """
-    agreed = Agreement.load(agreement)
+    agreed = load_agreement(agreement)
     features = read_agreed_features(catalogue, agreed)
-    with Coordinator(existing_store(store), agreed, features=features) as coordinator:
+    with open_coordinator(agreed, existing_store(store), features) as coordinator:
         coordinator.finish_early()
         status = coordinator.status()
     if as_json:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from discreet.cli.federate.options import (
+    check_member,
     enter_silo,
     open_silo,
     read_catalogue,
@@ -16,13 +17,23 @@ from discreet.cli.federate.options import (
     silo_options,
 )
 from discreet.cli.federate.output import RoundProgress, answered
+from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.holder import counts, show_holder
 from discreet.cli.output import json_option, print_json, printer
 from discreet.silos.shared.agreements import largest_message, load_agreement
+from discreet.silos.shared.seal import SigningKey
 from discreet.silos.silo.silo_run import SiloRun, statement_of
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import MASK_KEY, client_context
+from discreet.silos.transport.endorsement import Endorsement
+from discreet.silos.transport.identity import (
+    CERTIFICATE,
+    MASK_KEY,
+    SIGNING_KEY,
+    client_context,
+    read_signing_key,
+)
 from discreet.silos.transport.participate import participate
+from discreet.silos.transport.signed_silo import SignedSilo
 
 __all__ = ["silo_command"]
 
@@ -33,7 +44,7 @@ __all__ = ["silo_command"]
     "--tls",
     required=True,
     metavar="DIR",
-    help="Folder with authority.pem, certificate.pem, key.pem, and mask.key (not for prototypes).",
+    help="Folder with authority.pem, certificate.pem, key.pem, signing.key, and mask.key (not for prototypes).",
 )
 @click.option("--server", "url", required=True, metavar="URL", help="https://HOST:PORT of the server.")
 @click.option(
@@ -80,13 +91,33 @@ def silo_command(
     catalogue = read_catalogue(options["catalogue"], agreement)
     run = SiloRun(agreement, catalogue, Path(options["store"]), out, force=force)
     context = client_context(Path(tls))
+    check_member(agreement, options["name"])
+    key = SigningKey(agreement, options["name"], read_signing_key(Path(tls) / SIGNING_KEY))
+    vouches = Endorsement(key, Path(tls) / CERTIFICATE)
     journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
-    with open_silo(agreement, ratings, options, journal) as silo, RoundProgress() as progress:
+    text = agreement.model_dump_json()
+    with (
+        open_silo(agreement, ratings, options, journal) as silo,
+        RoundProgress() as progress,
+        StatusFile(Path(options["store"])) as said,
+    ):
+
+        def report() -> None:
+            said.write(text, silo.status())
+            progress.say(answered(silo.status()))
+
+        said.write(text, silo.status())
         largest = largest_message(agreement)
-        client = Client(url, agreement.run_id, largest, context, patience=patience, on_trouble=progress.say)
+        client = Client(
+            url, agreement.run_id, largest, context, vouches, patience=patience, on_trouble=progress.say
+        )
+        signed = SignedSilo(silo, key)
         participate(
-            silo, client, lambda body: run.finish(silo, body), lambda: progress.say(answered(silo.status()))
+            signed,
+            client,
+            lambda message: run.finish(silo, signed.model(message)),
+            report,
         )
         status, statement = silo.status(), statement_of(silo)
     if journal is not None:

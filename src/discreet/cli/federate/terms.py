@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import click
@@ -28,6 +28,7 @@ from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.transport.public_keys import PublicKeys
 
 __all__ = ["agreement_options", "make_agreement"]
 
@@ -43,15 +44,13 @@ def agreement_options(function: F) -> F:
     return function
 
 
-def make_agreement(
-    ctx: click.Context, name: str, silos: Mapping[str, str], options: dict[str, Any]
-) -> AnyAgreement:
-    """An agreement from the options of :func:`agreement_options`; only sums need the silos' keys."""
+def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dict[str, Any]) -> AnyAgreement:
+    """An agreement from the options of :func:`agreement_options`; only sums need the silos' mask keys."""
     if options["implicit"] == bool(options["rating_range"]):
         raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
     settings = merge_settings(ctx, options["sets"])
     if options["method"] == "prototypes":
-        return _prototypes(ctx, name, silos, options, settings)
+        return _prototypes(ctx, name, keys, options, settings)
     if options["delta"] is None:
         raise SettingsInvalid(f"{options['method']} needs --delta, well below 1 / users")
     if options["prototypes"] is not None:
@@ -70,9 +69,15 @@ def make_agreement(
     )
     for key, value in chosen.items():
         _set(settings, key, value, f"--{key}")
+    if sorted(keys.masks) != sorted(keys.signing):
+        raise SettingsInvalid(
+            f"{options['method']} needs a mask key of every silo; 'discreet federate key' makes it"
+        )
     return Agreement.make(
         name,
-        silos=silos,
+        silos=keys.masks,
+        signing_keys=keys.signing,
+        server_key=keys.server,
         budget=Budget.parse(options["epsilon"], options["delta"]),
         catalogue=_catalogue(options),
         rating_range=options["rating_range"] or None,
@@ -87,7 +92,7 @@ def make_agreement(
 def _prototypes(
     ctx: click.Context,
     name: str,
-    silos: Mapping[str, str],
+    keys: PublicKeys,
     options: dict[str, Any],
     settings: dict[str, Any],
 ) -> PrototypeAgreement:
@@ -109,7 +114,9 @@ def _prototypes(
         _set(settings, "delta", _number("delta", options["delta"]), "--delta")
     return PrototypeAgreement.make(
         name,
-        silos=silos,
+        silos=keys.signing,
+        signing_keys=keys.signing,
+        server_key=keys.server,
         epsilon=_number("epsilon", options["epsilon"]),
         catalogue=_catalogue(options),
         rating_range=options["rating_range"] or None,

@@ -12,6 +12,7 @@ from typing import Any
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.errors import Refused
 from discreet.model import Model
+from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.own_noise import why_not_private
 from discreet.silos.server.coordinator_store import CoordinatorStore
@@ -21,6 +22,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage, digest
 from discreet.silos.shared.outcome import build_model
 from discreet.silos.shared.position import Position
+from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.shared.store import StoreOwner
 
 __all__ = ["Coordinator"]
@@ -75,7 +77,12 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             position = self._progress.position
             return self._store.question(position.round, position.attempt)
 
-    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+    def register(self, silo_name: str, store_id: str) -> None:
+        """Serve this store of a silo, and no other; :class:`SecondStore` where another was there first."""
+        with self._store.lock:
+            self._store.silo_stores.register(silo_name, store_id)
+
+    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
         """Take a silo's answer; it is on the disk when this returns.
 
         Parameters
@@ -84,6 +91,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             Who sent it, as far as the transport has made sure.
         body
             The message.
+        store_id
+            Of the silo's store that it came from, where that is known.
 
         Returns
         -------
@@ -94,6 +103,9 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         ------
         Refused
             For anything but the answer that is awaited from this silo, or the same answer again. Nothing has changed.
+        SecondStore
+            For an answer from a second store of the silo. That is kept, and the run has failed until it goes on
+            without the silo.
         """
         with self._store.lock:
             self._proceed()
@@ -101,18 +113,18 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if message.silo != silo_name:
                 raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
             known = self._store.digest_of(message.round, message.attempt, silo_name)
+            self._check_store(message, store_id, twice=known not in (None, digest(body)))
             if known is None:
                 self._check(message)
                 self._store.receive(message, digest(body), body)
                 self._proceed()
-            elif known != digest(body):
-                raise Refused(f"{silo_name} has answered round {message.round} already, with other bytes")
             return {"accepted": True, "repeated": known is not None, **self.status()}
 
     def drop(self, *silo_names: str) -> None:
         """Give up waiting for some silos: the round is asked again without them, and they are out of the run.
 
-        However many are dropped together, the others pay for the round once more.
+        However many are dropped together, the others pay for the round once more. Of a run that has failed any silo
+        can be dropped: whoever answered otherwise than agreed is not awaited any more.
 
         Raises
         ------
@@ -121,7 +133,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
-            waiting = self._waiting_for()
+            failed = self._progress.failure is not None
+            waiting = self._progress.position.roster if failed else self._waiting_for()
             if not silo_names:
                 raise Refused("name the silos to go on without")
             for name in silo_names:
@@ -131,13 +144,25 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             position = self._progress.repeated(roster)
             self._ask(position)
             self._progress.repeat(position)
+            self._look_at_silo_stores()
 
     def finish_early(self) -> None:
-        """End the run with what the completed rounds have taught, where the current one cannot be completed."""
+        """End the run, failed or not, with what the completed rounds have taught.
+
+        Raises
+        ------
+        Refused
+            When it is over, or nothing was released yet that makes a model. Nothing has changed.
+        """
         with self._store.lock:
             self._proceed()
-            if not self._progress.running or self._progress.position.trained() is None:
-                raise Refused("a run can be ended early after its second release and before its last")
+            if self._progress.over:
+                raise Refused("the run is over; 'discreet federate model' saves its model")
+            if self._progress.position.trained() is None:
+                raise Refused(
+                    "a run can be ended early after its second release and before its last; so far there is nothing "
+                    f"to make a model of (what silos may have paid: mu {self._progress.charged_mu:.4g})"
+                )
             self._store.end(self._progress.position.round)
             self._progress.end()
 
@@ -156,6 +181,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "state": progress.state,
                 "reason": None if failure is None else str(failure),
                 "round": position.round,
+                "question": progress.name,
                 "rounds": position.round if progress.ended else position.rounds,
                 "attempt": position.attempt,
                 "roster": list(position.roster),
@@ -163,7 +189,15 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "bytes_up": self._store.bytes_up,
                 "bytes_down": self._bytes_down,
                 "charged_mu": progress.charged_mu,
+                "epsilon_spent": self._epsilon(progress.charged_mu),
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
+                "second_stores": self._store.silo_stores.twice(),
             }
+
+    def _epsilon(self, mu: float) -> float:
+        """Owed for so much, rounded up; a run that has spent everything owes its budget."""
+        return min(epsilon_from(mu, self.agreement.delta), self.agreement.epsilon) if mu else 0.0
 
     def traffic(self) -> list[dict[str, int]]:
         """Bytes down and up, question by question."""
@@ -182,7 +216,14 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             fixed = self._store.fixed_noise or why_not_private(self._server_noise(), Noise) is not None
             trained = progress.position.trained()
             assert trained is not None
-            return build_model(self.agreement, trained, catalogue, progress.ledger, fixed_noise_key=fixed)
+            return build_model(
+                self.agreement,
+                trained,
+                catalogue,
+                progress.ledger,
+                fixed_noise_key=fixed,
+                twice=self._store.silo_stores.twice(),
+            )
 
     def _waiting_for(self) -> list[str]:
         if not self._progress.running:
@@ -210,6 +251,23 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             )
         if len(message.masked) != answer_size(position):
             raise Refused(f"the answer of {message.silo} has the wrong length")
+
+    def _check_store(self, message: AnswerMessage, store_id: str, *, twice: bool) -> None:
+        """Stop for good at an answer that a second store of the silo has given."""
+        stores = self._store.silo_stores
+        try:
+            stores.check_answer(message.silo, message.round, store_id)
+            if twice:
+                raise stores.record(
+                    message.silo, message.round, "it has answered it already, with other bytes"
+                )
+        except SecondStore:
+            self._look_at_silo_stores()
+            raise
+
+    def _look_at_silo_stores(self) -> None:
+        if self._progress.running:
+            self._progress.failure = self._store.silo_stores.failure(self._progress.position.roster)
 
     def _proceed(self) -> None:
         """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
@@ -255,7 +313,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             self._asked = entry.round, entry.attempt
             if entry.release is not None:
                 progress.take(entry.release)
-        if progress.running and self._store.ended:
+        if self._store.ended:
             progress.end()
         if progress.running and (not asked or asked[-1].release is not None):
             self._ask(progress.position)
+        self._look_at_silo_stores()

@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from discreet.silos.server import silo_stores
+from discreet.silos.server.silo_stores import SiloStores
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.store import Store, pack, unpack
 
-__all__ = ["Asked", "CoordinatorStore"]
+__all__ = ["APPLICATION", "Asked", "CoordinatorStore"]
 
 Release = dict[str, npt.NDArray[np.float64]]
 
-_APPLICATION = 0x64736331
+APPLICATION = 0x64736331
 _SCHEMA = """
 CREATE TABLE questions(
     round INTEGER NOT NULL,
@@ -55,7 +57,10 @@ class CoordinatorStore:
     """The coordinator's file."""
 
     def __init__(self, path: Path, agreement: Agreement) -> None:
-        self._store = Store(path, _APPLICATION, _SCHEMA, f"{agreement.digest} coordinator")
+        schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
+        owner = f"{agreement.digest} coordinator"
+        self._store = Store(path, APPLICATION, schema, owner, agreement.model_dump_json())
+        self.silo_stores = SiloStores(self._store)
         self.lock = self._store.lock
         self.close = self._store.close
 

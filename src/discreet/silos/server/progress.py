@@ -10,10 +10,11 @@ import numpy.typing as npt
 from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.privacy.accounting import compose
+from discreet.privacy.charges import Detail
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage
-from discreet.silos.shared.position import Position, charge_name
+from discreet.silos.shared.position import Position, charge_detail, charge_name
 
 __all__ = ["RunProgress"]
 
@@ -45,6 +46,7 @@ class RunProgress:
         self.position, self.ledger = Position(agreement, features), Ledger(agreement.budget)
         self.failure: BudgetInvalid | Refused | None = None
         self.ended = False
+        self._charged = False  # the current question, because its release is out and cannot be used
         self.last_release: Release = {}
 
     @property
@@ -60,10 +62,20 @@ class RunProgress:
         return self.state == "running"
 
     @property
+    def over(self) -> bool:
+        """Whether nothing is left to be done: not even a failed run to be rescued."""
+        return self.state == "finished"
+
+    @property
+    def name(self) -> str | None:
+        """What ledgers call the question asked last; ``None`` at the end."""
+        return None if self.position.question is None else self._cost()[0]
+
+    @property
     def charged_mu(self) -> float:
-        """All costs, with that of the question under way."""
+        """All costs, with that of the question that was asked last: silos may have answered it, whatever came of it."""
         spent = self.ledger.spent_mu
-        return compose([spent, self._cost()[1]]) if self.running else spent
+        return spent if self.over or self._charged else compose([spent, self._cost()[1]])
 
     def question(self, position: Position | None = None) -> bytes:
         """The message of the current question, or of another position in the same round."""
@@ -77,16 +89,24 @@ class RunProgress:
     def take(self, release: Release) -> None:
         """All have answered and this was released."""
         name, mu = self._cost()
-        detail = {"silos": len(self.position.roster), "attempt": self.position.attempt}
+        detail = self._detail()
         self.ledger.redeem(self.ledger.charge(name, mu=mu, detail=detail))
         self.last_release = release
+        position = self.position.copy()
         try:
-            self.position.take(release)
+            position.take(release)
         except (BudgetInvalid, Refused) as error:
-            self.failure = error
+            self.failure, self._charged = error, True
+        else:
+            self.position = position
 
     def repeated(self, roster: Sequence[str]) -> Position:
         """Where the run would stand after giving the attempt up; refuses where that cannot be."""
+        if self._charged:
+            raise Refused(
+                f"round {self.position.round} was released and cannot be asked again; end the run with "
+                "'discreet federate finish'"
+            )
         position = self.position.copy()
         position.repeat(roster)
         return position
@@ -94,18 +114,25 @@ class RunProgress:
     def repeat(self, position: Position) -> None:
         """Give the attempt up and go to where :meth:`repeated` led."""
         self._give_up()
-        self.position = position
+        self.position, self.failure = position, None
 
     def end(self) -> None:
         """Give the round up and end the run."""
         self._give_up()
-        self.ended = True
+        self.ended, self.failure = True, None
 
     def _give_up(self) -> None:
         """Charge an attempt that came to nothing: silos may have answered it."""
+        if self._charged:
+            return
         name, mu = self._cost()
-        detail = {"silos": len(self.position.roster), "attempt": self.position.attempt, "released": False}
+        detail = self._detail() | {"released": False}
         self.ledger.charge(f"{name} (given up)", mu=mu, detail=detail)
+
+    def _detail(self) -> dict[str, Detail]:
+        """As in the silos' ledgers."""
+        position = self.position
+        return charge_detail(len(position.roster), position.round, position.attempt)
 
     def _cost(self) -> tuple[str, float]:
         question = self.position.question

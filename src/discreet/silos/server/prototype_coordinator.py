@@ -17,17 +17,21 @@ from discreet.methods.prototypes.public.model import build_item_side, model_of
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.silos.server import silo_stores
+from discreet.silos.server.silo_stores import SiloStores
 from discreet.silos.shared.base_agreement import catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototypes
+from discreet.silos.shared.second_store import SecondStore, cost_of
 from discreet.silos.shared.store import Store, StoreOwner
 
-__all__ = ["PrototypeCoordinator"]
+__all__ = ["APPLICATION", "PrototypeCoordinator"]
 
-_APPLICATION = 0x64737063
+APPLICATION = 0x64737063
 _SCHEMA = """
 CREATE TABLE messages(silo TEXT PRIMARY KEY, digest TEXT NOT NULL, message BLOB NOT NULL) STRICT;
 CREATE TABLE dropped(silo TEXT PRIMARY KEY) STRICT;
+CREATE TABLE ended(one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;
 CREATE TABLE released(one INTEGER PRIMARY KEY CHECK (one = 1), item_side BLOB NOT NULL) STRICT
 """
 
@@ -45,19 +49,33 @@ class PrototypeCoordinator(StoreOwner[Store]):
 
     def __init__(self, store: Path, agreement: PrototypeAgreement) -> None:
         self.agreement = agreement
-        self._store = Store(Path(store), _APPLICATION, _SCHEMA, f"{agreement.digest} coordinator")
+        schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
+        owner = f"{agreement.digest} coordinator"
+        self._store = Store(Path(store), APPLICATION, schema, owner, agreement.model_dump_json())
+        self._silo_stores = SiloStores(self._store)
 
     def question(self) -> bytes | None:
         """Nothing is asked, as the agreement says it all: no bytes while messages are awaited, then ``None``."""
-        return b"" if self._waiting_for() else None
+        with self._store.lock:
+            if (failure := self._failure()) is not None:
+                raise failure
+            return b"" if self._waiting_for() else None
 
-    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+    def register(self, silo_name: str, store_id: str) -> None:
+        """Serve this store of a silo, and no other; :class:`SecondStore` where another was there first."""
+        with self._store.lock:
+            self._silo_stores.register(silo_name, store_id)
+
+    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
         """Take a silo's message; it is on the disk when this returns.
 
         Raises
         ------
         Refused
             For anything but the message awaited from this silo, or the same message again. Nothing has changed.
+        SecondStore
+            For a message from a second store of the silo. That is kept, and the run has failed until it goes on
+            without the silo.
         """
         with self._store.lock:
             silo, _ = decode_prototypes(body, self.agreement)
@@ -65,12 +83,15 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 raise Refused(f"{silo_name} sent a message in the name of {silo}")
             digest = hashlib.sha256(body).hexdigest()
             known = self._store.rows("SELECT digest FROM messages WHERE silo = ?", silo)
+            self._silo_stores.check_answer(silo, 0, store_id)
             if not known:
                 self._check_awaited(silo)
                 with self._store.transaction():
                     self._store.write("INSERT INTO messages VALUES (?, ?, ?)", silo, digest, body)
             elif known != [(digest,)]:
-                raise Refused(f"{silo} has sent its one message already, with other bytes")
+                raise self._silo_stores.record(
+                    silo, 0, "it has sent its one message already, with other bytes"
+                )
             return {"accepted": True, "repeated": bool(known), **self.status()}
 
     def drop(self, *silo_names: str) -> None:
@@ -82,7 +103,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
             When one of them is not awaited, or nobody would be left.
         """
         with self._store.lock:
-            waiting = self._waiting_for()
+            waiting = [*self._waiting_for(), *self._twice_in_it()]
             if not silo_names:
                 raise Refused("name the silos to go on without")
             for name in silo_names:
@@ -93,10 +114,32 @@ class PrototypeCoordinator(StoreOwner[Store]):
             with self._store.transaction():
                 for name in dict.fromkeys(silo_names):
                     self._store.write("INSERT INTO dropped VALUES (?)", name)
+                    self._store.write("DELETE FROM messages WHERE silo = ?", name)
+
+    def finish_early(self) -> None:
+        """End the run, failed or not, with the messages that have come.
+
+        Raises
+        ------
+        Refused
+            When it is over, or no message has come. Nothing has changed.
+        """
+        with self._store.lock:
+            waiting = self._waiting_for()
+            if not waiting and self._failure() is None:
+                raise Refused("the run is over; 'discreet federate model' saves its model")
+            if set(self._roster()) <= set(waiting):
+                raise Refused("no silo has sent its message yet, so there is nothing to make a model of")
+            with self._store.transaction():
+                for name in waiting:
+                    self._store.write("INSERT INTO dropped VALUES (?)", name)
+                self._store.write("INSERT INTO ended VALUES (1)")
 
     def model(self, catalogue: Catalogue) -> Model:
         """The model, once the run is over: the same whenever it is asked for."""
         with self._store.lock:
+            if (failure := self._failure()) is not None:
+                raise failure
             if self._waiting_for():
                 raise Refused("the run is not over yet; there is no model")
             if catalogue_digest(catalogue) != self.agreement.catalogue:
@@ -104,7 +147,11 @@ class PrototypeCoordinator(StoreOwner[Store]):
             messages = self._messages()
             settings = self.agreement.settings.model_dump(mode="json")
             settings["factors"] = self.agreement.factors.model_dump(mode="json")
-            return model_of(self._item_side(messages), messages, catalogue, settings)
+            model = model_of(self._item_side(messages), messages, catalogue, settings)
+            words = (cost_of(self.agreement).words(silo) for silo in self._silo_stores.twice())
+            open_ = (*model.statement.not_protected, *words)
+            statement = model.statement.model_copy(update={"not_protected": open_})
+            return Model(model.item_side, catalogue, statement, model.method, model.settings)
 
     def traffic(self) -> list[dict[str, int]]:
         """Bytes down and up before the model: there is one round, in which nothing is asked."""
@@ -113,14 +160,16 @@ class PrototypeCoordinator(StoreOwner[Store]):
     def status(self) -> dict[str, Any]:
         """Where the run stands, for people and for JSON."""
         with self._store.lock:
-            waiting, roster = self._waiting_for(), self._roster()
+            waiting, roster, failure = self._waiting_for(), self._roster(), self._failure()
             [(up, bytes_up)] = self._store.rows(
                 "SELECT count(*), coalesce(sum(length(message)), 0) FROM messages"
             )
             return {
                 "run": self.agreement.run_id,
-                "state": "running" if waiting else "finished",
+                "state": "failed" if failure is not None else "running" if waiting else "finished",
+                "reason": None if failure is None else str(failure),
                 "round": 0 if waiting else 1,
+                "question": "prototypes" if waiting else None,
                 "rounds": 1,
                 "attempt": 0,
                 "roster": roster,
@@ -128,6 +177,10 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 "messages_up": up,
                 "bytes_up": bytes_up,
                 "bytes_down": 0,
+                "epsilon_spent": self.agreement.epsilon if up else 0.0,
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
+                "second_stores": self._silo_stores.twice(),
             }
 
     def _check_awaited(self, silo: str) -> None:
@@ -135,6 +188,15 @@ class PrototypeCoordinator(StoreOwner[Store]):
             raise Refused(f"{silo} is not in the agreement")
         if silo not in self._roster():
             raise Refused(f"{silo} is out of this run: the others have gone on without it")
+
+    def _twice_in_it(self) -> list[str]:
+        """Silos of the roster with two stores, while that matters: what is released stays so."""
+        if self._store.rows("SELECT 1 FROM released UNION SELECT 1 FROM ended"):
+            return []
+        return [name for name in self._silo_stores.twice() if name in self._roster()]
+
+    def _failure(self) -> SecondStore | None:
+        return self._silo_stores.failure(self._twice_in_it())
 
     def _roster(self) -> list[str]:
         dropped = {silo for (silo,) in self._store.rows("SELECT silo FROM dropped")}

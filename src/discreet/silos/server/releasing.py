@@ -58,5 +58,6 @@ def release_sum(
     except DiscreetError as error:
         raise Refused(
             f"the answers to round {position.round} do not add up to a sum over users: some silo has masked or summed "
-            f"otherwise than agreed. This run cannot go on ({error})"
+            f"otherwise than agreed ({error}). Go on without that silo ('discreet federate drop'), or end the run with "
+            "the rounds before ('discreet federate finish')"
         ) from None

@@ -61,6 +61,8 @@ class Agreement(BaseAgreement):
         honest: int | None = None,
         noise: Literal["shares", "server"] = "shares",
         seed: int | None = None,
+        signing_keys: Mapping[str, str] | None = None,
+        server_key: str | None = None,
     ) -> Agreement:
         """A new run. By default more than half of the silos must be honest where the noise comes in shares."""
         if honest is None:
@@ -70,6 +72,8 @@ class Agreement(BaseAgreement):
             catalogue=catalogue,
             rating_range=rating_range,
             seed=seed,
+            signing_keys=signing_keys,
+            server_key=server_key,
             silos=dict(sorted(silos.items())),
             epsilon=budget.epsilon,
             delta=budget.delta,

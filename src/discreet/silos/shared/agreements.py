@@ -15,15 +15,20 @@ from discreet.silos.shared.messages import max_bytes
 from discreet.silos.shared.model_message import decode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototype_model, largest
+from discreet.silos.shared.seal import SEAL_BYTES
 
-__all__ = ["AnyAgreement", "largest_message", "load_agreement", "open_model"]
+__all__ = ["AnyAgreement", "largest_message", "load_agreement", "open_model", "parse_agreement"]
 
 AnyAgreement: TypeAlias = Agreement | PrototypeAgreement
 
 
 def load_agreement(path: str | os.PathLike[str]) -> AnyAgreement:
     """Read an agreement of either method, checked."""
-    text = read_agreement(path)
+    return parse_agreement(read_agreement(path))
+
+
+def parse_agreement(text: bytes) -> AnyAgreement:
+    """An agreement of either method from the text of its file, checked."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -34,10 +39,10 @@ def load_agreement(path: str | os.PathLike[str]) -> AnyAgreement:
 
 
 def largest_message(agreement: AnyAgreement) -> int:
-    """Bytes of the largest message of a run, in either direction."""
+    """Bytes of the largest message of a run, in either direction, with its signature."""
     if isinstance(agreement, PrototypeAgreement):
-        return largest(agreement)
-    return max_bytes(agreement)
+        return SEAL_BYTES + largest(agreement)
+    return SEAL_BYTES + max_bytes(agreement)
 
 
 def open_model(body: bytes, agreement: AnyAgreement, catalogue: Catalogue, own: Statement | None) -> Model:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -31,6 +31,7 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 _LARGEST_FILE = 1 << 20
 # Names of columns go into every statement, which must fit into a message.
 _MOST_FEATURES, _LONGEST_FEATURE = 64, 200
+_MAY_BE_ABSENT = ("signing_keys", "server_key", "features", "features_digest")
 
 Name = Annotated[str, Field(pattern=_NAME)]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -68,6 +69,9 @@ class BaseAgreement(BaseModel):
         The public items (:func:`catalogue_digest`), and the scale; no range means clicks.
     seed
         Of the random start of the factors.
+    signing_keys, server_key
+        Ed25519 public keys (hex) of the silos by name, and of the server: who has sent what, whatever carried it. Both
+        or neither; absent in older files, and where all parties are one process.
     features, features_digest
         Columns of the catalogue that are features of the items, with their kinds, and the digest of the matrix that
         they make (:attr:`discreet.catalogue.ItemFeatures.digest`); both or neither.
@@ -83,6 +87,8 @@ class BaseAgreement(BaseModel):
     n_items: Annotated[int, Field(ge=2, lt=2**31)]
     rating_range: tuple[float, float] | None
     seed: Annotated[int, Field(ge=0, lt=2**63)]
+    signing_keys: Annotated[dict[Name, Hex32], Field(min_length=1, max_length=1000)] | None = None
+    server_key: Hex32 | None = None
     features: (
         Annotated[
             dict[Annotated[str, Field(min_length=1, max_length=_LONGEST_FEATURE)], Kind],
@@ -155,6 +161,8 @@ class BaseAgreement(BaseModel):
         catalogue: Catalogue,
         rating_range: tuple[float, float] | None,
         seed: int | None,
+        signing_keys: Mapping[str, str] | None,
+        server_key: str | None,
         **fields: Any,
     ) -> Self:
         described = catalogue.features
@@ -165,6 +173,8 @@ class BaseAgreement(BaseModel):
             "n_items": len(catalogue),
             "rating_range": None if rating_range is None else tuple(map(float, rating_range)),
             "seed": secrets.randbits(63) if seed is None else seed,
+            "signing_keys": None if signing_keys is None else dict(sorted(signing_keys.items())),
+            "server_key": server_key,
             "features": None if described is None else described.encoder.kinds,
             "features_digest": None if described is None else described.digest,
         }
@@ -196,12 +206,23 @@ class BaseAgreement(BaseModel):
             raise ValueError("the rating range must rise")
         if (self.features is None) != (self.features_digest is None):
             raise ValueError("features of the items come with their digest")
+        self._check_keys()
         return self
 
+    def _check_keys(self) -> None:
+        if (self.signing_keys is None) != (self.server_key is None):
+            raise ValueError("signing keys of the silos come with that of the server")
+        if self.signing_keys is None or self.server_key is None:
+            return
+        if sorted(self.signing_keys) != sorted(self.roster):
+            raise ValueError("every silo needs a signing key, and nobody else")
+        keys = [self.server_key, *self.signing_keys.values()]
+        if len(set(keys)) < len(keys):
+            raise ValueError("two parties have the same signing key")
+
     @model_serializer(mode="wrap")
-    def _without_absent_features(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agreement without features is written, and signed, as it was before there were any."""
+    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agreement without features or signing keys is written, and digested, as it was before there were any."""
         written: dict[str, Any] = write(self)
-        if self.features is None:
-            written = {key: value for key, value in written.items() if not key.startswith("features")}
-        return written
+        absent = {name for name in _MAY_BE_ABSENT if written[name] is None}
+        return {key: value for key, value in written.items() if key not in absent}

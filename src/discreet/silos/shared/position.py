@@ -15,11 +15,12 @@ from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.conversation import Conversation
 from discreet.methods.question import Question, Trained
+from discreet.privacy.charges import Detail
 from discreet.privacy.gaussian.blocks import Block
 from discreet.silos.shared.agreement import Agreement
 from discreet.types import Floats
 
-__all__ = ["Position", "charge_name"]
+__all__ = ["Position", "charge_detail", "charge_name"]
 
 
 class Position:
@@ -131,3 +132,8 @@ class Position:
 def charge_name(question: str, attempt: int) -> str:
     """What ledgers and statements call one attempt."""
     return question if attempt == 0 else f"{question}, repeat {attempt} with fewer silos"
+
+
+def charge_detail(silos: int, round_: int, attempt: int) -> dict[str, Detail]:
+    """What ledgers and statements note beside it: the round has the number that messages, logs and JSON give it."""
+    return {"silos": silos, "round": round_, "attempt": attempt}

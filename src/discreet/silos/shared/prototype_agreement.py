@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -46,6 +46,8 @@ class PrototypeAgreement(BaseAgreement):
         settings: PrototypeSettings | None = None,
         factors: FactorSettings | None = None,
         seed: int | None = None,
+        signing_keys: Mapping[str, str] | None = None,
+        server_key: str | None = None,
     ) -> PrototypeAgreement:
         """A new run."""
         return cls._make(
@@ -53,6 +55,8 @@ class PrototypeAgreement(BaseAgreement):
             catalogue=catalogue,
             rating_range=rating_range,
             seed=seed,
+            signing_keys=signing_keys,
+            server_key=server_key,
             silos=tuple(sorted(silos)),
             epsilon=epsilon,
             settings=PrototypeSettings() if settings is None else settings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,9 +18,12 @@ import numpy.typing as npt
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.shared.encoding import Header, decode, encode, shapes
 
-__all__ = ["Store", "StoreOwner", "pack", "unpack"]
+__all__ = ["Store", "StoreInUse", "StoreOwner", "pack", "unpack"]
 
 _MARK = b"dsR1"
+_IDENTITY = """CREATE TABLE identity(
+    one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, agreement TEXT NOT NULL
+) STRICT"""
 
 
 class _Closes(Protocol):
@@ -27,6 +31,10 @@ class _Closes(Protocol):
 
 
 Kept = TypeVar("Kept", bound=_Closes)
+
+
+class StoreInUse(SettingsInvalid):
+    """Another process works on the store."""
 
 
 class StoreOwner(Generic[Kept]):
@@ -60,9 +68,16 @@ class Store:
         Statements that make its tables.
     owner
         Agreement and name that the file belongs to.
+    agreement
+        Its text, kept so that the store can be read without the file.
+
+    Attributes
+    ----------
+    id
+        Random and made with the store: two stores of one silo are told apart by it, and a copy of one is not.
     """
 
-    def __init__(self, path: Path, application: int, schema: str, owner: str) -> None:
+    def __init__(self, path: Path, application: int, schema: str, owner: str, agreement: str = "") -> None:
         self.lock = RLock()
         self._path = path
         try:
@@ -74,11 +89,11 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise SettingsInvalid(f"{path} cannot be opened: {error}") from None
         try:
-            self._open(application, schema, owner)
+            self._open(application, schema, owner, agreement)
         except (sqlite3.DatabaseError, SettingsInvalid) as error:
             self._connection.close()
             if "locked" in str(error):
-                raise SettingsInvalid(f"{path} is in use by another process; end that one first") from None
+                raise StoreInUse(f"{path} is in use by another process; end that one first") from None
             if isinstance(error, SettingsInvalid):
                 raise
             raise SettingsInvalid(f"{path} is not a store of this program: {error}") from None
@@ -119,15 +134,14 @@ class Store:
         with self.lock, suppress(sqlite3.OperationalError):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _open(self, application: int, schema: str, owner: str) -> None:
+    def _open(self, application: int, schema: str, owner: str, agreement: str) -> None:
         self.write("PRAGMA locking_mode = EXCLUSIVE")
         self.write("PRAGMA journal_mode = WAL")
         self.write("PRAGMA synchronous = FULL")
         self.write("PRAGMA secure_delete = ON")
         with self.transaction():
             if self.rows("PRAGMA application_id") == [(0,)] and not self.rows("SELECT 1 FROM sqlite_master"):
-                for statement in f"CREATE TABLE owner(owner TEXT NOT NULL) STRICT;{schema}".split(";"):
-                    self.write(statement)
+                self.write("CREATE TABLE owner(owner TEXT NOT NULL) STRICT")
                 self.write(f"PRAGMA application_id = {application}")
                 self.write("INSERT INTO owner VALUES (?)", owner)
             if self.rows("PRAGMA application_id") != [(application,)]:
@@ -136,6 +150,12 @@ class Store:
                 raise SettingsInvalid(
                     f"{self._path} belongs to another run or another silo; every run needs a store of its own"
                 )
+            # A store of an older version lacks the tables that came since.
+            for statement in f"{schema};{_IDENTITY}".split(";"):
+                self.write(statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1))
+            self.write("INSERT OR IGNORE INTO identity VALUES (1, ?, ?)", secrets.token_hex(16), agreement)
+            self.id = str(self.rows("SELECT id FROM identity")[0][0])
+        self.forget_deleted()  # what kind of store it is stands in the file, for who cannot open it now
 
 
 def _keep_to_owner(path: Path) -> None:

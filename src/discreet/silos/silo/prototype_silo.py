@@ -10,15 +10,18 @@ from discreet.errors import Refused
 from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
 from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.ledger import Charge
+from discreet.privacy.pure.ledger import PureCharge
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import encode_prototypes
+from discreet.silos.shared.second_store import raised_statement
 from discreet.silos.shared.store import Store, StoreOwner
 from discreet.silos.silo.checks import check_public
-from discreet.silos.silo.silo_ledger import check_noise_key
+from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
 
-__all__ = ["APPLICATION", "PrototypeSilo"]
+__all__ = ["APPLICATION", "PrototypeSilo", "open_store", "status_of"]
 
 APPLICATION = 0x64737073
 # A silo that found itself too small has no message, and the words of its refusal in the place of it.
@@ -29,7 +32,8 @@ CREATE TABLE outcome(
     refusal TEXT,
     statement TEXT NOT NULL,
     CHECK ((message IS NULL) <> (refusal IS NULL))
-) STRICT
+) STRICT;
+CREATE TABLE second_store(one INTEGER PRIMARY KEY CHECK (one = 1), reason TEXT NOT NULL) STRICT
 """
 
 
@@ -76,7 +80,28 @@ class PrototypeSilo(StoreOwner[Store]):
         self.agreement, self.name = agreement, name
         self._ratings = ratings
         self._noise_key, self._journal = fixed_noise_key_not_private, journal
-        self._store = Store(Path(store), APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        self._store = open_store(Path(store), agreement, name)
+
+    @property
+    def store_id(self) -> str:
+        """Of the silo's store, by which the server tells it from another."""
+        return self._store.id
+
+    def learn_of_second_store(self, reason: str) -> None:
+        """Another store of this silo has sent a message too: both are owed, and this one sends no more.
+
+        Where nothing was made here, nothing was paid from here and nothing is owed.
+        """
+        with self._store.lock:
+            rows = self._outcome()
+            if not rows or self._second_store() is not None:
+                return
+            raised = raised_statement(Statement.from_json(rows[0][2]))
+            if self._journal is not None:
+                self._journal.settle(_charges(raised))
+            with self._store.transaction():
+                self._store.write("INSERT INTO second_store VALUES (1, ?)", reason)
+                self._store.write("UPDATE outcome SET statement = ?", raised.to_json())
 
     def answer(self, question: bytes = b"") -> bytes:
         """The message, ready to be sent: it is stored and paid for.
@@ -91,6 +116,8 @@ class PrototypeSilo(StoreOwner[Store]):
         if question:
             raise Refused("the server asks for something, where the agreement leaves nothing to ask")
         with self._store.lock:
+            if (reason := self._second_store()) is not None:
+                raise Refused(f"nothing more is sent from this store: {reason}")
             if not self._outcome():
                 self._make()
             [(message, refusal, _)] = self._outcome()
@@ -101,17 +128,7 @@ class PrototypeSilo(StoreOwner[Store]):
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
         with self._store.lock:
-            rows = self._outcome()
-            sent = bool(rows) and rows[0][0] is not None
-            return {
-                "silo": self.name,
-                "run": self.agreement.run_id,
-                "messages": int(sent),
-                "bytes": len(rows[0][0]) if sent else 0,
-                "epsilon_spent": self.agreement.epsilon if rows else 0.0,
-                "epsilon": self.agreement.epsilon,
-                "delta": self.agreement.delta,
-            }
+            return status_of(self._store, self.agreement, self.name)
 
     def statement(self) -> Statement | None:
         """What this silo's users were promised and have paid; ``None`` while nothing was made."""
@@ -119,8 +136,11 @@ class PrototypeSilo(StoreOwner[Store]):
             rows = self._outcome()
             if not rows:
                 return None
-        earlier = None if self._journal is None else self._journal.earlier
-        return Statement.from_json(rows[0][2]).with_earlier(earlier)
+            second_store = self._second_store() is not None
+        return with_earlier(Statement.from_json(rows[0][2]), self._journal, second_store=second_store)
+
+    def _second_store(self) -> str | None:
+        return _second_store(self._store)
 
     def _outcome(self) -> list[tuple[Any, ...]]:
         return self._store.rows("SELECT message, refusal, statement FROM outcome")
@@ -139,3 +159,40 @@ class PrototypeSilo(StoreOwner[Store]):
         assert paid is not None
         with self._store.transaction():
             self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", message, refusal, paid.to_json())
+
+
+def open_store(path: Path, agreement: PrototypeAgreement, name: str) -> Store:
+    """A silo's store."""
+    owner = f"{agreement.digest} silo {name}"
+    return Store(path, APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
+
+
+def status_of(store: Store, agreement: PrototypeAgreement, name: str) -> dict[str, Any]:
+    """Where a silo stands, as its store shows it."""
+    rows = store.rows("SELECT length(message) FROM outcome")
+    sent, second = bool(rows) and rows[0][0] is not None, _second_store(store)
+    return {
+        "silo": name,
+        "run": agreement.run_id,
+        "messages": int(sent),
+        "bytes": rows[0][0] if sent else 0,
+        "epsilon_spent": (1.0 if second is None else 2.0) * agreement.epsilon if rows else 0.0,
+        "epsilon": agreement.epsilon,
+        "delta": agreement.delta,
+        "second_store": second,
+    }
+
+
+def _second_store(store: Store) -> str | None:
+    rows = store.rows("SELECT reason FROM second_store")
+    return str(rows[0][0]) if rows else None
+
+
+def _charges(statement: Statement) -> list[Charge | PureCharge]:
+    """What a statement says was paid, as charges."""
+    return [
+        PureCharge(release.name, release.epsilon, {})
+        if release.epsilon
+        else Charge(release.name, release.mu, release.delta, {})
+        for release in statement.releases
+    ]

@@ -27,10 +27,11 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import from_totals, mask, public_key
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
 from discreet.silos.shared.outcome import state
-from discreet.silos.shared.position import Position, charge_name
+from discreet.silos.shared.position import Position, charge_detail, charge_name
+from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
-from discreet.silos.silo.silo_ledger import check_noise_key
+from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
 from discreet.silos.silo.silo_store import Given, SiloStore
 from discreet.types import Floats
 
@@ -84,7 +85,26 @@ class Silo(StoreOwner[SiloStore]):
         self._store = SiloStore(Path(store), agreement, name)
         self._position, self._begun = Position(agreement, features), False
         self._release: Mapping[str, Floats] = {}
+        self._ledger: Ledger = self._own_ledger()
         self._reload()
+
+    @property
+    def store_id(self) -> str:
+        """Of the silo's store, by which the server tells it from another."""
+        return self._store.id
+
+    def learn_of_second_store(self, reason: str) -> None:
+        """Another store of this silo has answered too: charge what that may have cost, and answer no more from here.
+
+        Where this store has answered nothing, nothing was paid from here and nothing is charged.
+        """
+        with self._store.lock:
+            self._store.log(reason)
+            if not self._begun or self._store.second_store is not None:
+                return
+            mu = unstated_mu(self.agreement, self._ledger.spent_mu)
+            self._store.learn_of_second_store(reason, CHARGE, mu)
+            self._ledger = self._own_ledger()
 
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, ready to be sent: it is stored and paid for.
@@ -104,18 +124,9 @@ class Silo(StoreOwner[SiloStore]):
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
         with self._store.lock:
-            ledger = self._ledger
-            return {
-                "silo": self.name,
-                "run": self.agreement.run_id,
-                "round": self._position.round if self._begun else None,
+            return self._store.status() | {
                 "rounds": self._position.rounds,
-                "attempt": self._position.attempt,
                 "roster": list(self._position.roster),
-                "charged_mu": ledger.spent_mu,
-                "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
-                "epsilon": self.agreement.epsilon,
-                "refusals": self._store.refusals(),
             }
 
     def statement(self) -> Statement:
@@ -127,13 +138,15 @@ class Silo(StoreOwner[SiloStore]):
                 fixed_noise_key=self._store.fixed_noise,
                 domain=self._domain,
             )
-        return stated.with_earlier(None if self._journal is None else self._journal.earlier)
+        return with_earlier(stated, self._journal, second_store=self._store.second_store is not None)
 
     def forget(self) -> None:
         """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
         self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
+        if self._store.second_store is not None:
+            raise Refused(f"nothing more is answered from this store: {self._store.second_store}")
         message = QuestionMessage.decode(body, self.agreement)
         known = self._store.answered(message.round, message.attempt)
         if known is not None:
@@ -189,7 +202,7 @@ class Silo(StoreOwner[SiloStore]):
         shares = self._shares(message)
         not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
-        detail = {"silos": len(message.roster), "attempt": message.attempt}
+        detail = charge_detail(len(message.roster), message.round, message.attempt)
         name = charge_name(message.question.name, message.attempt)
         question_ = message.question
         try:
@@ -235,7 +248,6 @@ class Silo(StoreOwner[SiloStore]):
 
     def _reload(self) -> None:
         """Replay what the store remembers."""
-        self._ledger = self._own_ledger()
         for round_, attempt, roster, release in self._store.path_taken():
             position = self._position
             if self._begun and round_ > position.round:

@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.second_store import raised_budget
 from discreet.silos.shared.store import Store, pack, unpack
 
 __all__ = ["APPLICATION", "Given", "SiloStore"]
@@ -31,7 +33,13 @@ CREATE TABLE answers(
     fixed_noise INTEGER NOT NULL,
     PRIMARY KEY (round, attempt)
 ) STRICT;
-CREATE TABLE refusals(reason TEXT PRIMARY KEY) STRICT
+CREATE TABLE refusals(reason TEXT PRIMARY KEY) STRICT;
+CREATE TABLE second_store(
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    reason TEXT NOT NULL,
+    charge TEXT NOT NULL,
+    mu REAL NOT NULL
+) STRICT
 """
 # Reasons kept; a server that sends nonsense for ever must not fill the disk.
 _MOST_REFUSALS = 100
@@ -71,9 +79,12 @@ class SiloStore:
     """The silo's file. A charge and the answer it pays for are written together or not at all."""
 
     def __init__(self, path: Path, agreement: Agreement, name: str) -> None:
-        self._store = Store(path, APPLICATION, _SCHEMA, f"{agreement.digest} silo {name}")
+        owner = f"{agreement.digest} silo {name}"
+        self._store = Store(path, APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
         self.lock = self._store.lock
         self.close = self._store.close
+        self.agreement, self.name = agreement, name
+        self.id = self._store.id
         self._refusals = [
             str(reason) for (reason,) in self._store.rows("SELECT reason FROM refusals ORDER BY rowid")
         ]
@@ -114,6 +125,27 @@ class SiloStore:
         )
         return None if not rows else (str(rows[0][0]), bytes(rows[0][1]))
 
+    def status(self) -> dict[str, Any]:
+        """Where the silo stands, as far as the store alone shows it."""
+        rows = self._store.rows(
+            "SELECT round, attempt, charge FROM answers ORDER BY round DESC, attempt DESC LIMIT 1"
+        )
+        round_, attempt, question = rows[0] if rows else (None, 0, None)
+        ledger = self.ledger(self.agreement)
+        return {
+            "silo": self.name,
+            "run": self.agreement.run_id,
+            "round": round_,
+            "question": question,
+            "attempt": attempt,
+            "charged_mu": ledger.spent_mu,
+            "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
+            "epsilon": self.agreement.epsilon,
+            "delta": self.agreement.delta,
+            "second_store": self.second_store,
+            "refusals": self.refusals(),
+        }
+
     def path_taken(self) -> list[tuple[int, int, tuple[str, ...], dict[str, npt.NDArray[np.float64]]]]:
         """Round, attempt, roster and release of every question answered, in order."""
         rows = self._store.rows("SELECT round, attempt, roster, release FROM answers ORDER BY round, attempt")
@@ -123,13 +155,26 @@ class SiloStore:
         ]
 
     def ledger(self, agreement: Agreement) -> Ledger:
-        """All that was charged, charged again to a new ledger."""
-        ledger = Ledger(agreement.budget)
+        """All that was charged, charged again to a new ledger; and what a second store may have cost."""
+        ledger = Ledger(agreement.budget if self.second_store is None else raised_budget(agreement))
         for name, mu, detail in self._store.rows(
             "SELECT charge, mu, detail FROM answers ORDER BY round, attempt"
         ):
             ledger.redeem(ledger.charge(name, mu=mu, detail=json.loads(detail)))
+        for name, mu in self._store.rows("SELECT charge, mu FROM second_store"):
+            ledger.redeem(ledger.charge(name, mu=mu))
         return ledger
+
+    @property
+    def second_store(self) -> str | None:
+        """How this store learnt that another one of the silo has answered too; ``None`` where it has not."""
+        rows = self._store.rows("SELECT reason FROM second_store")
+        return str(rows[0][0]) if rows else None
+
+    def learn_of_second_store(self, reason: str, charge: str, mu: float) -> None:
+        """Keep that there is one, and what that may have cost, for good."""
+        with self._store.transaction():
+            self._store.write("INSERT OR IGNORE INTO second_store VALUES (1, ?, ?, ?)", reason, charge, mu)
 
     @property
     def fixed_noise(self) -> bool:

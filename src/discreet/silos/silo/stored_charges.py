@@ -35,7 +35,10 @@ def stored_charges(path: Path) -> StoredCharges | None:
     """All charges of a silo's store; ``None`` where it is none."""
     kind = application_of(path)
     if kind == silo_store.APPLICATION:
-        return StoredCharges(tuple(_rows(path, "SELECT charge, mu FROM answers ORDER BY round, attempt")))
+        charges = _rows(path, "SELECT charge, mu FROM answers ORDER BY round, attempt")
+        if _rows(path, "SELECT name, 0.0 FROM sqlite_master WHERE name = 'second_store'"):
+            charges += _rows(path, "SELECT charge, mu FROM second_store")
+        return StoredCharges(tuple(charges))
     if kind == prototype_silo.APPLICATION:
         found = _rows(path, "SELECT statement, 0.0 FROM outcome")
         return StoredCharges(statement=Statement.from_json(found[0][0]) if found else None)

@@ -1,9 +1,9 @@
-"""A test authority: certificates for the server and the silos, and their mask keys, each in a folder of its own.
+"""A test authority: certificates for the server and the silos, and their other keys, each in a folder of its own.
 
     authority.pem, authority.key   the authority itself
-    keys.json                      the silos' public mask keys, for the agreement
-    server/                        for the server: authority.pem, certificate.pem, key.pem
-    silos/NAME/                    for one silo: the same three, and mask.key
+    keys.json                      everybody's public keys, for the agreement
+    server/                        for the server: authority.pem, certificate.pem, key.pem, signing.key
+    silos/NAME/                    for one silo: the same four, and mask.key
 
 All private keys are made on one machine, so whoever made them can pose as any party. That is for tests; in earnest
 each organisation makes its own keys, and its own authority signs the certificates.
@@ -16,7 +16,7 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -28,9 +28,18 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from discreet.errors import SettingsInvalid
 from discreet.model.directory import replace_file
 from discreet.silos.shared import masks as secure_sum
-from discreet.silos.transport.identity import AUTHORITY, CERTIFICATE, KEY, MASK_KEY, check_silo_name
+from discreet.silos.shared.signing import generate_signing_key, signing_public_key
+from discreet.silos.transport.identity import (
+    AUTHORITY,
+    CERTIFICATE,
+    KEY,
+    MASK_KEY,
+    SIGNING_KEY,
+    check_silo_name,
+)
+from discreet.silos.transport.public_keys import PublicKeys
 
-__all__ = ["PUBLIC_KEYS", "make_authority", "make_mask_key", "read_public_keys"]
+__all__ = ["PUBLIC_KEYS", "make_authority", "make_mask_key", "make_signing_key"]
 
 PUBLIC_KEYS = "keys.json"
 NOTICE = "README.txt"
@@ -43,8 +52,8 @@ _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 _CLOCKS_DIFFER = datetime.timedelta(minutes=10)
 
 
-def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()) -> dict[str, str]:
-    """Fill a new folder with a test authority's files; give the public mask key of each silo.
+def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()) -> PublicKeys:
+    """Fill a new folder with a test authority's files; give everybody's public keys.
 
     Parameters
     ----------
@@ -68,12 +77,23 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
     _write(folder / "authority.key", _key_pem(issuer.key), private=True)
     _write(folder / NOTICE, NOTICE_TEXT.encode())
     issuer.hand_out(folder / "server", "server", names)
-    public = {}
+    masks, signing = {}, {}
     for name in silos:
         issuer.hand_out(folder / "silos" / name, name)
-        public[name] = make_mask_key(folder / "silos" / name / MASK_KEY)
-    _write(folder / PUBLIC_KEYS, json.dumps(public, indent=1).encode())
+        masks[name] = make_mask_key(folder / "silos" / name / MASK_KEY)
+        signing[name] = make_signing_key(folder / "silos" / name / SIGNING_KEY)
+    public = PublicKeys(masks, signing, make_signing_key(folder / "server" / SIGNING_KEY))
+    _write(folder / PUBLIC_KEYS, json.dumps(public.to_json(), indent=1).encode())
     return public
+
+
+def make_signing_key(path: Path) -> str:
+    """Write a fresh private signing key to a new file, readable by its owner alone; give its public half in hex."""
+    private = generate_signing_key()
+    if path.exists():
+        raise SettingsInvalid(f"{path} exists already; a signing key is never replaced")
+    _write(path, private.hex().encode() + b"\n", private=True)
+    return signing_public_key(private)
 
 
 def make_mask_key(path: Path) -> str:
@@ -84,22 +104,6 @@ def make_mask_key(path: Path) -> str:
     _write(path, private.hex().encode() + b"\n", private=True)
     public: str = secure_sum.public_key(private)
     return public
-
-
-def read_public_keys(path: Path) -> dict[str, str]:
-    """The silos' names and public mask keys in a JSON file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingsInvalid(f"there is no file of public mask keys {path}") from None
-    except (ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"{path} is not valid JSON: {error}") from None
-    texts = isinstance(content, Mapping) and all(isinstance(value, str) for value in content.values())
-    if not texts or not all(re.fullmatch("[0-9a-f]{64}", value) for value in content.values()):
-        raise SettingsInvalid(
-            f"{path} must map each silo's name to its public mask key, 64 hexadecimal digits"
-        )
-    return dict(content)
 
 
 class _Issuer:

@@ -17,13 +17,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.errors import Refused, SettingsInvalid, Unreachable
-from discreet.silos.transport.http import STATE, seconds_for
+from discreet.silos.shared.second_store import SecondStore
+from discreet.silos.transport.endorsement import ENDORSEMENT
+from discreet.silos.transport.http import SECOND_STORE, STATE, seconds_for
+from discreet.silos.transport.protocols import Vouches
 
 __all__ = ["Client", "Offer"]
 
 SOCKET_SECONDS = 45.0
 """For each operation of the socket: above the time a server may wait before it answers."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0
+_HELLO = "hello"
 _WORDS_BYTES = 64 * 1024
 _PIECE = 1 << 16
 
@@ -51,6 +55,8 @@ class Client:
         Of the agreement: the run, and the bytes of the largest message.
     context
         Of :func:`discreet.silos.transport.identity.client_context`.
+    vouches
+        Judges the server's certificate, and has what is shown for this silo's.
     patience
         Seconds without any response after which it gives up.
     on_trouble
@@ -63,6 +69,7 @@ class Client:
         run_id: str,
         largest: int,
         context: ssl.SSLContext,
+        vouches: Vouches,
         *,
         patience: float = 600.0,
         on_trouble: Callable[[str], None] = lambda words: None,
@@ -71,9 +78,15 @@ class Client:
         self._url = url
         self._root = f"/v1/{run_id}/"
         self._largest = largest
-        self._context = context
+        self._context, self._vouches = context, vouches
+        self._hello, self._known = b"", set[bytes | None]()
         self._patience = patience
         self._on_trouble = on_trouble
+
+    def greet(self, hello: bytes) -> None:
+        """Say who this silo is and from which store it answers, before anything is asked; and see who the server is."""
+        self._hello = hello
+        self._persist("POST", _HELLO, hello)
 
     def question(self, after: str) -> Offer | None:
         """What the server asks, if it is another question than the one with the digest ``after``; it may wait."""
@@ -123,20 +136,57 @@ class Client:
             self._host, self._port, timeout=SOCKET_SECONDS, context=self._context
         )
         try:
-            connection.request(method, self._root + what, body)
+            connection.connect()
+            certificate = _certificate(connection)
+            if what != _HELLO and certificate not in self._known:
+                self._request(
+                    "POST", _HELLO, self._hello
+                )  # nobody greeted, or the server has another certificate now
+                self._check_known(certificate)
+            connection.request(method, self._root + what, body, {ENDORSEMENT: self._vouches.own})
             line = connection.sock  # the connection lets go of it where the server says that it will close
             with connection.getresponse() as response:
+                shown = response.headers.get(ENDORSEMENT, "")
+                self._meet(certificate, shown, must=response.status < HTTPStatus.BAD_REQUEST)
                 if response.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
-                    self._refused(response.status, _read(response, line, _WORDS_BYTES))
+                    words = _words(_read(response, line, _WORDS_BYTES))
+                    raise self._refusal(response.status, words, known=certificate in self._known)
                 return response.status, response.headers, _read(response, line, self._largest)
         finally:
             connection.close()
 
-    def _refused(self, status: int, content: bytes) -> None:
-        words = str(_words(content).get("error", "no reason given"))
+    def _meet(self, certificate: bytes | None, shown: str, *, must: bool) -> None:
+        """Know the server of the agreement from now on; where it ``must`` be that one, refuse any other."""
+        try:
+            self._vouches.check("", certificate, shown)
+        except Refused as refusal:
+            if must:
+                raise Refused(f"{self._url}: {refusal}; nothing was sent") from None
+        else:
+            self._known.add(certificate)
+
+    def _check_known(self, certificate: bytes | None) -> None:
+        if certificate not in self._known:
+            raise Refused(
+                f"{self._url} shows several certificates, not all of them endorsed; nothing was sent"
+            )
+
+    def _refusal(self, status: int, said: dict[str, Any], *, known: bool) -> Exception:
+        """What a refusal comes to. Only the server of the agreement is believed that there is a second store."""
+        words = str(said.get("error", "no reason given"))
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise _Busy(f"{status}: {words}")
-        raise Refused(f"the server refused ({status}): {words}")
+            return _Busy(f"{status}: {words}")
+        reason = f"the server refused ({status}): {words}"
+        return (
+            SecondStore(reason, str(said[SECOND_STORE]))
+            if known and SECOND_STORE in said
+            else Refused(reason)
+        )
+
+
+def _certificate(connection: http.client.HTTPSConnection) -> bytes | None:
+    line = connection.sock
+    return line.getpeercert(binary_form=True) if isinstance(line, ssl.SSLSocket) else None
 
 
 def _read(response: http.client.HTTPResponse, line: socket.socket, most: int) -> bytes:

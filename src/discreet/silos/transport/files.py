@@ -9,14 +9,18 @@ from typing import Any
 from discreet.errors import Refused
 from discreet.model.directory import replace_file
 from discreet.silos.shared.agreements import AnyAgreement, largest_message
-from discreet.silos.shared.messages import AnswerMessage
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import decode_prototypes
-from discreet.silos.transport.protocols import CoordinatorSide
+from discreet.silos.shared.seal import MARK
+from discreet.silos.shared.second_store import SecondStore
+from discreet.silos.transport.signed_run import SignedRun
 
 __all__ = ["check_message_place", "read_message", "take_answer", "write_message"]
 
-_MARKS = (b"dsQ1", b"dsA1", b"dsP1")  # of questions, answers and prototypes
+_MARKS = (
+    MARK,
+    b"dsQ1",
+    b"dsA1",
+    b"dsP1",
+)  # of signed messages; of older ones: questions, answers, prototypes
 _BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a store's name
 
 
@@ -70,16 +74,11 @@ def read_message(path: Path, agreement: AnyAgreement) -> bytes:
     return message
 
 
-def take_answer(run: CoordinatorSide, agreement: AnyAgreement, message: bytes, source: str) -> dict[str, Any]:
-    """Hand an answer to the coordinator of a run, as from the silo that it names.
-
-    No certificate vouches for the name here: whoever carries the file does.
-    """
+def take_answer(run: SignedRun, message: bytes, source: str) -> dict[str, Any]:
+    """Hand an answer to the coordinator of a run, as from the silo that has signed it, whoever carried it."""
     try:
-        if isinstance(agreement, PrototypeAgreement):
-            silo = decode_prototypes(message, agreement)[0]
-        else:
-            silo = AnswerMessage.decode(message, agreement).silo
-        return run.receive(silo, message)
+        return run.receive(None, message)
+    except SecondStore as second:
+        raise SecondStore(f"{source}: {second}", second.silo) from None
     except Refused as error:
         raise Refused(f"{source}: {error}") from None

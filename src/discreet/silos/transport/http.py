@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 __all__ = [
     "HEAD_BYTES",
+    "SECOND_STORE",
     "STATE",
     "BadRequest",
     "Request",
@@ -23,6 +25,8 @@ __all__ = [
 
 STATE = "Discreet-State"
 """Header of a response with a question: ``open`` or ``finished``."""
+SECOND_STORE = "second_store"
+"""In the words of a refusal: the silo that has two stores in the run."""
 HEAD_BYTES = 8 * 1024
 HEAD_SECONDS = 10.0
 SLOWEST = 16 * 1024
@@ -70,10 +74,13 @@ def seconds_for(size: int) -> float:
     return HEAD_SECONDS + size / SLOWEST
 
 
-async def read_request(reader: asyncio.StreamReader, largest: int) -> Request:
+async def read_request(
+    reader: asyncio.StreamReader, largest: int, admit: Callable[[dict[str, str]], None] = lambda headers: None
+) -> Request:
     """Read one request whose body has at most ``largest`` bytes.
 
-    The size is judged before the body is read, and head and body each have a time by which they must be whole: a
+    ``admit`` sees the headers (names in small letters) before the body is read, and raises where it is not to be. The
+    size is judged before the body is read, and head and body each have a time by which they must be whole: a
     client that sends a byte now and then gets no longer than one that sends nothing.
 
     Raises
@@ -89,6 +96,7 @@ async def read_request(reader: asyncio.StreamReader, largest: int) -> Request:
         except asyncio.LimitOverrunError:
             raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long") from None
     method, path, query, headers = _parse(head)
+    admit(headers)
     size = _size(method, headers, largest)
     async with asyncio.timeout(seconds_for(size)):
         body = await reader.readexactly(size)

@@ -15,15 +15,18 @@ __all__ = [
     "CERTIFICATE",
     "KEY",
     "MASK_KEY",
+    "SIGNING_KEY",
     "check_silo_name",
     "client_context",
     "read_mask_key",
+    "read_signing_key",
     "server_context",
     "silo_name",
 ]
 
-AUTHORITY, CERTIFICATE, KEY, MASK_KEY = "authority.pem", "certificate.pem", "key.pem", "mask.key"
-"""Files of a ``--tls`` folder: whom to trust, who one is, and a silo's key for the masks."""
+AUTHORITY, CERTIFICATE, KEY = "authority.pem", "certificate.pem", "key.pem"
+MASK_KEY, SIGNING_KEY = "mask.key", "signing.key"
+"""Files of a ``--tls`` folder: whom to trust, who one is, a silo's key for the masks, and one's signing key."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
@@ -62,14 +65,23 @@ def silo_name(certificate: Mapping[str, Any] | None) -> str | None:
 
 def read_mask_key(path: Path) -> bytes:
     """A silo's private mask key, 64 hexadecimal digits in a file."""
+    return _read_key(path, "mask", "discreet federate key")
+
+
+def read_signing_key(path: Path) -> bytes:
+    """A party's private signing key, 64 hexadecimal digits in a file."""
+    return _read_key(path, "signing", "discreet federate key --signing")
+
+
+def _read_key(path: Path, what: str, command: str) -> bytes:
     try:
         text = path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
-        raise SettingsInvalid(f"there is no mask key {path}; make one with: discreet federate key") from None
+        raise SettingsInvalid(f"there is no {what} key {path}; make one with: {command}") from None
     except ValueError:
         text = ""
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
-        raise SettingsInvalid(f"{path} is not a mask key: it must hold 64 hexadecimal digits")
+        raise SettingsInvalid(f"{path} is not a {what} key: it must hold 64 hexadecimal digits")
     return bytes.fromhex(text)
 
 

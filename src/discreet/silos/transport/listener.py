@@ -8,10 +8,13 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from socket import socket
 
+from discreet.errors import Refused
 from discreet.silos.transport.connections import Connections
+from discreet.silos.transport.endorsement import ENDORSEMENT
 from discreet.silos.transport.http import (
     HEAD_BYTES,
     BadRequest,
@@ -21,6 +24,7 @@ from discreet.silos.transport.http import (
     write_response,
 )
 from discreet.silos.transport.identity import silo_name
+from discreet.silos.transport.protocols import Vouches
 
 __all__ = ["Listener"]
 
@@ -36,6 +40,8 @@ class Listener:
     ----------
     context
         Requires a certificate of everybody.
+    vouches
+        Judges certificates that the authorities have issued; any of them could have named anybody.
     silos
         Names of certificates that are served.
     largest
@@ -47,11 +53,12 @@ class Listener:
     def __init__(
         self,
         context: ssl.SSLContext,
+        vouches: Vouches,
         silos: Collection[str],
         largest: int,
         respond: Callable[[str, Request], Awaitable[Response]],
     ) -> None:
-        self._context = context
+        self._context, self._vouches = context, vouches
         self._silos = silos
         self._largest = largest
         self._respond = respond
@@ -100,13 +107,27 @@ class Listener:
             return
         task = asyncio.current_task()
         assert task is not None
-        self._connections.identify(task, name)
-        await write_response(writer, await self._answer(name, reader))
+        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
 
-    async def _answer(self, name: str, reader: asyncio.StreamReader) -> Response:
+        def admit(headers: dict[str, str]) -> None:
+            try:
+                self._vouches.check(name, certificate, headers.get(ENDORSEMENT.lower(), ""))
+            except Refused as refusal:
+                raise BadRequest(HTTPStatus.FORBIDDEN, str(refusal)) from None
+            # Whoever poses as a silo takes none of its places.
+            self._connections.identify(task, name)
+
+        response = await self._answer(name, reader, admit)
+        await write_response(
+            writer, replace(response, headers=response.headers | {ENDORSEMENT: self._vouches.own})
+        )
+
+    async def _answer(
+        self, name: str, reader: asyncio.StreamReader, admit: Callable[[dict[str, str]], None]
+    ) -> Response:
         """Whatever happens to one request happens to nobody else's."""
         try:
-            return await self._respond(name, await read_request(reader, self._largest))
+            return await self._respond(name, await read_request(reader, self._largest, admit))
         except BadRequest as bad:
             return Response.words(bad.status, {"error": str(bad)})
         except _GONE:

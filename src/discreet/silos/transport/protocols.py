@@ -1,10 +1,10 @@
-"""What the transport asks of the two sides of a run, whatever is trained."""
+"""What the transport asks of the two sides of a run, whatever is trained and however it is signed."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-__all__ = ["CoordinatorSide", "SiloSide"]
+__all__ = ["CoordinatorSide", "SiloSide", "Vouches"]
 
 
 class CoordinatorSide(Protocol):
@@ -13,8 +13,11 @@ class CoordinatorSide(Protocol):
     def question(self) -> bytes | None:
         """What is asked now; ``None`` at the end."""
 
-    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
-        """Take an answer, or refuse it and change nothing."""
+    def register(self, silo_name: str, hello: bytes) -> None:
+        """Serve the store of a silo that its hello names, and no other, or refuse it."""
+
+    def receive(self, silo_name: str, message: bytes) -> dict[str, Any]:
+        """Take an answer, or refuse it."""
 
     def status(self) -> dict[str, Any]:
         """How far the run is, and whom it waits for."""
@@ -29,5 +32,23 @@ class CoordinatorSide(Protocol):
 class SiloSide(Protocol):
     """A silo, which is the client: it holds the ratings, calls the server and is never called."""
 
+    name: str
+
+    def hello(self) -> bytes:
+        """What it says before anything is asked: who it is, and from which store."""
+
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, the same whenever it is asked again."""
+
+    def learn_of_second_store(self, reason: str) -> None:
+        """Another store of this silo is in the run: own up to what that may have cost."""
+
+
+class Vouches(Protocol):
+    """Whether a certificate is that of whom it names, beyond what its authority says."""
+
+    own: str
+    """What this party shows for its own certificate."""
+
+    def check(self, name: str, certificate: bytes | None, shown: str) -> None:
+        """Refuse a certificate in this name, by what was shown for it; the server has no name."""

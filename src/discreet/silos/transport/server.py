@@ -1,5 +1,6 @@
 """The server: it offers the current question to the silos, takes their answers, and never calls them.
 
+    POST /v1/RUN/hello                   a silo's store takes part; a second one of the same silo is refused
     GET  /v1/RUN/question?after=DIGEST   the current question, as soon as it is another than DIGEST
     POST /v1/RUN/answer                  an answer; the response comes after it is stored for good
     POST /v1/RUN/goodbye                 the silo has heard that the run is over
@@ -23,9 +24,10 @@ from socket import socket
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError, Refused
-from discreet.silos.transport.http import STATE, BadRequest, Request, Response
+from discreet.silos.shared.second_store import SecondStore
+from discreet.silos.transport.http import SECOND_STORE, STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
-from discreet.silos.transport.protocols import CoordinatorSide
+from discreet.silos.transport.protocols import CoordinatorSide, Vouches
 
 __all__ = ["Server", "Terms"]
 
@@ -69,6 +71,8 @@ class Server(Generic[C]):
         Called in that thread once the run has finished; gives the message with the model, which silos get at the end.
     context
         Of :func:`discreet.silos.transport.identity.server_context`.
+    vouches
+        Judges the silos' certificates, and has what is shown for the server's.
     report
         Called with the run's status whenever it may have changed.
     """
@@ -79,13 +83,14 @@ class Server(Generic[C]):
         finish: Callable[[C], bytes],
         terms: Terms,
         context: ssl.SSLContext,
+        vouches: Vouches,
         report: Callable[[dict[str, Any]], None] = lambda status: None,
     ) -> None:
         self._begin, self._finish = begin, finish
         self._terms = terms
         self._report = report
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
-        self._listener = Listener(context, terms.silos, terms.largest, self._respond)
+        self._listener = Listener(context, vouches, terms.silos, terms.largest, self._respond)
         self._told: set[str] = set()
         self._handed_to: set[str] = set()
         self._question: bytes | None = None
@@ -194,6 +199,8 @@ class Server(Generic[C]):
         what = (request.method, request.path.removeprefix(root))
         if what == ("GET", "question"):
             return await self._offer(silo, request.query.get("after", ""))
+        if what == ("POST", "hello"):
+            return await self._greet(silo, request.body)
         if what == ("POST", "answer"):
             return await self._take(silo, request.body)
         if what == ("POST", "goodbye"):
@@ -206,7 +213,7 @@ class Server(Generic[C]):
             async with asyncio.timeout(self._terms.wait), self._changed:
                 await self._changed.wait_for(lambda: self._is_over() or self._has_other(after))
         if self._failure is not None:
-            return Response.words(HTTPStatus.GONE, {"error": f"the run has failed: {self._failure}"})
+            return _refusal(HTTPStatus.GONE, self._failure, "the run has failed: ")
         if self._model is not None:
             self._handed_to.add(silo)
             return Response(HTTPStatus.OK, self._model, headers={STATE: "finished"})
@@ -215,11 +222,21 @@ class Server(Generic[C]):
         assert self._question is not None
         return Response(HTTPStatus.OK, self._question, headers={STATE: "open"})
 
+    async def _greet(self, silo: str, hello: bytes) -> Response:
+        """Before anything is asked of a silo: whether it is who its certificate says, and this store is served."""
+        try:
+            await self._in_thread(partial(self._run.register, silo, hello))
+        except DiscreetError as error:
+            return _refusal(HTTPStatus.CONFLICT, error)
+        return Response.words(HTTPStatus.OK, {})
+
     async def _take(self, silo: str, answer: bytes) -> Response:
         try:
             outcome = await self._in_thread(partial(self._run.receive, silo, answer))
         except DiscreetError as error:
-            return Response.words(HTTPStatus.CONFLICT, {"error": str(error)})
+            if isinstance(error, SecondStore):
+                await self._look()
+            return _refusal(HTTPStatus.CONFLICT, error)
         await self._look()
         return Response.words(HTTPStatus.OK, outcome)
 
@@ -236,3 +253,11 @@ class Server(Generic[C]):
         self._told.add(silo)
         await self._notify()
         return Response.words(HTTPStatus.OK, {})
+
+
+def _refusal(status: HTTPStatus, error: DiscreetError, before: str = "") -> Response:
+    """The words of an error, and whose second store it is about, if it is about one."""
+    content: dict[str, Any] = {"error": f"{before}{error}"}
+    if isinstance(error, SecondStore):
+        content[SECOND_STORE] = error.silo
+    return Response.words(status, content)

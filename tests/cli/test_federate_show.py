@@ -1,0 +1,93 @@
+"""``federate show``: what people compare before a run, and what they look at while it goes on."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.federate.output import position
+from discreet.cli.federate.status_file import StatusFile
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.shared.agreement import Agreement
+from tests.cli.conftest import Run
+from tests.cli.test_federate import Refused, agreed, mask_key, server, server_key, silo, site
+
+__all__ = ["agreed", "site"]
+
+
+def shown(run: Run, path: Path, *options: object) -> dict[str, Any]:
+    content = json.loads(run("federate", "show", path, *options, "--json").stdout)
+    assert isinstance(content, dict)
+    return content
+
+
+def test_an_agreement_in_words_with_the_digest_to_compare(run: Run, agreed: Path) -> None:
+    agreement = Agreement.load(agreed / "agreement.json")
+    text = run("federate", "show", agreed / "agreement.json").stdout
+    for words in (
+        agreement.digest,
+        "epsilon 5, delta 0.0001",
+        "3: east, north, south",
+        "at least 2 of them add their noise",
+        "from 1 to 5",
+        *(agreement.signing_keys or {}).values(),
+    ):
+        assert words in text
+    assert shown(run, agreed / "agreement.json")["digest"] == agreement.digest
+
+
+def test_a_run_in_the_making(run: Run, refused: Refused, site: Path, agreed: Path) -> None:
+    question, answer = agreed / "question.bin", agreed / "answer.bin"
+    assert run("federate", "export", *server(agreed), *server_key(agreed), "--out", question).exit_code == 0
+    party = (*silo(agreed, site, "north"), *mask_key(agreed, "north"), "--question", question)
+    assert run("federate", "answer", *party, "--out", answer).exit_code == 0
+    assert run("federate", "import", answer, *server(agreed)).exit_code == 0
+
+    at_server, at_silo = shown(run, agreed / "run.sqlite"), shown(run, agreed / "north.sqlite")
+    assert (at_server["kind"], at_silo["kind"]) == ("server", "silo")
+    assert at_server["waiting_for"] == ["east", "south"]
+    assert at_server["charged_mu"] == at_silo["charged_mu"] > 0.0
+    assert at_server["epsilon_spent"] == at_silo["epsilon_spent"] > 0.0
+    assert at_server["round"] == at_silo["round"] == 0, "one number for one round"
+    assert at_server["question"] == at_silo["question"], "and the ledger's name for it"
+    assert (
+        f"round 0 (in the ledger: {at_silo['question']}), 0 rounds done: waiting for east, south"
+        == position(at_server)
+    )
+    text = run("federate", "show", agreed / "run.sqlite").stdout
+    assert "late         east, south" in text
+    assert f"epsilon {at_server['epsilon_spent']:.4g} of 5" in text
+    assert "answered up to round 0" in run("federate", "show", agreed / "north.sqlite").stdout
+    details = sqlite3.connect(agreed / "north.sqlite").execute("SELECT detail FROM answers").fetchall()
+    assert [json.loads(detail)["round"] for (detail,) in details] == [0]
+
+
+def test_while_a_process_works_on_the_store_it_speaks_for_it(
+    run: Run, refused: Refused, agreed: Path
+) -> None:
+    agreement, store = Agreement.load(agreed / "agreement.json"), agreed / "run.sqlite"
+    with Coordinator(store, agreement) as coordinator, StatusFile(store) as said:
+        assert "has not said yet" in refused("federate", "show", store)
+        said.write(agreement.model_dump_json(), coordinator.status())
+        content = shown(run, store)
+        assert content["as_of"] is not None
+        assert content["waiting_for"] == ["east", "north", "south"]
+        assert "from the process that is running" in run("federate", "show", store).stdout
+    assert shown(run, store)["as_of"] is None
+    assert not store.with_name("run.sqlite.status.json").exists()
+
+
+def test_stores_of_an_older_version_and_files_that_are_none(
+    run: Run, refused: Refused, site: Path, agreed: Path
+) -> None:
+    store = agreed / "run.sqlite"
+    Coordinator(store, Agreement.load(agreed / "agreement.json")).close()
+    with sqlite3.connect(store) as opened:
+        opened.execute("DROP TABLE identity")
+    opened.close()
+    assert "name the file with --agreement" in refused("federate", "show", store)
+    assert shown(run, store, "--agreement", agreed / "agreement.json")["state"] == "running"
+    assert "cannot be read" in refused("federate", "show", agreed / "none.json")
+    assert "cannot be used" in refused("federate", "show", site / "items.csv")
