@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping
 
 from .fold_in import fold_in
@@ -50,6 +51,7 @@ def recommend(
     if side.popularity:
         lowest = rating_range[0] + own
         worth = [often * (score - lowest) for often, score in zip(popularity, predictions, strict=True)]
+    worth = [-math.inf if math.isnan(one) else one for one in worth]  # a hostile item side may overflow
     best = heapq.nsmallest(n, range(len(items)), key=lambda at: (-worth[at], -popularity[at], at))
     return [(items[at], _clipped(predictions[at], rating_range)) for at in best]
 
