@@ -101,10 +101,10 @@ class DeviceStore:
             _pin(run, terms.catalogue)
             if terms.task not in self.tasks():
                 self._check_promise(terms)
-            run(
-                "INSERT OR IGNORE INTO tasks(task, device, terms) VALUES (?, ?, ?)",
-                (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
-            )
+                run(
+                    "INSERT INTO tasks(task, device, terms) VALUES (?, ?, ?)",
+                    (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
+                )
             device, agreed = self._task(terms.task)
         if agreed != terms:
             raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
