@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "a device's file that does not wait for the disk",
-        _STORE,
+        "devices/device/store_file.py",
         'run("PRAGMA synchronous = EXTRA")',
         'run("PRAGMA synchronous = OFF")',
         "an answer is on the disk before it is sent",
@@ -58,6 +58,22 @@ MUTANTS = (
         "",
         "all answers together cost what was agreed",
         _T_STORE,
+    ),
+    Mutant(
+        "a cap over all tasks that one task passes",
+        _STORE,
+        "cap, spent = self.cap(), self.spent_in_all()",
+        "cap, spent = self.cap(), self.spent(question.task)",
+        "answers to all tasks together cost what the cap allows",
+        ("devices/device/test_cap.py",),
+    ),
+    Mutant(
+        "a task left that is answered",
+        _STORE,
+        "                if self.has_left(question.task):\n",
+        "                if False:\n",
+        "a device that has left a task answers it no more",
+        ("devices/device/test_cap.py",),
     ),
     Mutant(
         "costs added as floats",

@@ -15,8 +15,8 @@ MUTANTS = (
     Mutant(
         "a device that flips at half the rate",
         _ANSWER,
-        "wanted = math.ceil(math.ldexp(1.0 / (1.0 + math.exp(epsilon)) * (1.0 + 2.0**-48), COIN_BITS - 1))",
-        "wanted = math.ceil(math.ldexp(0.5 / (1.0 + math.exp(epsilon)) * (1.0 + 2.0**-48), COIN_BITS - 1))",
+        "return -((-1 << COIN_BITS - 1 + _DIGITS) // (total + (1 << _DIGITS)))",
+        "return -((-1 << COIN_BITS - 2 + _DIGITS) // (total + (1 << _DIGITS)))",
         "a bit is epsilon-LDP",
         _T_ANSWER,
         "ratio or threshold",
@@ -25,8 +25,8 @@ MUTANTS = (
     Mutant(
         "a flip rounded down",
         _ANSWER,
-        "* (1.0 + 2.0**-48), COIN_BITS - 1))",
-        "* (1.0 - 2.0**-40), COIN_BITS - 1))",
+        "return -((-1 << COIN_BITS - 1 + _DIGITS) // (total + (1 << _DIGITS)))",
+        "return (1 << COIN_BITS - 1 + _DIGITS) // (total + (1 << _DIGITS))",
         "no probability is rounded in our favour",
         _T_ANSWER,
         "ratio or threshold",

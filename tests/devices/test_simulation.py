@@ -118,6 +118,7 @@ def test_devices_recommend_what_the_model_does(parts: tuple[Ratings, Ratings]) -
         own = dict(zip(history.items[part].tolist(), history.values[part].tolist(), strict=True))
         mine = recommend(own, released, (1.0, 5.0), 10)
         theirs = model.recommend({ids[item]: value for item, value in own.items()}, 10)
+        assert [ids[item] for item, _ in mine] == theirs.items
         np.testing.assert_allclose([s for _, s in mine], [entry.score for entry in theirs], atol=1e-6)
 
 

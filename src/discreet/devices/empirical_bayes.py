@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.types import Floats
 
-__all__ = ["PosteriorMeans", "posterior_means"]
+__all__ = ["PosteriorMeans", "expected_popularity", "posterior_means"]
 
 
 _GRID = 40
@@ -47,10 +47,7 @@ def posterior_means(
     Where the noise of the offsets exceeds whatever they could say, all are zero, and everybody is left with their own
     mean rating.
     """
-    noise = np.sqrt(popularity_variance)
-    top = 1.1 * max(float(popularity.max()), 2.0 * noise)
-    grid = np.geomspace(max(0.05 * noise, 1e-4 * top), top, _GRID)
-    seen = -0.5 * ((popularity[:, None] - grid) / noise) ** 2
+    grid, seen = _shares(popularity, popularity_variance)
     slope = np.log(grid) - np.log(grid).mean()
     line = np.zeros(_GRID)
     chance = np.full(_GRID, 1.0 / _GRID)
@@ -66,6 +63,29 @@ def posterior_means(
     share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
     clear = max(0.0, 1.0 - offsets_variance * len(offsets) / _DROWNED)
     return PosteriorMeans(clear * (share * guess).sum(axis=1), share @ grid)
+
+
+def expected_popularity(popularity: Floats, variance: float) -> Floats:
+    """Posterior mean of each item's share from its popularity alone: what is known before offsets were asked for.
+
+    It rises with what was seen, below zero as well: the order of the items is that of the estimates.
+    """
+    grid, seen = _shares(popularity, variance)
+    likely = np.exp(seen - seen.max(axis=1, keepdims=True))
+    chance = np.full(_GRID, 1.0 / _GRID)
+    for _ in range(_ROUNDS * _STEPS):
+        chance = (likely * chance / (likely @ chance)[:, None]).mean(axis=0)
+    joint = likely * chance
+    expected: Floats = joint @ grid / joint.sum(axis=1)
+    return expected
+
+
+def _shares(popularity: Floats, variance: float) -> tuple[Floats, Floats]:
+    """Shares that an item may have, and items x shares: the log-likelihood of what was seen of its popularity."""
+    noise = np.sqrt(variance)
+    top = 1.1 * max(float(popularity.max()), 2.0 * noise)
+    grid = np.geomspace(max(0.05 * noise, 1e-4 * top), top, _GRID)
+    return grid, -0.5 * ((popularity[:, None] - grid) / noise) ** 2
 
 
 def _log_joint(

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.catalogue import RatingScale
 from discreet.devices.device.question import Question
-from discreet.devices.empirical_bayes import PosteriorMeans, posterior_means
+from discreet.devices.empirical_bayes import PosteriorMeans, expected_popularity, posterior_means
 from discreet.devices.estimator import noise_variance
 from discreet.devices.schedule import Schedule, rotations_for
 from discreet.devices.settings import DeviceSettings
@@ -77,13 +77,17 @@ class _Seen:
 
     @cached_property
     def means(self) -> PosteriorMeans:
-        """Popularity and offsets, shrunk by the known noise level once both were asked for."""
-        popularity = self.popularity / max(self.popularity_answers, 1)
-        if not (self.popularity_answers and self.offsets_answers):
-            return PosteriorMeans(np.zeros(len(popularity)), np.maximum(popularity, 0.0))
+        """Popularity and offsets, as far as they were asked for, shrunk by the known noise level."""
+        nothing = np.zeros(len(self.popularity))
+        if not self.popularity_answers:
+            return PosteriorMeans(nothing, nothing)
+        popularity = self.popularity / self.popularity_answers
+        variance = noise_variance(self.cost, self.popularity_answers)
+        if not self.offsets_answers:
+            return PosteriorMeans(nothing, expected_popularity(popularity, variance))
         return posterior_means(
             popularity,
-            noise_variance(self.cost, self.popularity_answers),
+            variance,
             self.offsets / self.offsets_answers,
             noise_variance(self.cost, self.offsets_answers),
         )

@@ -17,6 +17,7 @@ from discreet.evaluation import baselines, metrics
 from discreet.evaluation.ranks import percentile_ranks
 from discreet.model import Model
 from discreet.model.blocks import check_histories, fold_in_blocks, score_top
+from discreet.model.listing import order_terms
 from discreet.types import Floats
 
 __all__ = [
@@ -99,7 +100,10 @@ def evaluate_ranking(model: Model, query: Ratings, target: Ratings, k: int = 20)
     rows = _aligned(model, query, target)
     ranking = np.full((len(target.indptr) - 1, min(k, n_items)), -1, dtype=np.int32)
     for part in fold_in_blocks(side, rows):
-        ranking[part.users], _ = score_top(side, part.coefficients, k, (part.indptr, part.items))
+        seen = (part.indptr, part.items)
+        ranking[part.users], _ = score_top(
+            side, part.coefficients, k, seen, by_popularity=model.by_popularity
+        )
     popular = baselines.popularity_ranking(query, rows, n_items, k)
     with_target = np.diff(target.indptr) > 0
     return RankingScores(
@@ -123,11 +127,11 @@ def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> f
     weight = float(test.values.sum())
     if not weight > 0.0:
         return float("nan")
-    design, level, placed = side.design().T, side.offsets + side.centre, 0.0
+    (design, level), placed = order_terms(side, model.by_popularity), 0.0
     for part in fold_in_blocks(side, rows):
         bounds = test.indptr[part.users.start : part.users.stop + 1]
         entries = slice(int(bounds[0]), int(bounds[-1]))
-        scores = partial(_scores, part.coefficients, design, level)
+        scores = partial(_scores, part.coefficients, design.T, level)
         places = percentile_ranks(scores, bounds - bounds[0], test.items[entries], side.n_items)
         placed += float(places @ test.values[entries])
     return placed / weight

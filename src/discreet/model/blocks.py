@@ -13,6 +13,7 @@ from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid
 from discreet.model.history import Histories
 from discreet.model.item_side import ItemSide
+from discreet.model.listing import order_terms
 from discreet.types import Bools, Floats
 
 __all__ = ["Block", "check_histories", "fold_in_blocks", "score_top"]
@@ -47,23 +48,30 @@ def score_top(
     n: int,
     seen: tuple[npt.NDArray[np.int64], npt.NDArray[Any]] | None = None,
     allowed: Bools | None = None,
+    *,
+    by_popularity: bool = False,
 ) -> tuple[npt.NDArray[np.int32], Floats]:
     """Positions (-1 where fewer remain) and scores (NaN there) of the ``n`` best items of each user.
 
-    The order follows the unclipped score, so that items above the range are still told apart; the score
-    that is handed out is the same number ``predict`` gives.
+    The order follows the unclipped score, so that items above the range are still told apart, or popularity and score
+    together (:mod:`discreet.model.listing`); the score that is handed out is the same number ``predict`` gives.
     """
     indptr, items = (None, None) if seen is None else seen
+    design, level = order_terms(item_side, by_popularity)
     index, scores = kernels.top_n(
         coefficients,
-        item_side.design(),
-        item_side.offsets + item_side.centre,
+        design,
+        level,
         min(n, item_side.n_items),
         exclude_indptr=indptr,
         exclude_items=items,
         allowed=allowed,
     )
-    return index, item_side.clipped(scores)
+    if not by_popularity:
+        return index, item_side.clipped(scores)
+    found = index >= 0
+    scores[found] = item_side.predict(coefficients, np.nonzero(found)[0], index[found])
+    return index, scores
 
 
 def check_histories(histories: Histories, catalogue: Catalogue, item_side: ItemSide) -> None:

@@ -20,6 +20,7 @@ from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_
 from discreet.model.doubt import Mark
 from discreet.model.history import Histories, History, UnknownItems, locate, name_some, read_history
 from discreet.model.item_side import ItemSide
+from discreet.model.listing import BY_POPULARITY, listed_by_popularity
 from discreet.model.new_items import add_items, check_features
 from discreet.model.recommendations import SAME_ORDER, Recommendation, Recommendations
 from discreet.model.similarity import compared
@@ -131,7 +132,9 @@ class Model:
         coefficients, read = self._coefficients(history, unknown_items)
         mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
-        index, scores = score_top(self.item_side, coefficients, n, seen, mask)
+        index, scores = score_top(
+            self.item_side, coefficients, n, seen, mask, by_popularity=self.by_popularity
+        )
         errors = self._standard_errors(coefficients, index, scores)[0] if standard_errors else None
         return self._name(index[0], scores[0], n, read.ignored + strangers, self.notes, errors)
 
@@ -162,7 +165,9 @@ class Model:
         errors = np.full(index.shape, np.nan) if standard_errors else None
         for part in fold_in_blocks(self.item_side, histories, block):
             seen = (part.indptr, part.items) if exclude_seen else None
-            best, score = score_top(self.item_side, part.coefficients, n, seen, mask)
+            best, score = score_top(
+                self.item_side, part.coefficients, n, seen, mask, by_popularity=self.by_popularity
+            )
             index[part.users, : best.shape[1]] = best
             scores[part.users, : best.shape[1]] = score
             if errors is not None:
@@ -239,7 +244,13 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about every list of this model, in whole sentences."""
-        return (SAME_ORDER,) if self.item_side.same_for_all else ()
+        order = (BY_POPULARITY,) if self.by_popularity else ()
+        return (*order, SAME_ORDER) if self.item_side.same_for_all else order
+
+    @property
+    def by_popularity(self) -> bool:
+        """Whether lists are ordered by popularity and prediction together, not by prediction alone."""
+        return listed_by_popularity(self.item_side, self.method)
 
     def known(self, items: Iterable[Any]) -> Bools:
         """Of which of these items training learnt something.

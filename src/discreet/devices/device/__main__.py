@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import sqlite3
 import sys
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from .catalogue import Id, digest, read_ids
 from .client import PACE_SECONDS, answer_round, fetch_released, join, recommend_items
 from .store import DeviceStore
+from .transcript import page, transcript
 from .transport import Connection
 
 __all__ = ["main"]
@@ -84,12 +86,37 @@ def _recommend(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any
     return {"items": [{"item": ids[item], "rating": rating} for item, rating in best]}
 
 
+def _cap(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    store.set_cap(None if options.epsilon == "none" else float(options.epsilon))
+    return {"cap": store.cap(), "spent": float(store.spent_in_all())}
+
+
+def _leave(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    store.leave(options.task)
+    return {"left": options.task, "spent": float(store.spent(options.task))}
+
+
+def _transcript(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    return transcript(store)
+
+
+def _page(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
+    with open(options.out, "w", encoding="utf-8", opener=_own) as file:
+        file.write(page(transcript(store)))
+    return {"page": options.out}
+
+
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _status(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     tasks = {
         task: {"spent": float(store.spent(task)), "agreed": store.terms(task).epsilon}
         for task in store.tasks()
     }
-    return {"ratings": len(store.ratings()), "tasks": tasks}
+    spent = {"spent": float(store.spent_in_all()), "cap": store.cap()}
+    return {"ratings": len(store.ratings()), "tasks": tasks, **spent}
 
 
 _COMMANDS = {
@@ -99,6 +126,10 @@ _COMMANDS = {
     "fetch": _fetch,
     "recommend": _recommend,
     "status": _status,
+    "cap": _cap,
+    "leave": _leave,
+    "transcript": _transcript,
+    "page": _page,
 }
 
 
@@ -118,6 +149,13 @@ def _parser() -> argparse.ArgumentParser:
     rate.add_argument("ratings", help="CSV: item, rating")
     rate.add_argument("--catalogue", help="the item list; without it, items are given by index")
     commands.add_parser("status", help="what was agreed and what is spent")
+    commands.add_parser("transcript", help="every question and answer, and what it cost")
+    shown = commands.add_parser("page", help="the same as a page for a browser, in one file")
+    shown.add_argument("out", help="the file to write")
+    most = commands.add_parser("cap", help="most that all tasks together may spend")
+    most.add_argument("epsilon", help="a number above 0, or none")
+    left = commands.add_parser("leave", help="answer no more questions of a task")
+    left.add_argument("task")
     best = commands.add_parser("recommend", help="the best items by what was released last; nothing is sent")
     best.add_argument("task")
     best.add_argument("-n", type=int, default=10)

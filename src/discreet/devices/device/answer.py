@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,6 +13,7 @@ __all__ = ["COIN_BITS", "answer", "flip_threshold", "respond", "truth"]
 
 COIN_BITS = 64
 """Random bits one answer takes: 63 decide whether to flip, the lowest decides a tie."""
+_DIGITS = 128
 
 
 def answer(
@@ -97,11 +97,19 @@ def respond(value: float, epsilon: float, word: int) -> int:
 def flip_threshold(epsilon: float) -> int:
     """How many of the 2^63 outcomes of the coin flip the bit: 1 / (1 + e^epsilon) of them, rounded up.
 
-    One part in 2^48 more than rounding asks for covers the errors of ``exp``, the sum and the quotient. Never more
-    than half: beyond it the answer would tell the bit again, turned over.
+    Whole numbers alone, so that every language and machine has the same: e^epsilon is its series in units of 2^-128,
+    each term rounded down, so it is never too large and the threshold never too small. Never more than half either:
+    the series starts with 1.
     """
-    wanted = math.ceil(math.ldexp(1.0 / (1.0 + math.exp(epsilon)) * (1.0 + 2.0**-48), COIN_BITS - 1))
-    return min(wanted, 1 << (COIN_BITS - 2))
+    numerator, denominator = epsilon.as_integer_ratio()
+    step = (numerator << _DIGITS) // denominator
+    total = term = 1 << _DIGITS
+    count = 1
+    while term:
+        term = term * step // (count << _DIGITS)
+        total += term
+        count += 1
+    return -((-1 << COIN_BITS - 1 + _DIGITS) // (total + (1 << _DIGITS)))
 
 
 def _entries(

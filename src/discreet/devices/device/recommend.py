@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping
 
 from .fold_in import fold_in
@@ -19,7 +20,7 @@ def predict(
     items: Iterable[int],
 ) -> list[float]:
     """Predicted ratings of ``items``, each within the range."""
-    return [_clipped(score, rating_range) for score in _scores(ratings, side, items)]
+    return [_clipped(score, rating_range) for score in _predictions(ratings, side, items)[1]]
 
 
 def recommend(
@@ -30,25 +31,39 @@ def recommend(
     *,
     exclude_seen: bool = True,
 ) -> list[tuple[int, float]]:
-    """The ``n`` best items, best first, and their predictions; ties go to the lower index.
+    """The ``n`` best items, best first, and their predictions.
 
-    The order follows the prediction before it is clipped, so that items above the range are still told apart.
+    Best is what a recommendation can be expected to bring: the item's popularity, which says how likely anybody takes
+    it, times its predicted rating above the lowest one, for a person whose usual rating is the middle of the range.
+    Items of which offsets and factors say nothing come in the order of their popularity. The person's own offset is
+    not in it: it is the same for all items, and with it everything would be worth nothing to somebody who has given
+    the lowest rating so far. Where no popularity was released, the order is that of the predictions. Ties go to
+    the more popular item, then to the lower index.
 
     Notes
     -----
     **Privacy**. Nothing leaves the device: this costs no budget.
     """
     items = [item for item in range(side.items) if not (exclude_seen and item in ratings)]
-    pairs = zip(items, _scores(ratings, side, items), strict=True)
-    best = heapq.nsmallest(n, pairs, key=lambda pair: (-pair[1], pair[0]))
-    return [(item, _clipped(score, rating_range)) for item, score in best]
+    own, predictions = _predictions(ratings, side, items)
+    worth = list(predictions)
+    popularity = [side.popularity[item] for item in items] if side.popularity else [0.0] * len(items)
+    if side.popularity:
+        lowest = rating_range[0] + own
+        worth = [often * (score - lowest) for often, score in zip(popularity, predictions, strict=True)]
+    worth = [-math.inf if math.isnan(one) else one for one in worth]  # a hostile item side may overflow
+    best = heapq.nsmallest(n, range(len(items)), key=lambda at: (-worth[at], -popularity[at], at))
+    return [(items[at], _clipped(predictions[at], rating_range)) for at in best]
 
 
-def _scores(ratings: Mapping[int, float], side: DeviceItemSide, items: Iterable[int]) -> list[float]:
-    own = sorted(ratings)
-    if any(not 0 <= item < side.items for item in own):
+def _predictions(
+    ratings: Mapping[int, float], side: DeviceItemSide, items: Iterable[int]
+) -> tuple[float, list[float]]:
+    """The person's own offset, and predictions before they are clipped."""
+    rated = sorted(ratings)
+    if any(not 0 <= item < side.items for item in rated):
         raise QuestionInvalid(f"an item is outside of the catalogue of {side.items}")
-    coefficients = fold_in(own, [float(ratings[item]) for item in own], side)
+    coefficients = fold_in(rated, [float(ratings[item]) for item in rated], side)
     base = side.centre + coefficients[0]
     rank, factors = side.rank, side.factors
     scores = []
@@ -57,7 +72,7 @@ def _scores(ratings: Mapping[int, float], side: DeviceItemSide, items: Iterable[
         for d in range(rank):
             score += coefficients[d + 1] * factors[item * rank + d]
         scores.append(score)
-    return scores
+    return coefficients[0], scores
 
 
 def _clipped(score: float, rating_range: tuple[float, float]) -> float:

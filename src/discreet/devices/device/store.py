@@ -7,6 +7,7 @@ answer is sent again, never a new one: two answers to one question would cost tw
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import secrets
 import sqlite3
@@ -16,27 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .question import DEVICE_ID_BYTES, Question
+from .store_file import APPLICATION, Transaction, prepare
 from .terms import Terms, TermsInvalid
 
-__all__ = ["APPLICATION", "Answer", "DeviceStore", "StoreInvalid"]
-
-APPLICATION = 0x64736364
-_SCHEMA = f"""
-CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
-CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
-CREATE TABLE tasks(task TEXT PRIMARY KEY, device BLOB NOT NULL, terms TEXT NOT NULL);
-CREATE TABLE rounds(
-    task TEXT NOT NULL REFERENCES tasks(task),
-    round INTEGER NOT NULL,
-    question BLOB NOT NULL,
-    epsilon REAL NOT NULL,
-    bit INTEGER CHECK (bit IN (0, 1)),
-    sent INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (task, round)
-);
-CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
-PRAGMA application_id = {APPLICATION}
-"""
+__all__ = ["APPLICATION", "Answer", "DeviceStore", "Round", "StoreInvalid"]
 
 
 class StoreInvalid(ValueError):
@@ -48,6 +32,16 @@ class Answer(NamedTuple):
 
     bit: int | None
     sent: bool
+
+
+class Round(NamedTuple):
+    """A question as it was seen: its number and cost, the bit if there was one, and its text where it was kept."""
+
+    round: int
+    epsilon: float
+    bit: int | None
+    sent: bool
+    asked: str | None
 
 
 class DeviceStore:
@@ -67,7 +61,7 @@ class DeviceStore:
         except (OSError, sqlite3.Error) as error:
             raise StoreInvalid(f"{self.path} cannot be opened: {error}") from error
         try:
-            self._prepare()
+            prepare(self._connection)
         except sqlite3.Error as error:
             self._connection.close()
             raise StoreInvalid(f"{self.path} is not a device's file: {error}") from error
@@ -84,12 +78,12 @@ class DeviceStore:
 
     def pin_catalogue(self, digest: str) -> None:
         """Number items by the list of this digest from now on; another than the one pinned before is refused."""
-        with _Transaction(self._connection) as run:
+        with Transaction(self._connection) as run:
             _pin(run, digest)
 
     def rate(self, ratings: dict[int, float]) -> None:
         """Write ratings down, over what was there for these items."""
-        with _Transaction(self._connection) as run:
+        with Transaction(self._connection) as run:
             for item, rating in ratings.items():
                 run("INSERT OR REPLACE INTO ratings(item, rating) VALUES (?, ?)", (int(item), float(rating)))
 
@@ -100,18 +94,49 @@ class DeviceStore:
     def enrol(self, terms: Terms) -> bytes:
         """Agree to a task's terms, once; gives the pseudonym for this task, which is random.
 
-        Ratings are by number, so all tasks of one file must be about one item list: the first one pins it.
+        Ratings are by number, so all tasks of one file must be about one item list: the first one pins it. Where there
+        is a cap over all tasks, what they may all spend together must stay within it.
         """
-        with _Transaction(self._connection) as run:
+        with Transaction(self._connection) as run:
             _pin(run, terms.catalogue)
-            run(
-                "INSERT OR IGNORE INTO tasks(task, device, terms) VALUES (?, ?, ?)",
-                (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
-            )
+            if terms.task not in self.tasks():
+                self._check_promise(terms)
+                run(
+                    "INSERT INTO tasks(task, device, terms) VALUES (?, ?, ?)",
+                    (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
+                )
             device, agreed = self._task(terms.task)
         if agreed != terms:
             raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
         return device
+
+    def leave(self, task: str) -> None:
+        """Answer no more questions of a task; what it was promised and has not spent is free for others."""
+        self._task(task)
+        with Transaction(self._connection) as run:
+            run("UPDATE tasks SET left = 1 WHERE task = ?", (task,))
+
+    def has_left(self, task: str) -> bool:
+        """Whether this device answers no more questions of a task."""
+        found = self._connection.execute("SELECT left FROM tasks WHERE task = ?", (task,)).fetchone()
+        return found is not None and bool(found[0])
+
+    def set_cap(self, epsilon: float | None) -> None:
+        """Most that all answers to all tasks together may cost, whatever else was agreed; none for no such limit.
+
+        A cap below what is spent already stops all further answers: nothing is unsaid.
+        """
+        if epsilon is not None and not 0.0 < epsilon < math.inf:
+            raise TermsInvalid(f"a cap is a finite number above 0, got {epsilon}")
+        with Transaction(self._connection) as run:
+            run("DELETE FROM cap")
+            if epsilon is not None:
+                run("INSERT INTO cap(one, epsilon) VALUES (1, ?)", (float(epsilon),))
+
+    def cap(self) -> float | None:
+        """Most that all answers to all tasks together may cost, or none."""
+        row = self._connection.execute("SELECT epsilon FROM cap").fetchone()
+        return None if row is None else float(row[0])
 
     def terms(self, task: str) -> Terms:
         """What was agreed for a task."""
@@ -132,15 +157,26 @@ class DeviceStore:
         )
         return sum((Fraction(epsilon) for (epsilon,) in found), Fraction(0))
 
+    def spent_in_all(self) -> Fraction:
+        """The same over all tasks: they are about one person's ratings, so their costs add up."""
+        return sum(map(self.spent, self.tasks()), Fraction(0))
+
+    def rounds(self, task: str) -> list[Round]:
+        """Every question of a task that this device has seen, in order."""
+        found = self._connection.execute(
+            "SELECT round, epsilon, bit, sent, asked FROM rounds WHERE task = ? ORDER BY round", (task,)
+        )
+        return [Round(number, epsilon, bit, bool(sent), asked) for number, epsilon, bit, sent, asked in found]
+
     def answer(self, question: Question, draw: Callable[[], int]) -> Answer:
         """The one answer to a question: the stored one, or one drawn, charged and stored now.
 
-        When this returns, the answer is on disk. A question outside of the terms, beyond the budget, or other
-        than the one this round was first seen with is refused, and nothing changes.
+        When this returns, the answer is on disk. A question outside of the terms, beyond the task's budget or the cap
+        over all tasks, or other than the one this round was first seen with is refused, and nothing changes.
         """
         device, terms = self._task(question.task)
         mark = hashlib.sha256(question.to_json().encode()).digest()
-        with _Transaction(self._connection) as run:
+        with Transaction(self._connection) as run:
             row = run(
                 "SELECT question, bit, sent FROM rounds WHERE task = ? AND round = ?",
                 (question.task, question.round),
@@ -152,22 +188,25 @@ class DeviceStore:
             terms.check(question)
             bit = None
             if question.takes_part(device):
+                if self.has_left(question.task):
+                    raise TermsInvalid(f"this device has left task {question.task}")
                 terms.check_cost(question, self.spent(question.task))
+                self._check_cap(question)
                 bit = int(draw())
             run(
-                "INSERT INTO rounds(task, round, question, epsilon, bit) VALUES (?, ?, ?, ?, ?)",
-                (question.task, question.round, mark, question.epsilon, bit),
+                "INSERT INTO rounds(task, round, question, epsilon, bit, asked) VALUES (?, ?, ?, ?, ?, ?)",
+                (question.task, question.round, mark, question.epsilon, bit, question.to_json()),
             )
         return Answer(bit, False)
 
     def mark_sent(self, task: str, number: int) -> None:
         """Remember that the answer arrived."""
-        with _Transaction(self._connection) as run:
+        with Transaction(self._connection) as run:
             run("UPDATE rounds SET sent = 1 WHERE task = ? AND round = ?", (task, number))
 
     def keep_released(self, task: str, number: int, body: bytes) -> None:
         """Keep the latest released item side, for the next question and for recommendations."""
-        with _Transaction(self._connection) as run:
+        with Transaction(self._connection) as run:
             run("INSERT OR REPLACE INTO released(task, round, body) VALUES (?, ?, ?)", (task, number, body))
 
     def released(self, task: str) -> tuple[int, bytes] | None:
@@ -181,16 +220,27 @@ class DeviceStore:
             raise TermsInvalid(f"this device has not joined task {task}")
         return bytes(row[0]), Terms.from_json(row[1])
 
-    def _prepare(self) -> None:
-        run = self._connection.execute
-        run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
-        run("PRAGMA foreign_keys = ON")
-        with _Transaction(self._connection):  # two programs may open a new file at once
-            empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-            if not empty and run("PRAGMA application_id").fetchone()[0] != APPLICATION:
-                raise sqlite3.DatabaseError("it belongs to another program")
-            for statement in _SCHEMA.split(";") if empty else ():
-                run(statement)
+    def _check_promise(self, terms: Terms) -> None:
+        """Refuse a task if it and those joined before could together spend more than the cap."""
+        cap = self.cap()
+        if cap is None:
+            return
+        promised = Fraction(0)
+        for task in self.tasks():
+            promised += self.spent(task) if self.has_left(task) else Fraction(self.terms(task).epsilon)
+        if promised + Fraction(terms.epsilon) > Fraction(cap):
+            raise TermsInvalid(
+                f"the task asks for epsilon {terms.epsilon:g}; of the cap of {cap:g} over all tasks {float(promised):g}"
+                " is promised already. Leave a task, or raise the cap"
+            )
+
+    def _check_cap(self, question: Question) -> None:
+        cap, spent = self.cap(), self.spent_in_all()
+        if cap is not None and spent + Fraction(question.epsilon) > Fraction(cap):
+            raise TermsInvalid(
+                f"the answer would cost {question.epsilon:g}; {float(spent):g} of the cap of {cap:g} over all"
+                " tasks is spent"
+            )
 
 
 def _pin(run: Callable[..., sqlite3.Cursor], digest: str) -> None:
@@ -201,15 +251,3 @@ def _pin(run: Callable[..., sqlite3.Cursor], digest: str) -> None:
             f"this is about another item list (digest {digest[:12]}...) than this device numbers its ratings by"
             f" ({pinned[:12]}...); use another file for another list"
         )
-
-
-class _Transaction:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Callable[..., sqlite3.Cursor]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection.execute
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")

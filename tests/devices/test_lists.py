@@ -1,0 +1,147 @@
+"""Lists of a task on devices: popularity and predictions together, alike on a device and in the model."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.catalogue import Catalogue, RatingScale
+from discreet.data.ratings import Ratings
+from discreet.data.splits import k_fold
+from discreet.data.synthetic import market
+from discreet.devices import fit
+from discreet.devices.device.item_side import DeviceItemSide
+from discreet.devices.device.recommend import predict, recommend
+from discreet.devices.learner import Estimate, Learner
+from discreet.evaluation import evaluate_ranking
+from discreet.evaluation.baselines import user_means
+from discreet.evaluation.protocols import evaluate_percentile_rank
+from discreet.model import Model
+from discreet.model.fold_in import Ridge
+from discreet.model.item_side import ItemSide
+from discreet.model.listing import BY_POPULARITY
+from discreet.model.wire import item_side_to_bytes
+from discreet.privacy.statement import Statement
+
+ITEMS = 50
+RANGE = (1.0, 5.0)
+HISTORIES: list[dict[int, float]] = [{}, {3: 5.0, 4: 2.0, 41: 3.5}, {3: 1.0, 9: 1.0}, {7: 5.0}]
+
+
+def item_side(rank: int, *, offsets: bool = True, popularity: bool = True) -> ItemSide:
+    rng = np.random.default_rng(rank)
+    drawn = rng.permutation(np.geomspace(0.001, 0.2, ITEMS)), rng.normal(0.0, 0.4, ITEMS)
+    often, liked = (one.astype(np.float32).astype(np.float64) for one in drawn)
+    factors = rng.normal(0.0, 0.3, (ITEMS, rank)).astype(np.float32).astype(np.float64)
+    return ItemSide(
+        RatingScale(RANGE),
+        3.0,
+        liked if offsets else np.zeros(ITEMS),
+        factors,
+        Ridge(0.0, 1.0),
+        often if popularity else None,
+    )
+
+
+def on_a_device(side: ItemSide) -> DeviceItemSide:
+    return DeviceItemSide.from_bytes(item_side_to_bytes(side, precision="single", round=3))
+
+
+def as_model(side: ItemSide, method: str) -> Model:
+    return Model(side, Catalogue(list(range(ITEMS))), Statement.not_private("a test"), method)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_with_nothing_believed_items_come_in_the_order_of_popularity(history: dict[int, float]) -> None:
+    side = item_side(0, offsets=False)
+    assert side.popularity is not None
+    wanted = [int(item) for item in np.argsort(-side.popularity) if item not in history][:10]
+    assert [item for item, _ in recommend(history, on_a_device(side), RANGE)] == wanted
+    assert as_model(side, "devices").recommend(history).items == wanted
+
+
+def test_equal_worth_goes_to_the_more_popular_item() -> None:
+    often, offsets = array("f", [0.1, 0.3, 0.2]), array("f", [-2.0] * 3)  # predicted: the lowest rating
+    side = DeviceItemSide(1, 3, 0, often, offsets, centre=3.0)
+    assert [item for item, _ in recommend({}, side, RANGE)] == [1, 2, 0]
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+@pytest.mark.parametrize("history", HISTORIES)
+def test_the_order_is_popularity_times_what_the_rating_is_above_the_lowest(
+    rank: int, history: dict[int, float]
+) -> None:
+    side = item_side(rank)
+    assert side.popularity is not None
+    indptr, items = np.array([0, len(history)]), np.array(list(history), dtype=np.int32)
+    own = side.fold_in(indptr, items, np.array(list(history.values()), dtype=np.float64))[0]
+    worth = side.popularity * (3.0 + side.offsets + side.factors @ own[1:] - 1.0)
+    wanted = [int(item) for item in np.argsort(-worth) if item not in history][:10]
+    mine = recommend(history, on_a_device(side), RANGE)
+    assert [item for item, _ in mine] == wanted
+    assert [rating for _, rating in mine] == predict(history, on_a_device(side), RANGE, wanted)
+    model = as_model(side, "devices")
+    theirs = model.recommend(history)
+    assert theirs.items == wanted
+    assert [entry.score for entry in theirs] == model.predict(history, wanted).tolist()
+    assert BY_POPULARITY in theirs.notes
+    if history:
+        frame = model.recommend_batch(one_row(history))
+        assert frame["item"].to_list() == wanted
+        assert frame["score"].to_list() == [entry.score for entry in theirs]
+
+
+@pytest.mark.parametrize(("method", "popularity"), [("als", True), ("devices", False)])
+def test_other_models_list_by_prediction(method: str, popularity: bool) -> None:
+    side = item_side(0, popularity=popularity)
+    found = as_model(side, method).recommend({}, 10)
+    assert found.items == np.argsort(-side.offsets)[:10].tolist()
+    assert BY_POPULARITY not in found.notes
+    if not popularity:
+        assert [item for item, _ in recommend({}, on_a_device(side), RANGE)] == found.items
+
+
+def one_row(history: dict[int, float]) -> Ratings:
+    return Ratings.from_arrays(
+        np.array([0, len(history)]),
+        np.array(list(history), dtype=np.int32),
+        np.array(list(history.values())),
+        catalogue=list(range(ITEMS)),
+        rating_range=RANGE,
+    )
+
+
+def test_after_the_first_round_the_order_is_that_of_the_estimates() -> None:
+    estimate = np.random.default_rng(1).normal(0.02, 0.1, 200)  # nearly half of them below zero
+    later = Learner("films", 200, RANGE, 4.0, "ab" * 32).after(Estimate(estimate, 300))
+    found = recommend({}, DeviceItemSide.from_bytes(later.released()), RANGE, 200)
+    assert [item for item, _ in found] == np.argsort(-estimate).tolist()
+
+
+@pytest.fixture(scope="module")
+def parts() -> tuple[Ratings, Ratings]:
+    return next(iter(k_fold(market(20_000, 300, 400_000, rng=4), 5, 0)))
+
+
+def test_lists_find_what_popularity_finds_and_more_of_what_is_liked(parts: tuple[Ratings, Ratings]) -> None:
+    history, test = parts
+    model = fit(history, 4.0, rng=1, fixed_key_not_private=1).model_
+    side = model.item_side
+    popular = replace(model, item_side=replace(side, offsets=np.zeros(side.n_items)))
+    by_prediction = replace(model, method="by prediction")
+    usual = np.repeat(user_means(history, 3.0), np.diff(test.indptr))
+    liked = test.keep(test.values > usual)
+    found, by_popularity, before = (
+        evaluate_ranking(one, history, test, 10).recall for one in (model, popular, by_prediction)
+    )
+    assert found > 0.9 * by_popularity
+    assert found > 1.3 * before
+    assert (
+        evaluate_ranking(model, history, liked, 10).ndcg > evaluate_ranking(popular, history, liked, 10).ndcg
+    )
+    some = history.take_users(slice(0, 500)), test.take_users(slice(0, 500))
+    ranks = (evaluate_percentile_rank(one, *some) for one in (model, by_prediction))
+    assert next(ranks) < next(ranks)

@@ -1,0 +1,107 @@
+"""The device as one file: a zipapp and a wheel, built from this checkout and run without anything else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from discreet.devices.package import main, write_wheel, write_zipapp
+from discreet.version import __version__
+from tests.devices.support.running import Running
+
+
+def alone(*words: str) -> subprocess.CompletedProcess[str]:
+    """Python without site packages and without the environment."""
+    command = [sys.executable, "-S", "-I", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("built")
+
+
+def test_the_zipapp_is_a_whole_device(folder: Path, tmp_path: Path) -> None:
+    app, file = str(write_zipapp(folder)), str(tmp_path / "me.sqlite")
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("0,5\n3,1\n7,4.5\n")
+
+    def run(*words: str) -> dict[str, object]:
+        done = alone(app, "--file", file, *words)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    assert run("rate", str(ratings)) == {"ratings": 3}
+    with Running(tmp_path / "s.sqlite") as server:
+        server.create(minimum=1)
+        run("join", server.url, "films", "--epsilon", "4")
+        said = run("answer", server.url, "films", "--pace", "0")
+        assert said["result"] in ("answered", "not asked")
+        assert len(server.kept(1)) == (said["result"] == "answered")
+    assert run("transcript")["ratings"] == 3
+    out = tmp_path / "page.html"
+    run("page", str(out))
+    assert "export class Question" in out.read_text()
+    refused = alone(app, "--file", file, "recommend", "films")
+    assert (refused.returncode, "Error: nothing has been released" in refused.stderr) == (2, True)
+
+
+def test_the_wheel_installs_without_dependencies(folder: Path, tmp_path: Path) -> None:
+    wheel, target = write_wheel(folder), tmp_path / "installed"
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    code = (
+        f"import sys; sys.path.insert(0, {str(target)!r})\n"
+        "import discreet_device.client, discreet_device.transcript as shown\n"
+        "from importlib.metadata import distribution\n"
+        "print(distribution('discreet-device').version, len(shown.page()) > 30000)\n"
+        "print(sorted(n for n in sys.modules if n.partition('.')[0] in ('discreet', 'numpy')))\n"
+    )
+    ran = alone("-c", code)
+    assert ran.stdout.splitlines() == [f"{__version__} True", "[]"], ran.stderr
+    assert (target / "bin" / "discreet-device").exists()
+
+
+def test_both_hold_the_folder_and_nothing_else(folder: Path) -> None:
+    files = {}
+    for built in (write_zipapp(folder), write_wheel(folder)):
+        with ZipFile(built) as archive:
+            files[built.suffix] = {name for name in archive.namelist() if name.startswith("discreet_device/")}
+            rest = set(archive.namelist()) - files[built.suffix]
+            assert rest == {"__main__.py"} or all(".dist-info/" in name for name in rest)
+    assert files[".pyz"] == files[".whl"]
+    assert {"discreet_device/answer.py", "discreet_device/javascript/discreet-device.js"} <= files[".pyz"]
+    assert not [name for name in files[".pyz"] if "__pycache__" in name]
+
+
+def test_the_same_sources_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    for write in (write_zipapp, write_wheel):
+        assert write(folder).read_bytes() == write(tmp_path).read_bytes()
+
+
+def test_the_command_writes_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "new" / "folder"
+    assert main([str(target)]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert {Path(one).name for one in written.values()} <= {one.name for one in target.iterdir()}
+    assert (target / "discreet-device.js").exists()
+    (tmp_path / "file").write_text("")
+    assert main([str(tmp_path / "file")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
