@@ -11,7 +11,7 @@ __all__ = ["Batches"]
 
 
 class Batches:
-    """Collects what one turn of the event loop brings, and ranks it before the next; nobody waits for others to come."""
+    """Collects what one turn of the event loop brings, and ranks it before the next; nobody waits for more."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Prepared, Person, asyncio.Future[Recommendations]]] = []

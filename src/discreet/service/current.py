@@ -23,7 +23,10 @@ from discreet.statements.document import Document, write_document
 from discreet.statements.page import page as statement_page
 from discreet.web.page import File, page_files
 
-__all__ = ["Current", "Served", "load"]
+__all__ = ["HANGUP", "Current", "Served", "load"]
+
+HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""The signal that asks for a look at the folder; there is none on Windows."""
 
 log = logging.getLogger("discreet.service")
 Stamp = tuple[int, int, int] | None
@@ -95,6 +98,11 @@ class Current:
         self._folder, self._page, self._tell = folder, page, tell
         self._seen = _stamp(self._folder)
         self.served = load(folder, page=page)
+        self._called = asyncio.Event()
+
+    def look(self) -> None:
+        """Ask for a look at the folder, now or as soon as somebody watches it."""
+        self._called.set()
 
     async def renew(self) -> None:
         """Serve what is in the folder now; what was served stays where that cannot be used."""
@@ -111,11 +119,9 @@ class Current:
     @contextlib.asynccontextmanager
     async def watched(self, seconds: float) -> AsyncIterator[None]:
         """Look at the folder every so many seconds (0: never), and when the process is told to (SIGHUP)."""
-        called = asyncio.Event()
-        hangup = getattr(signal, "SIGHUP", None)
-        if hangup is not None:
-            asyncio.get_running_loop().add_signal_handler(hangup, called.set)
-        task = asyncio.create_task(self._watch(seconds, called))
+        if HANGUP is not None:
+            asyncio.get_running_loop().add_signal_handler(HANGUP, self.look)
+        task = asyncio.create_task(self._watch(seconds))
         try:
             yield
         finally:
@@ -123,7 +129,8 @@ class Current:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _watch(self, seconds: float, called: asyncio.Event) -> None:
+    async def _watch(self, seconds: float) -> None:
+        called = self._called
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(called.wait(), seconds or None)

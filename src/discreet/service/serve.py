@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from discreet.devices.collector.limits import Bodies, Buckets, answer, presents
 from discreet.devices.collector.tls import encrypted_protocol, server_context
 from discreet.errors import SettingsInvalid
 from discreet.service.app import PATHS, make_app
-from discreet.service.current import Current
+from discreet.service.current import HANGUP, Current
 from discreet.service.metrics import Measured, Metrics
 from discreet.service.settings import ServiceSettings
 
@@ -29,6 +30,8 @@ def serve(settings: ServiceSettings, ready: Callable[[str], None] = lambda addre
     settings.check()
     metrics = Metrics(PATHS)
     current = Current(settings.model, page=settings.page, tell=metrics.exchanged)
+    if HANGUP is not None:  # until the event loop takes it over it would end the process
+        signal.signal(HANGUP, lambda *_: current.look())
     config = _configure(settings, current, metrics)
     listener = _listen(settings)
     scheme = "http" if settings.certificate is None else "https"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from safetensors.numpy import save
 
 from discreet.model import Model
-from discreet.model.fold_in import Clicks, FrankWolfeReplay, NonNegative, OwnMean, Ridge
+from discreet.model.fold_in import Clicks
 from discreet.statements.document import Document
 from discreet.statements.words import answers, attack_sentence, headline, printable
 from discreet.types import Floats
@@ -68,7 +68,8 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "statement": _words(document),
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"page": text})
+    packed: bytes = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"page": text})
+    return packed
 
 
 def quantised(
@@ -92,22 +93,11 @@ def _factors(factors: Floats, precision: Precision) -> Arrays:
 def _rule(model: Model) -> tuple[dict[str, Any], Arrays]:
     """The rule's numbers by name, and its arrays."""
     rule = model.item_side.rule
-    if isinstance(rule, Ridge):
-        names, arrays = ("offset_penalty", "factor_penalty", "count_exponent"), Arrays()
-    elif isinstance(rule, Clicks):
-        squares, product = model.item_side.moments
-        names, arrays = (
-            ("gravity", "factor_penalty", "count_exponent"),
-            {"squares": squares, "product": product},
-        )
-    elif isinstance(rule, OwnMean):
-        names, arrays = ("factor_penalty", "count_exponent"), {"share": rule.share}
-    elif isinstance(rule, NonNegative):
-        names, arrays = ("factor_penalty", "count_exponent"), {}
-    else:
-        assert isinstance(rule, FrankWolfeReplay)
-        names, arrays = ("nuclear_bound", "row_bound"), {"eigenvalues": rule.eigenvalues}
-    return {"kind": type(rule).__name__} | {name: getattr(rule, name) for name in names}, arrays
+    numbers = {name: value for name, value in vars(rule).items() if isinstance(value, int | float)}
+    arrays: Arrays = {name: value for name, value in vars(rule).items() if isinstance(value, np.ndarray)}
+    if isinstance(rule, Clicks):
+        arrays |= dict(zip(("squares", "product"), model.item_side.moments, strict=True))
+    return {"kind": type(rule).__name__, **numbers}, arrays
 
 
 def _titles(model: Model) -> list[str]:
