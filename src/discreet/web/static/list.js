@@ -9,7 +9,7 @@ const MARKS = {
   guess: "new: known by its features alone",
 };
 
-// entries: { item, title, score, error, mark, fresh }; context: scale, goal, spread, low and high of the drawing.
+// entries: { item, title, score, error, mark, fresh }; context: goal, middle score, low and high of the drawing.
 export function showList(entries, context, { know, why }) {
   const open = new Set([...document.querySelectorAll("#list details[open]")].map((one) => one.dataset.item));
   find("list").replaceChildren(...entries.map((entry) => line(entry, context, { know, why }, open)));
@@ -57,11 +57,11 @@ function sureness(entry, context) {
   return element("div", { class: "sure" }, track, element("span", {}, words(entry, context)));
 }
 
-// How far a score may be off, against how far scores of titles differ at all.
-function words({ error, mark }, { spread, goal }) {
+// How far a title is above the one in the middle, against how far its score may be off.
+function words({ score, error, mark }, { middle, goal }) {
   if (MARKS[mark]) return MARKS[mark];
-  const share = error / spread;
-  const word = share < 0.5 ? "quite sure" : share < 1 ? "fairly sure" : "not sure";
+  const lead = (score - middle) / error;
+  const word = lead > 4 ? "quite sure" : lead > 2 ? "fairly sure" : "not sure";
   return goal === "rate" ? `${word}, give or take ${error.toFixed(1)}` : word;
 }
 
@@ -78,7 +78,7 @@ function reasons({ before, pulls }, { goal }) {
   });
   const rest = pulls.length > rows.length ? ` The other ${pulls.length - rows.length} of your ratings matter less.` : "";
   return element("div", { class: "why" },
-    element("p", {}, `It starts at ${unit(before)} for everybody; then your ratings pull it up or down:`),
+    element("p", {}, `For everybody it has ${unit(before)}${goal === "rate" ? "" : " points"}; your ratings pull it up or down:`),
     element("ul", {}, ...rows),
     element("p", { class: "soft" }, `Remove a rating, and see what changes.${rest}`));
 }

@@ -5,7 +5,7 @@ import { foldIn } from "./fold_in.js";
 import { showHistory } from "./history.js";
 import { showList } from "./list.js";
 import { readModel, unpacked } from "./model.js";
-import { best, clipped, pulls, scores, spread, standardError } from "./ranking.js";
+import { best, clipped, median, pulls, scores, standardError } from "./ranking.js";
 import { Search } from "./search.js";
 import { setUpSearch } from "./search_box.js";
 import { say, sealPage } from "./seal.js";
@@ -55,7 +55,7 @@ function start(side) {
     const tops = entries.map(({ score, error }) => score + (error ?? 0));
     const context = {
       goal: side.goal,
-      spread: spread(values),
+      middle: median(values),
       low: side.goal === "rate" ? side.scale[0] : Math.min(...entries.map(({ score, error }) => score - (error ?? 0)), 0),
       high: side.goal === "rate" ? side.scale[1] : Math.max(...tops),
     };
@@ -66,7 +66,8 @@ function start(side) {
       ? `From ${now.items.length === 1 ? "one title" : `${now.items.length} titles`} that you know.`
       : "What people in general like best. It becomes yours with the first thing you say.";
     find("news").textContent = entries.length ? `The list has changed. First: ${entries[0].title}.` : "No titles are left.";
-    find("took").textContent = `${side.count.toLocaleString("en")} titles weighed in ${Math.max(now.took, 0.1).toFixed(1)} ms, on this device.`;
+    find("took").textContent = `${side.count.toLocaleString("en")} titles weighed in ${Math.max(now.took, 0.1).toFixed(1)} ms, on this device.`
+      + (side.doubt ? " How sure: how far a title is above the one in the middle, against how far its score may be off." : "");
     find("list").dataset.milliseconds = String(now.took);
     listed = new Set(entries.map(({ item }) => item));
   };
@@ -103,7 +104,7 @@ function start(side) {
 
 function showPromise({ statement, digest, method, precision, notes }) {
   find("promise-lead").textContent = statement.private
-    ? "This list comes from what other people did. It was learnt so that nobody can read off it whether any one of them took part."
+    ? "This list comes from what other people did. Noise was added while it was learnt, so that what any one of them did hardly shows in it. How much it can show at most:"
     : "This model was made without a promise to the people in its data.";
   find("promise").replaceChildren(...statement.answers.map(({ question, short, more }) => element("div", {},
     element("dt", {}, question), element("dd", {}, element("strong", {}, short), element("span", {}, ` ${more}`)))));

@@ -34,10 +34,9 @@ export function clipped(side, value) {
   return side.goal === "rate" ? Math.min(Math.max(value, side.scale[0]), side.scale[1]) : value;
 }
 
-// Standard deviation of the values: what there is to tell items apart by.
-export function spread(values) {
-  const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
-  return Math.sqrt(values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / values.length);
+// The score of the title in the middle: what others are compared with.
+export function median(values) {
+  return Float64Array.from(values).sort()[values.length >> 1];
 }
 
 // How far an item's score may be off because of what is not known about it; as discreet.model.doubt computes it.
