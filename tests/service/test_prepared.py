@@ -66,6 +66,7 @@ def test_search_finds_words_in_any_order_case_and_accent() -> None:
     assert prepared.items([only]) == [{"item": "film-299", "title": "The Película number 299"}]
     assert prepared.search.find("nothing like it") == []
     assert len(prepared.search.find("")) == 300
+    assert prepared.items(prepared.search.find("number 12"))[0]["item"] == "film-12"  # and not 120
     ones = [entry["title"] for entry in prepared.items(prepared.search.find("number 1"))]
     assert len(ones) == 138  # those with a 1 somewhere; the 111 that begin with one come first
     assert all("number 1" in str(title) for title in ones[:111])

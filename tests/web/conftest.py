@@ -14,7 +14,7 @@ from discreet.web.page import page_files
 from tests.service.support.models import make_model
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, Host, hosted
 
-PATIENCE = 120_000  # milliseconds; on a busy machine everything takes long
+PATIENCE = 60_000  # milliseconds; on a busy machine everything takes long
 
 
 @pytest.fixture(scope="session")

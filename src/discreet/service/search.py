@@ -27,23 +27,28 @@ class Search:
 
     def __init__(self, titles: Sequence[str], order: Sequence[int]) -> None:
         self._order = list(order)
-        self._titles = [f" {plain(titles[position])}" for position in self._order]
+        self._titles = [f" {plain(titles[position])} " for position in self._order]
 
     def find(self, text: str) -> list[int]:
-        """Positions of all items that fit: those that begin with the text, then with its words, then the others."""
+        """Positions of all items that fit, those first that are, begin with or have the words as they stand."""
         words = plain(text).split()
         if not words:
             return list(self._order)
-        whole, starts = f" {' '.join(words)}", [f" {word}" for word in words]
-        first: list[int] = []
-        second: list[int] = []
-        third: list[int] = []
+        found: list[list[int]] = [[] for _ in range(6)]
         for position, title in zip(self._order, self._titles, strict=True):
             if all(word in title for word in words):
-                if title.startswith(whole):
-                    first.append(position)
-                elif all(start in title for start in starts):
-                    second.append(position)
-                else:
-                    third.append(position)
-        return first + second + third
+                found[_fit(title, words)].append(position)
+        return [position for some in found for position in some]
+
+
+def _fit(title: str, words: list[str]) -> int:
+    """0 for the title itself to 5 for words somewhere inside of others."""
+    whole = f" {' '.join(words)}"
+    kinds = (
+        title == f"{whole} ",
+        title.startswith(f"{whole} "),
+        all(f" {word} " in title for word in words),
+        title.startswith(whole),
+        all(f" {word}" in title for word in words),
+    )
+    return kinds.index(True) if True in kinds else 5

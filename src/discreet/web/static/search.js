@@ -7,21 +7,31 @@ export function plain(text) {
 export class Search {
   constructor(titles, order) {
     this.order = order;
-    this.titles = Array.from(order, (item) => ` ${plain(titles[item])}`);
+    this.titles = Array.from(order, (item) => ` ${plain(titles[item])} `);
   }
 
-  // Positions, those first that begin with the question, then those whose words begin with its words.
+  // Positions, those first that are, begin with or have the words as they stand.
   find(text, most) {
     const words = plain(text).split(" ").filter((word) => word !== "");
     if (words.length === 0) return [];
-    const whole = ` ${words.join(" ")}`;
-    const starts = words.map((word) => ` ${word}`);
-    const found = [[], [], []];
+    const found = [[], [], [], [], [], []];
     this.titles.forEach((title, place) => {
-      if (!words.every((word) => title.includes(word))) return;
-      const fit = title.startsWith(whole) ? 0 : starts.every((start) => title.includes(start)) ? 1 : 2;
-      found[fit].push(this.order[place]);
+      if (words.every((word) => title.includes(word))) found[fit(title, words)].push(this.order[place]);
     });
     return found.flat().slice(0, most);
   }
+}
+
+// 0 for the title itself to 5 for words somewhere inside of others.
+function fit(title, words) {
+  const whole = ` ${words.join(" ")}`;
+  const kinds = [
+    title === `${whole} `,
+    title.startsWith(`${whole} `),
+    words.every((word) => title.includes(` ${word} `)),
+    title.startsWith(whole),
+    words.every((word) => title.includes(` ${word}`)),
+    true,
+  ];
+  return kinds.indexOf(true);
 }
