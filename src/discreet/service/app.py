@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -77,7 +78,8 @@ def _add_lists(app: FastAPI, current: Current) -> None:
     async def similar(item: Annotated[str, Query(max_length=1000)], n: Count = 10) -> Response:
         """The items that are most like an item."""
         prepared = current.served.prepared
-        return _listed(prepared.model.similar(item, n), prepared.digest)
+        found = await asyncio.to_thread(prepared.model.similar, item, n)  # looks at all factors anew
+        return _listed(found, prepared.digest)
 
 
 def _listed(found: Recommendations, digest: str) -> Response:

@@ -41,9 +41,8 @@ def random_history(model: Model, rng: np.random.Generator, most: int = 40) -> di
     """Some items and ratings; of clicks all ratings are 1."""
     chosen = rng.choice(model.item_side.n_items, int(rng.integers(0, most)), replace=False)
     explicit = model.item_side.scale.explicit
-    return {
-        str(model.catalogue.ids[place]): float(rng.integers(1, 6)) if explicit else 1.0 for place in chosen
-    }
+    ids = model.catalogue.ids[chosen].tolist()
+    return {one: float(rng.integers(1, 6)) if explicit else 1.0 for one in ids}
 
 
 def _rule(kind: str, n_items: int, rank: int, rng: np.random.Generator) -> FoldIn:

@@ -17,7 +17,6 @@ from discreet.web.item_side import Precision, pack
 from discreet.statements.document import write_document
 
 STATIC = Path(discreet.web.__file__).parent / "static"
-PROGRAM = Path(__file__).with_name("fold_in.mjs")
 
 
 def node() -> str:
@@ -29,15 +28,20 @@ def node() -> str:
     return found
 
 
-def in_the_page(model: Model, histories: list[dict[str, Any]], precision: Precision, tmp_path: Path) -> Any:
-    """What the page computes for each history: coefficients, ten items with scores and errors, and pulls."""
+def run(program: str, tmp_path: Path, *files: Path) -> Any:
+    """What a program beside this file prints, given the page's modules and files."""
     modules = tmp_path / "modules"
     shutil.copytree(STATIC, modules, dirs_exist_ok=True)
     (modules / "package.json").write_text('{"type": "module"}')
-    document = write_document(model.save(tmp_path / "model", overwrite=True))
-    (tmp_path / "model.bin").write_bytes(gzip.compress(pack(model, document, precision)))
-    (tmp_path / "histories.json").write_text(json.dumps(histories))
-    command = [node(), PROGRAM, modules, tmp_path / "model.bin", tmp_path / "histories.json"]
+    command = [node(), Path(__file__).with_name(program), modules, *files]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def in_the_page(model: Model, histories: list[dict[str, Any]], precision: Precision, tmp_path: Path) -> Any:
+    """What the page computes for each history: coefficients, ten items with scores and errors, and pulls."""
+    document = write_document(model.save(tmp_path / "model", overwrite=True))
+    (tmp_path / "model.bin").write_bytes(gzip.compress(pack(model, document, precision)))
+    (tmp_path / "histories.json").write_text(json.dumps(histories))
+    return run("fold_in.mjs", tmp_path, tmp_path / "model.bin", tmp_path / "histories.json")
