@@ -22,8 +22,30 @@ FIRST = (
     *("Unlikely", "Velvet", "Wandering", "Yellow", "Zealous"),
 )
 SECOND = (
-    *("Afternoon", "Bridge", "Clockmaker", "Daughter", "Express", "Fields", "Garden", "Harbour", "Island", "Journey"),
-    *("Kitchen", "Lighthouse", "Mirror", "Neighbour", "Orchard", "Piano", "Quarry", "River", "Storm", "Train"),
+    *(
+        "Afternoon",
+        "Bridge",
+        "Clockmaker",
+        "Daughter",
+        "Express",
+        "Fields",
+        "Garden",
+        "Harbour",
+        "Island",
+        "Journey",
+    ),
+    *(
+        "Kitchen",
+        "Lighthouse",
+        "Mirror",
+        "Neighbour",
+        "Orchard",
+        "Piano",
+        "Quarry",
+        "River",
+        "Storm",
+        "Train",
+    ),
     *("Umbrella", "Village", "Winter", "Year", "Zoo", "Ballad", "Compass", "Dream", "Echo", "Fire"),
     *("Ghost", "House", "Ink", "Joke", "Key", "Letter", "Moon", "Night", "Opera", "Promise"),
 )

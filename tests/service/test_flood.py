@@ -20,7 +20,8 @@ def test_silent_and_slow_connections_keep_nobody_waiting(tmp_path: Path) -> None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, IDLE + 500)), hard))
     folder = make_model("Ridge", 40, 3).save(tmp_path / "model")
-    head = b"POST /recommend HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n"
+    head = b"POST /recommend HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head += b"content-length: 90\r\n\r\n"
     with contextlib.ExitStack() as stack, Running(folder, connections=IDLE + 100) as service:
         wires = [stack.enter_context(service.connect()) for _ in range(IDLE)]
         for wire in wires[::3]:

@@ -24,9 +24,11 @@ ODD: list[Any] = [
     "film-1", 5, [{"item": "film-1", "rating": 5}], ["film-2"], "drop", 10**400, [None] * 200, {"item": "film-3"},
 ]  # fmt: skip
 PATHS = [
-    "/recommend", "/similar", "/similar?item=film-1", "/similar?item=%00", "/similar?item=film-1&n=-1", "/similar?n=1e9",
+    "/recommend", "/similar", "/similar?item=film-1", "/similar?item=%00", "/similar?item=film-1&n=-1",
+    "/similar?n=1e9",
     "/items?search=%ff%fe", "/items?search=" + "a" * 5000, "/items?n=99999999999999999999", "/items?search=a&search=b",
-    "/statement", "/statement.html", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/", "//", "/model.bin",
+    "/statement", "/statement.html", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/", "//",
+    "/model.bin",
     "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc", "*", "http://[::1", "/" + "a" * 3000, "/\u00e9", "/?a=%", "/docs",
     "/index.html?x=1", "/health/", "/recommend/", "/similar?item=film-1&n=10&extra=1", "/items?search=%F0%9F%8E%AC",
 ]  # fmt: skip
@@ -108,7 +110,9 @@ class _Fuzzer:
             b"content-length: %d" % length,
             *headers,
         ]
-        plain = not any(name in b"".join(headers) for name in (b"transfer-encoding", b"expect", b"content-length"))
+        plain = not any(
+            name in b"".join(headers) for name in (b"transfer-encoding", b"expect", b"content-length")
+        )
         return b"\r\n".join([*lines, b"", body]), length <= len(body) and plain
 
 
@@ -133,7 +137,9 @@ def test_no_request_is_answered_with_a_fault_of_ours(tmp_path: Path) -> None:
         for number in range(REQUESTS):
             request, complete = fuzzer.request()
             statuses = _statuses(service, request, complete)
-            assert all(status < 500 for status in statuses), f"seed {SEED}, number {number}: {request[:500]!r}"
+            assert all(status < 500 for status in statuses), (
+                f"seed {SEED}, number {number}: {request[:500]!r}"
+            )
             counts.update(statuses)
         assert len(service.recommend(history=[{"item": "film-1", "rating": 5}])["recommendations"]) == 10
         assert service.log == ""

@@ -30,7 +30,9 @@ def test_what_would_be_open_to_others_is_refused(options: dict[str, Any], why: s
         ServiceSettings(model=Path("model"), **options).check()
 
 
-@pytest.mark.parametrize("options", [{}, {"host": "localhost"}, {"host": "::1"}, {"host": "0.0.0.0", "anyone": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"host": "localhost"}, {"host": "::1"}, {"host": "0.0.0.0", "anyone": True}]
+)
 def test_this_machine_alone_or_said_in_so_many_words(options: dict[str, Any]) -> None:
     ServiceSettings(model=Path("model"), **options).check()
 

@@ -45,11 +45,15 @@ def axe(request: pytest.FixtureRequest) -> str:
     return script.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1440, "dark"), (1440, "light"), (360, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(360, "light"), (1440, "dark"), (1440, "light"), (360, "dark")]
+)
 def test_axe_has_no_serious_finding(
     host: Host, opened: Callable[..., Any], axe: str, width: int, scheme: str
 ) -> None:
-    page = opened(host, viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+    page = opened(
+        host, viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+    )
     page.evaluate(axe)
     assert _findings(page) == []
     for number, rating in ((12, 5), (40, None)):

@@ -23,7 +23,9 @@ def histories_of(model: Model, count: int) -> list[dict[str, Any]]:
     for number in range(count):
         history = random_history(model, rng)
         items = model.catalogue.index(list(history)).tolist()
-        made.append({"items": items, "values": list(history.values()), "pulled": number < PULLED and bool(items)})
+        made.append(
+            {"items": items, "values": list(history.values()), "pulled": number < PULLED and bool(items)}
+        )
     return made
 
 

@@ -31,7 +31,9 @@ def titles(page: Any) -> list[str]:
     return page.locator("#list > li .title").all_inner_texts()
 
 
-def test_three_ratings_give_the_models_list_and_not_one_request(host: Host, rated: Model, opened: Opened) -> None:
+def test_three_ratings_give_the_models_list_and_not_one_request(
+    host: Host, rated: Model, opened: Opened
+) -> None:
     page = opened(host)
     loaded = len(host.asked)
     assert titles(page) == [one.title for one in rated.recommend({})]
@@ -59,7 +61,8 @@ def test_the_browser_refuses_what_the_sealed_page_tries_to_send(host: Host, open
             () => fetch("/leak?film-12=5"),
             () => fetch("https://example.org/leak", {mode: "no-cors"}),
             () => import("/leak.js"),
-            () => new Promise((done, failed) => { const w = new WebSocket("ws://127.0.0.1:9/"); w.onerror = failed; w.onopen = done; }),
+            () => new Promise((done, failed) => {
+              const w = new WebSocket("ws://127.0.0.1:9/"); w.onerror = failed; w.onopen = done; }),
             () => new Promise((done, failed) => {
               const s = document.createElement("script"); s.src = "/leak.js"; s.onload = done; s.onerror = failed;
               document.head.append(s); }),
@@ -99,7 +102,9 @@ def test_what_pulls_a_title_is_said_and_adds_up(host: Host, rated: Model, opened
     numbers = page.locator("#list .why li").all_inner_texts()
     pulls = [float(line.split()[0].replace("−", "-")) for line in numbers]
     start = float(text.split("has ")[1].split(";")[0])
-    assert start + sum(pulls) == pytest.approx(rated.recommend({"film-12": 5, "film-40": 1})[0].score, abs=0.05)
+    assert start + sum(pulls) == pytest.approx(
+        rated.recommend({"film-12": 5, "film-40": 1})[0].score, abs=0.05
+    )
 
 
 def test_how_sure_it_is_of_each_title(host: Host, rated: Model, opened: Opened) -> None:

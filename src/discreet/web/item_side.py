@@ -68,7 +68,9 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "statement": _words(document),
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    packed: bytes = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"page": text})
+    packed: bytes = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"page": text}
+    )
     return packed
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import discreet.web
 from discreet.model import Model
-from discreet.web.item_side import Precision, pack
 from discreet.statements.document import write_document
+from discreet.web.item_side import Precision, pack
 
 STATIC = Path(discreet.web.__file__).parent / "static"
 
@@ -23,7 +23,9 @@ def node() -> str:
     """Node, or the one that comes with playwright."""
     found = shutil.which("node")
     if found is None:
-        driver = pytest.importorskip("playwright._impl._driver", reason="neither node nor playwright is installed")
+        driver = pytest.importorskip(
+            "playwright._impl._driver", reason="neither node nor playwright is installed"
+        )
         found = str(driver.compute_driver_executable()[0])
     return found
 

@@ -104,7 +104,7 @@ function start(side) {
 
 function showPromise({ statement, digest, method, precision, notes }) {
   find("promise-lead").textContent = statement.private
-    ? "This list comes from what other people did. Noise was added while it was learnt, so that what any one of them did hardly shows in it. How much it can show at most:"
+    ? "This list comes from what other people did. Noise was added while it was learnt, which limits how much of what any one of them did can show in it. How much at most:"
     : "This model was made without a promise to the people in its data.";
   find("promise").replaceChildren(...statement.answers.map(({ question, short, more }) => element("div", {},
     element("dt", {}, question), element("dd", {}, element("strong", {}, short), element("span", {}, ` ${more}`)))));
