@@ -49,8 +49,8 @@ def _table(count: int, browser: Browser) -> list[str]:
     lines = [
         "# The page",
         "",
-        f"{ITEMS:,} items, rank {RANK}, {count:,} random histories of up to 40 ratings, random factors (which are closer "
-        "to each other than learnt ones). Top 10 against the Python model.",
+        f"{ITEMS:,} items, rank {RANK}, {count:,} random histories of up to 40 ratings, random factors (which are "
+        "closer to each other than learnt ones). Top 10 against the Python model.",
         "",
         "| rule | numbers | file, MB | overlap of the top 10 | same first title | one list in Chromium, ms |",
         "|---|---|---|---|---|---|",

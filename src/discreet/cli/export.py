@@ -14,12 +14,17 @@ from discreet.statements.document import write_document
 from discreet.web.item_side import PRECISIONS, Precision
 from discreet.web.page import INDEX, MODEL, page_files
 
-__all__ = ["command"]
+__all__ = ["command", "web"]
 
 
 @click.group("export")
 def command() -> None:
-    """Write a MODEL in a form that something else reads."""
+    """Write a MODEL as a page for any web host.
+
+    \b
+    Example:
+      discreet export web model/ --out page/
+    """
 
 
 @command.command("web")

@@ -41,9 +41,10 @@ __all__ = ["command"]
 @click.option("--largest-body", default=1 << 18, show_default=True, help="Most bytes in a request.")
 @json_option
 def command(as_json: bool, token_file: str | None, **options: Any) -> None:
-    """Serve a MODEL: lists from posted histories, similar items, search, statement, and a page that recommends.
+    """Serve a MODEL over HTTP, with a page that recommends in the browser.
 
-    It holds no ratings, logs no histories and draws no noise. It listens on this machine alone unless there is a
+    Lists from posted histories, similar items, search, statement, health and metrics; /openapi.json describes them. It
+    holds no ratings, logs no histories and draws no noise. It listens on this machine alone unless there is a
     certificate and a token. A new model put in the place of the old one is served without a pause.
 
     \b

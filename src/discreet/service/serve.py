@@ -20,7 +20,7 @@ from discreet.service.current import HANGUP, Current
 from discreet.service.metrics import Measured, Metrics
 from discreet.service.settings import ServiceSettings
 
-__all__ = ["serve"]
+__all__ = ["Admitted", "serve"]
 
 KEEP_ALIVE_SECONDS = 30
 
