@@ -31,6 +31,8 @@ COMMANDS = {
     "similar": "Show the items whose factors are most like those of an item.",
     "statement": "Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.",
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
+    "serve": "Serve a MODEL over HTTP, with a page that recommends in the browser.",
+    "export": "Write a MODEL as a page for any web host.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
     "ledger": "Show what all runs on the same people's ratings have cost, and what is left.",
     "audit": "Try to refute that METHOD is (epsilon, delta)-private, and say how close it came.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from discreet.kernels.registers import HEIGHT, WIDE, lanes
 from discreet.kernels.threads import claim, share
 from discreet.types import Array, Bools, Floats, Indices
 
-__all__ = ["top_n"]
+__all__ = ["Panels", "panels", "top_n"]
 
 PANEL = WIDE * lanes("float64")
 """Items whose factors are stored side by side, one tile wide."""
@@ -22,9 +22,26 @@ LOOK = 32
 """Scores looked at together: only where one of them can enter the list are they taken one by one."""
 
 
+class Panels(NamedTuple):
+    """Factors as the ranking reads them; whoever ranks by the same ones again and again lays them out once."""
+
+    blocks: Floats
+    shape: tuple[int, int]
+
+
+def panels(factors: Array) -> Panels:
+    """Factors regrouped so that one tile reads consecutive numbers: panels x (d * PANEL)."""
+    m, d = factors.shape
+    count = -(-m // PANEL)
+    whole = np.zeros((count * PANEL, d))
+    whole[:m] = factors
+    blocks = np.ascontiguousarray(whole.reshape(count, PANEL, d).transpose(0, 2, 1)).reshape(count * d, PANEL)
+    return Panels(blocks, (m, d))
+
+
 def top_n(
     coefficients: Array,
-    factors: Array,
+    factors: Array | Panels,
     offsets: Array,
     n: int,
     exclude_indptr: Indices | None = None,
@@ -36,7 +53,7 @@ def top_n(
     Parameters
     ----------
     coefficients, factors
-        rows x d and items x d; scores are computed in float64.
+        rows x d and items x d, as they are or laid out by `panels`; scores are computed in float64.
     offsets
         One for each item.
     n
@@ -72,7 +89,7 @@ def top_n(
             -(-rows // HEIGHT),
             float(rows) * m * (d + 1),
             np.ascontiguousarray(coefficients, np.float64),
-            _panels(factors),
+            (factors if isinstance(factors, Panels) else panels(factors)).blocks,
             np.ascontiguousarray(offsets, np.float64),
             np.ascontiguousarray(exclude_indptr, np.int64),
             np.ascontiguousarray(exclude_items, np.int32),
@@ -81,15 +98,6 @@ def top_n(
             scores,
         )
     return index, scores
-
-
-def _panels(factors: Array) -> Floats:
-    """Factors regrouped so that one tile reads consecutive numbers: panels x (d * PANEL)."""
-    m, d = factors.shape
-    panels = -(-m // PANEL)
-    whole = np.zeros((panels * PANEL, d))
-    whole[:m] = factors
-    return np.ascontiguousarray(whole.reshape(panels, PANEL, d).transpose(0, 2, 1)).reshape(panels * d, PANEL)
 
 
 @kernel

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -122,6 +123,12 @@ class ItemSide:
     def trained(self) -> slice | Bools:
         """Index of the items that were there in training; the others were added, and nobody could take them."""
         return slice(None) if self.doubt is None or self.doubt.guessed is None else ~self.doubt.guessed
+
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        """``V^T V`` and ``V^T b`` over the items of training: one that was added says nothing by not being taken."""
+        factors = self.factors[self.trained]
+        return factors.T @ factors, factors.T @ self.offsets[self.trained]
 
     @property
     def known(self) -> Bools:

@@ -38,8 +38,7 @@ class Clicks:
         rank = side.factors.shape[1]
         coefficients = np.zeros((len(rows.indptr) - 1, 1 + rank))
         if rank:
-            # An item that was added later says nothing by not having been taken.
-            factors = side.factors[side.trained]
+            squares, product = side.moments
             coefficients[:, 1:] = kernels.solve_rows(
                 rows.indptr,
                 rows.items,
@@ -47,8 +46,8 @@ class Clicks:
                 side.factors.astype(kind),
                 np.full(rank, self.factor_penalty),
                 row_scale=row_scale(rows, self.count_exponent),
-                gram=self.gravity * (factors.T @ factors),
-                rhs=-self.gravity * (factors.T @ side.offsets[side.trained]),
+                gram=self.gravity * squares,
+                rhs=-self.gravity * product,
             )
         return coefficients
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from discreet.types import Bools, Floats, Indices
+from discreet.types import Floats, Indices
 
 __all__ = ["Arrays", "Rows", "row_scale", "wrong_penalties"]
 
@@ -22,7 +22,7 @@ class Arrays(Protocol):
     @property
     def factors(self) -> Floats: ...
     @property
-    def trained(self) -> slice | Bools: ...
+    def moments(self) -> tuple[Floats, Floats]: ...
 
 
 class Rows(NamedTuple):

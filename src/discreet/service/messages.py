@@ -1,0 +1,113 @@
+"""What may be asked, read strictly: a field too many, a number as text, or a number that is none is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.errors import HistoryInvalid
+from discreet.model import History
+
+__all__ = [
+    "LONGEST",
+    "MOST",
+    "Found",
+    "FoundItems",
+    "Given",
+    "Id",
+    "Lists",
+    "Rated",
+    "RecommendRequest",
+    "Refusal",
+    "explain",
+]
+
+LONGEST = 1000
+"""Most items in an answer."""
+MOST = 10_000
+"""Most entries in a history or a list of ids."""
+
+Id = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | Annotated[str, Field(max_length=1000)]
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Rated(_Asked):
+    """One item of a history, with its rating where the model was trained on ratings."""
+
+    item: Id
+    rating: float | None = None
+
+
+class RecommendRequest(_Asked):
+    """A person's own history, and what to make of it."""
+
+    history: Annotated[list[Rated], Field(max_length=MOST)]
+    n: Annotated[int, Field(ge=1, le=LONGEST)] = 10
+    exclude_seen: bool = True
+    allowed: Annotated[list[Id], Field(max_length=MOST)] | None = None
+    blocked: Annotated[list[Id], Field(max_length=MOST)] | None = None
+    unknown_items: Literal["error", "drop"] = "error"
+    standard_errors: bool = False
+
+    def owned(self, explicit: bool) -> History:
+        """The history as a model takes it."""
+        if explicit:
+            return [(entry.item, entry.rating) for entry in self.history]
+        if any(entry.rating is not None for entry in self.history):
+            raise HistoryInvalid(
+                "this model was trained on what people chose, without ratings; leave the ratings out"
+            )
+        return [entry.item for entry in self.history]
+
+
+class Given(BaseModel):
+    """One item of an answer; what it does not have is left out."""
+
+    item: int | str
+    score: float
+    title: str | None = None
+    standard_error: float | None = None
+    mark: Literal["unknown", "guess"] | None = None
+
+
+class Lists(BaseModel):
+    """Items in descending order of score."""
+
+    recommendations: list[Given]
+    requested: int
+    shortfall: int
+    ignored: int
+    notes: list[str]
+    model: str
+
+
+class Found(BaseModel):
+    """One item that a search found."""
+
+    item: int | str
+    title: str | None = None
+
+
+class FoundItems(BaseModel):
+    """Items that a search found, the best first, and how many there are in all."""
+
+    items: list[Found]
+    found: int
+    model: str
+
+
+class Refusal(BaseModel):
+    """What is wrong with a request, in one sentence."""
+
+    error: str
+
+
+def explain(errors: Any) -> str:
+    """The first of pydantic's errors in one line, without the value that was sent."""
+    first = errors[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+    return f"{where}: {first['msg']}"[:300] if where else str(first["msg"])[:300]

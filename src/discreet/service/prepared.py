@@ -1,0 +1,167 @@
+"""A model laid out for many single requests: what does not depend on the person is computed once.
+
+Answers are those of `discreet.model.Model.recommend`: the same rules fold people in, the same kernel ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.errors import SettingsInvalid
+from discreet.kernels.ranking import panels
+from discreet.model import Model, Recommendation, Recommendations
+from discreet.model.fold_in.histories import Rows
+from discreet.model.history import ReadHistory, locate, read_history
+from discreet.service.messages import RecommendRequest
+from discreet.service.search import Search
+from discreet.types import Bools, Floats
+from discreet.web.known import well_known
+
+__all__ = ["Person", "Prepared"]
+
+
+@dataclass(frozen=True)
+class _Touched:
+    """The rows of the released arrays that one history touches: all that folding a person in looks at."""
+
+    centre: float
+    offsets: Floats
+    factors: Floats
+    moments: tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class Person:
+    """What is known of whoever asks, for as long as the request lasts."""
+
+    request: RecommendRequest
+    read: ReadHistory
+    coefficients: Floats
+    allowed: Bools | None
+    strangers: int
+
+
+class Prepared:
+    """Released arrays in the order in which requests need them.
+
+    Parameters
+    ----------
+    model
+        Whatever trained it.
+    digest
+        What the model is named by in answers.
+    """
+
+    def __init__(self, model: Model, digest: str) -> None:
+        self.model, self.digest = model, digest
+        side = model.item_side
+        self._panels = panels(side.design())
+        self._base = side.offsets + side.centre
+        self._ids = model.catalogue.ids.tolist()
+        self._titles = [model.catalogue.titles.get(one) for one in self._ids]
+        self._marks = (
+            None if side.doubt is None else np.array(side.doubt.marks(np.arange(side.n_items)), dtype=object)
+        )
+        self._moments = side.moments
+        model.catalogue.index([self._ids[0]])  # the index of ids is made now and not by the first request
+
+    def person(self, request: RecommendRequest) -> Person:
+        """Check a request and fold its history in.
+
+        Raises
+        ------
+        HistoryInvalid, SettingsInvalid
+            As `Model.recommend` does.
+        """
+        side, catalogue = self.model.item_side, self.model.catalogue
+        if request.standard_errors and side.doubt is None:
+            raise SettingsInvalid(
+                "this model does not say how sure it is of its items; ask without standard_errors"
+            )
+        read = read_history(request.owned(side.scale.explicit), catalogue, side.scale, request.unknown_items)
+        allowed, strangers = self._allowed(request)
+        return Person(request, read, self._fold_in(read), allowed, strangers)
+
+    def recommend(self, persons: Sequence[Person]) -> list[Recommendations]:
+        """The answers to several requests at once; only those without filters share a ranking."""
+        free = [person for person in persons if person.allowed is None]
+        found = dict(zip(map(id, free), self._ranked(free, None), strict=True))
+        for person in persons:
+            if person.allowed is not None:
+                (found[id(person)],) = self._ranked([person], person.allowed)
+        return [found[id(person)] for person in persons]
+
+    def items(self, positions: Sequence[int]) -> list[dict[str, int | str]]:
+        """Ids and titles, by position."""
+        return [
+            {"item": self._ids[place]} | ({} if (title := self._titles[place]) is None else {"title": title})
+            for place in positions
+        ]
+
+    @cached_property
+    def search(self) -> Search:
+        """Finds items by their titles."""
+        titles = [
+            str(one) if title is None else title for one, title in zip(self._ids, self._titles, strict=True)
+        ]
+        return Search(titles, well_known(self.model).tolist())
+
+    def _fold_in(self, read: ReadHistory) -> Floats:
+        side = self.model.item_side
+        items = read.items
+        touched = _Touched(side.centre, side.offsets[items], side.factors[items], self._moments)
+        values = side.scale.evidence(read.values) if side.goal == "rank" else read.values
+        rows = Rows(read.indptr, np.arange(len(items), dtype=np.int32), values)
+        return side.rule.coefficients(touched, rows, np.float64)
+
+    def _allowed(self, request: RecommendRequest) -> tuple[Bools | None, int]:
+        if request.allowed is None and request.blocked is None:
+            return None, 0
+        mask, strangers = np.full(len(self._ids), request.allowed is None), 0
+        lists = (("allowed", request.allowed, True), ("blocked", request.blocked, False))
+        for name, ids, value in lists:
+            where = f"the list of {name} items"
+            index, missing = locate(ids or [], self.model.catalogue, where, request.unknown_items)
+            mask[index[index >= 0]] = value
+            strangers += missing
+        return mask, strangers
+
+    def _ranked(self, persons: Sequence[Person], allowed: Bools | None) -> list[Recommendations]:
+        if not persons:
+            return []
+        seen = [
+            person.read.items if person.request.exclude_seen else person.read.items[:0] for person in persons
+        ]
+        index, scores = kernels.top_n(
+            np.concatenate([person.coefficients for person in persons]),
+            self._panels,
+            self._base,
+            min(max(person.request.n for person in persons), len(self._ids)),
+            exclude_indptr=np.cumsum([0, *map(len, seen)]),
+            exclude_items=np.concatenate(seen),
+            allowed=allowed,
+        )
+        rows = zip(persons, index, self.model.item_side.clipped(scores), strict=True)
+        return [self._named(person, best, score) for person, best, score in rows]
+
+    def _named(self, person: Person, index: npt.NDArray[np.int32], scores: Floats) -> Recommendations:
+        request, doubt = person.request, self.model.item_side.doubt
+        found = index[: request.n][index[: request.n] >= 0]
+        given = scores[: len(found)]
+        errors: list[float] | list[None] = [None] * len(found)
+        if request.standard_errors and doubt is not None:
+            row = doubt.standard_errors(person.coefficients, found[np.newaxis], given[np.newaxis])
+            errors = row[0].tolist()
+        marks = [None] * len(found) if self._marks is None else self._marks[found]
+        entries = tuple(
+            Recommendation(self._ids[place], score, self._titles[place], error, mark)
+            for place, score, error, mark in zip(found.tolist(), given.tolist(), errors, marks, strict=True)
+        )
+        ignored = person.read.ignored + person.strangers
+        return Recommendations(entries, request.n, ignored, self.model.notes)

@@ -1,0 +1,121 @@
+"""The item side as the page reads it: one safetensors file, factors as small integers with a scale for each item.
+
+    factors        int8 or int16 with ``factor_scales`` (one for each item), or floats as they are
+    offsets, order, marks, and what the fold-in rule and the doubt need
+    __metadata__   "page": everything that is no array, as JSON
+
+Squares of the factors (gravity of clicks) are kept as they were before: they are small, and exact.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save
+
+from discreet.model import Model
+from discreet.model.fold_in import Clicks
+from discreet.statements.document import Document
+from discreet.statements.words import answers, attack_sentence, headline, printable
+from discreet.types import Floats
+from discreet.web.known import well_known
+
+__all__ = ["PRECISIONS", "Precision", "pack", "quantised"]
+
+Precision: TypeAlias = Literal["int8", "int16", "float32", "float64"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+FORMAT, VERSION = "discreet-page", 1
+_MARKS = {None: 0, "unknown": 1, "guess": 2}
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def pack(model: Model, document: Document, precision: Precision = "int8") -> bytes:
+    """The one file of numbers and words that the page loads."""
+    side = model.item_side
+    kind = np.float64 if precision == "float64" else np.float32
+    arrays: Arrays = {
+        "offsets": side.offsets.astype(kind),
+        "order": well_known(model).astype(np.int32),
+        **_factors(side.factors, precision),
+    }
+    rule, more = _rule(model)
+    arrays |= more
+    if side.doubt is not None:
+        doubt = side.doubt
+        arrays |= {name: getattr(doubt, name).astype(kind) for name in ("noise", "directions", "prior")}
+        if doubt.reach is not None:
+            arrays["reach"] = doubt.reach.astype(kind)
+        marks = doubt.marks(np.arange(side.n_items))
+        arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "digest": document.model.digest,
+        "method": model.method,
+        "goal": model.goal,
+        "scale": side.scale.range,
+        "centre": side.centre,
+        "evidence": side.scale.evidence(np.array(side.scale.bounds)).tolist(),
+        "rule": rule,
+        "doubt": None if side.doubt is None else {"shared": side.doubt.shared, "scale": side.doubt.scale},
+        "precision": precision,
+        "ids": model.catalogue.ids.tolist(),
+        "titles": _titles(model),
+        "notes": model.notes,
+        "statement": _words(document),
+    }
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    packed: bytes = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"page": text}
+    )
+    return packed
+
+
+def quantised(
+    factors: Floats, kind: type[np.signedinteger[Any]]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+    """Whole numbers and one scale for each row, whose product is the row up to half a step of its largest entry."""
+    largest = np.iinfo(kind).max
+    scales = (np.abs(factors).max(axis=1, initial=0.0) / largest).astype(np.float32)
+    steps = np.where(scales > 0.0, scales, 1.0).astype(np.float64)
+    whole = np.clip(np.rint(factors / steps[:, np.newaxis]), -largest, largest)
+    return whole.astype(kind), scales
+
+
+def _factors(factors: Floats, precision: Precision) -> Arrays:
+    if precision == "float64" or precision == "float32":
+        return {"factors": factors.astype(precision)}
+    whole, scales = quantised(factors, np.int8 if precision == "int8" else np.int16)
+    return {"factors": whole, "factor_scales": scales}
+
+
+def _rule(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """The rule's numbers by name, and its arrays."""
+    rule = model.item_side.rule
+    numbers = {name: value for name, value in vars(rule).items() if isinstance(value, int | float)}
+    arrays: Arrays = {name: value for name, value in vars(rule).items() if isinstance(value, np.ndarray)}
+    if isinstance(rule, Clicks):
+        arrays |= dict(zip(("squares", "product"), model.item_side.moments, strict=True))
+    return {"kind": type(rule).__name__, **numbers}, arrays
+
+
+def _titles(model: Model) -> list[str]:
+    """As a person reads them; the id where there is no title."""
+    titles = model.catalogue.titles
+    return [printable(titles.get(one, str(one))) for one in model.catalogue.ids.tolist()]
+
+
+def _words(document: Document) -> dict[str, Any]:
+    statement, meaning = document.statement, document.meaning
+    return {
+        "private": statement.private,
+        "headline": headline(statement),
+        "answers": [
+            {"question": one.question, "short": one.short, "more": one.more}
+            for one in answers(statement, meaning)
+        ],
+        "attack": None if meaning is None or not statement.releases else attack_sentence(statement, meaning),
+    }

@@ -1,0 +1,84 @@
+// The recommendations: title, how good, how sure, why.
+
+import { element, find } from "./element.js";
+import { shownRating } from "./history.js";
+
+const MOST_PULLS = 6;
+const MARKS = {
+  unknown: "hardly known: next to nothing was learnt about it",
+  guess: "new: known by its features alone",
+};
+
+// entries: { item, title, score, error, mark, fresh }; context: goal, middle score, low and high of the drawing.
+export function showList(entries, context, { know, why }) {
+  const open = new Set([...document.querySelectorAll("#list details[open]")].map((one) => one.dataset.item));
+  find("list").replaceChildren(...entries.map((entry) => line(entry, context, { know, why }, open)));
+}
+
+function line(entry, context, { know, why }, open) {
+  const details = element("details", { "data-item": String(entry.item) },
+    element("summary", {}, element("span", {}, "Why"), element("span", { class: "unseen" }, ` is ${entry.title} here?`)));
+  const fill = () => { if (details.open && details.childElementCount === 1) details.append(reasons(why(entry.item), context)); };
+  details.addEventListener("toggle", fill);
+  if (open.has(String(entry.item))) {
+    details.open = true;
+    fill();
+  }
+  return element("li", { class: entry.fresh ? "fresh" : null },
+    element("div", { class: "what" },
+      element("span", { class: "title" }, entry.title),
+      entry.fresh ? element("span", { class: "tag" }, "new here") : null,
+      context.goal === "rate" ? rating(entry, context) : null),
+    sureness(entry, context),
+    element("div", { class: "acts" },
+      details,
+      element("button", { type: "button", class: "quiet", "aria-label": `I know ${entry.title}`,
+        onclick: () => know(entry.item) }, "I know it")));
+}
+
+function rating(entry, context) {
+  return element("span", { class: "score" },
+    element("span", { class: "unseen" }, "expected rating "),
+    entry.score.toFixed(1),
+    element("span", { class: "of" }, ` of ${shownRating(context.high)}`));
+}
+
+function sureness(entry, context) {
+  if (entry.error === null) return null;
+  const track = element("span", { class: "track", "aria-hidden": "true" });
+  const place = (value) => Math.min(Math.max((value - context.low) / (context.high - context.low), 0), 1) * 100;
+  const band = element("span", { class: "band" });
+  const from = place(entry.score - entry.error);
+  band.style.left = `${from}%`;
+  band.style.width = `${Math.max(place(entry.score + entry.error) - from, 1)}%`;
+  const point = element("span", { class: "point" });
+  point.style.left = `${place(entry.score)}%`;
+  track.append(band, point);
+  return element("div", { class: "sure" }, track, element("span", {}, words(entry, context)));
+}
+
+// How far a title is above the one in the middle, against how far its score may be off.
+function words({ score, error, mark }, { middle, goal }) {
+  if (MARKS[mark]) return MARKS[mark];
+  const lead = (score - middle) / error;
+  const word = lead > 4 ? "quite sure" : lead > 2 ? "fairly sure" : "not sure";
+  return goal === "rate" ? `${word}, give or take ${error.toFixed(1)}` : word;
+}
+
+function reasons({ before, pulls }, { goal }) {
+  const unit = (value) => (goal === "rate" ? value.toFixed(2) : (100 * value).toFixed(1));
+  if (pulls.length === 0) return element("p", {}, "Because people in general like it. You have not rated anything yet.");
+  const largest = Math.max(...pulls.map(({ pull }) => Math.abs(pull)), 1e-12);
+  const strongest = [...pulls].sort((a, b) => Math.abs(b.pull) - Math.abs(a.pull)).slice(0, MOST_PULLS);
+  const rows = strongest.map(({ title, rating: value, pull }) => {
+    const bar = element("span", { class: pull < 0 ? "bar down" : "bar", "aria-hidden": "true" });
+    bar.style.width = `${(60 * Math.abs(pull)) / largest}%`;
+    const said = value === null ? `you chose ${title}` : `your ${shownRating(value)} for ${title}`;
+    return element("li", {}, element("span", {}, `${pull < 0 ? "−" : "+"}${unit(Math.abs(pull))}  ${said}`), bar);
+  });
+  const rest = pulls.length > rows.length ? ` The other ${pulls.length - rows.length} of your ratings matter less.` : "";
+  return element("div", { class: "why" },
+    element("p", {}, `For everybody it has ${unit(before)}${goal === "rate" ? "" : " points"}; your ratings pull it up or down:`),
+    element("ul", {}, ...rows),
+    element("p", { class: "soft" }, `Remove a rating, and see what changes.${rest}`));
+}

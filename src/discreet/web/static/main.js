@@ -1,0 +1,143 @@
+// The page: loads the released model, seals itself, and works lists out from what the person says.
+
+import { element, find } from "./element.js";
+import { foldIn } from "./fold_in.js";
+import { showHistory } from "./history.js";
+import { showList } from "./list.js";
+import { readModel, unpacked } from "./model.js";
+import { best, clipped, median, pulls, scores, standardError } from "./ranking.js";
+import { Search } from "./search.js";
+import { setUpSearch } from "./search_box.js";
+import { say, sealPage } from "./seal.js";
+
+const LENGTH = 10;
+const KNOWN = 8;
+
+function start(side) {
+  const history = new Map();
+  let listed = null;
+
+  const rated = () => [...history].filter(([, rating]) => rating !== undefined);
+
+  const compute = () => {
+    const begun = performance.now();
+    const items = rated().map(([item]) => item);
+    const folded = foldIn(side, items, rated().map(([, rating]) => rating));
+    const values = scores(side, folded.coefficients);
+    const top = best(values, LENGTH, new Set(history.keys()));
+    const entries = top.map((item) => {
+      const score = clipped(side, values[item]);
+      return {
+        item,
+        title: side.titles[item],
+        score,
+        error: side.doubt && standardError(side, folded.coefficients, item, score),
+        mark: side.doubt ? side.doubt.marks[item] : "none",
+        fresh: listed !== null && !listed.has(item),
+      };
+    });
+    const took = performance.now() - begun;
+    return { items, folded, values, entries, took };
+  };
+
+  const why = ({ items, folded, values }) => (item) => {
+    const all = items.length ? pulls(side, folded.parts(), item) : [];
+    const before = values[item] - all.reduce((sum, one) => sum + one, 0);
+    const told = items.map((one, k) => ({
+      title: side.titles[one], rating: side.scale === null ? null : history.get(one), pull: all[k],
+    }));
+    return { before, pulls: told };
+  };
+
+  const update = () => {
+    const now = compute();
+    const { entries, values } = now;
+    const tops = entries.map(({ score, error }) => score + (error ?? 0));
+    const context = {
+      goal: side.goal,
+      middle: median(values),
+      low: side.goal === "rate" ? side.scale[0] : Math.min(...entries.map(({ score, error }) => score - (error ?? 0)), 0),
+      high: side.goal === "rate" ? side.scale[1] : Math.max(...tops),
+    };
+    showList(entries, context, { know: add, why: why(now) });
+    const mine = now.items.length > 0;
+    find("list-title").textContent = mine ? "For you" : "For everybody";
+    find("list-about").textContent = mine
+      ? `From ${now.items.length === 1 ? "one title" : `${now.items.length} titles`} that you know.`
+      : "What people in general like best. It becomes yours with the first thing you say.";
+    find("news").textContent = entries.length ? `The list has changed. First: ${entries[0].title}.` : "No titles are left.";
+    find("took").textContent = `${side.count.toLocaleString("en")} titles weighed in ${Math.max(now.took, 0.1).toFixed(1)} ms, on this device.`
+      + (side.doubt ? " How sure: how far a title is above the one in the middle, against how far its score may be off." : "");
+    find("list").dataset.milliseconds = String(now.took);
+    listed = new Set(entries.map(({ item }) => item));
+  };
+
+  const redraw = (focus) => {
+    showHistory(history, side, { rate, remove }, focus);
+    find("known").hidden = history.size > 0;
+  };
+
+  function add(item) {
+    if (!history.has(item)) history.set(item, side.scale === null ? 1 : undefined);
+    redraw(String(item));
+    update();
+  }
+
+  function rate(item, value, focus) {
+    history.set(item, value);
+    redraw(focus);
+    update();
+  }
+
+  function remove(item) {
+    history.delete(item);
+    redraw("search");
+    update();
+  }
+
+  setUpSearch(new Search(side.titles, side.order), side.titles, (item) => history.has(item), add);
+  find("known").querySelector("ul").replaceChildren(...Array.from(side.order.slice(0, KNOWN), (item) => element("li", {},
+    element("button", { type: "button", class: "chip", onclick: () => add(item) }, side.titles[item]))));
+  update();
+  find("news").textContent = "";
+}
+
+function showPromise({ statement, digest, method, precision, notes }) {
+  find("promise-lead").textContent = statement.private
+    ? "This list comes from what other people did. Noise was added while it was learnt, which limits how much of what any one of them did can show in it. How much at most:"
+    : "This model was made without a promise to the people in its data.";
+  find("promise").replaceChildren(...statement.answers.map(({ question, short, more }) => element("div", {},
+    element("dt", {}, question), element("dd", {}, element("strong", {}, short), element("span", {}, ` ${more}`)))));
+  find("attack").textContent = [statement.attack, `In the terms of the field: ${statement.headline}.`].filter(Boolean).join(" ");
+  find("about").textContent = [
+    `Model ${digest.slice(0, 12)}, method ${method}, factors as ${precision}.`, ...notes.map((note) => `${note}.`),
+  ].join(" ");
+}
+
+function setUpTheme() {
+  const button = find("theme");
+  const root = document.documentElement;
+  const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const show = () => button.setAttribute("aria-pressed", String(dark()));
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    show();
+  });
+  show();
+}
+
+setUpTheme();
+try {
+  const answer = await fetch("model.bin");
+  if (!answer.ok) throw new Error(`the model was answered with ${answer.status}`);
+  const side = readModel(await unpacked(new Uint8Array(await answer.arrayBuffer())));
+  sealPage();
+  showPromise(side);
+  start(side);
+  document.querySelector("main").hidden = false;
+  document.documentElement.dataset.ready = "true";
+} catch (error) {
+  say("broken", location.protocol === "file:"
+    ? "Browsers do not let a page read files beside it. Serve the folder instead: python -m http.server --directory FOLDER"
+    : `The model could not be loaded: ${error.message}`);
+}

@@ -1,0 +1,65 @@
+// The released model as `discreet.web.item_side` packs it: safetensors, compressed, with everything else as JSON.
+
+const KINDS = {
+  I8: Int8Array, U8: Uint8Array, I16: Int16Array, I32: Int32Array, F32: Float32Array, F64: Float64Array,
+};
+const NAMES = ["none", "unknown", "guess"];
+
+// Bytes of a file as it was before compression; a host may have unpacked it already.
+export async function unpacked(bytes) {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export function readModel(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = Number(view.getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+  const arrays = {};
+  const start = bytes.byteOffset + 8 + length;
+  const { __metadata__: words, ...tensors } = header;
+  for (const [name, { dtype, shape, data_offsets: [from, to] }] of Object.entries(tensors)) {
+    arrays[name] = { shape, data: new KINDS[dtype](bytes.buffer.slice(start + from, start + to)) };
+  }
+  const page = JSON.parse(words.page);
+  if (page.format !== "discreet-page" || page.version !== 1) throw new Error("this page cannot read the model");
+  return itemSide(page, arrays);
+}
+
+function itemSide(page, arrays) {
+  const data = (name) => arrays[name]?.data ?? null;
+  const [count, rank] = arrays.factors.shape;
+  return {
+    ...page,
+    count,
+    rank,
+    offsets: data("offsets"),
+    factors: factors(arrays, count, rank),
+    order: data("order"),
+    share: data("share"),
+    squares: data("squares"),
+    product: data("product"),
+    eigenvalues: data("eigenvalues"),
+    doubt: page.doubt && {
+      ...page.doubt,
+      noise: data("noise"),
+      directions: data("directions"),
+      prior: data("prior"),
+      reach: data("reach"),
+      marks: Array.from(data("marks"), (number) => NAMES[number]),
+    },
+  };
+}
+
+// Whole numbers times the scale of their item.
+function factors(arrays, count, rank) {
+  const { data } = arrays.factors;
+  if (!arrays.factor_scales) return data;
+  const scales = arrays.factor_scales.data;
+  const whole = new Float32Array(count * rank);
+  for (let item = 0, place = 0; item < count; item++) {
+    for (let k = 0; k < rank; k++, place++) whole[place] = data[place] * scales[item];
+  }
+  return whole;
+}

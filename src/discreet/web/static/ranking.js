@@ -1,0 +1,64 @@
+// Scores of all items, the best of them, how sure they are, and which ratings are behind them.
+
+import { shown } from "./fold_in.js";
+
+// One number for each item; the order of a list follows these, before they are brought into the rating range.
+export function scores(side, coefficients) {
+  const { count, rank, factors, offsets, centre } = side;
+  const result = new Float64Array(count);
+  const vector = Float64Array.from(coefficients).subarray(1);
+  for (let item = 0, place = 0; item < count; item++) {
+    let sum = 0;
+    for (let k = 0; k < rank; k++, place++) sum += factors[place] * vector[k];
+    result[item] = centre + offsets[item] + shown(side, item) * coefficients[0] + sum;
+  }
+  return result;
+}
+
+// The n best that are not seen; equal scores by rising position.
+export function best(values, n, seen) {
+  const kept = [];
+  for (let item = 0; item < values.length; item++) {
+    const full = kept.length === n;
+    if ((full && !(values[item] > values[kept[n - 1]])) || seen.has(item)) continue;
+    let place = full ? n - 1 : kept.length;
+    while (place > 0 && values[kept[place - 1]] < values[item]) place--;
+    kept.splice(place, 0, item);
+    if (full) kept.pop();
+  }
+  return kept;
+}
+
+// A predicted rating lies in the range of the ratings; scores stay as they are.
+export function clipped(side, value) {
+  return side.goal === "rate" ? Math.min(Math.max(value, side.scale[0]), side.scale[1]) : value;
+}
+
+// The score of the title in the middle: what others are compared with.
+export function median(values) {
+  return Float64Array.from(values).sort()[values.length >> 1];
+}
+
+// How far an item's score may be off because of what is not known about it; as discreet.model.doubt computes it.
+export function standardError(side, coefficients, item, score) {
+  const { noise, directions, prior, reach, shared, scale } = side.doubt;
+  const order = 1 + side.rank;
+  let variance = 0;
+  for (let k = 0; k < order; k++) {
+    let along = directions[k * order];
+    for (let c = 1; c < order; c++) along += directions[k * order + c] * coefficients[c];
+    variance += along * along * prior[k] * (noise[item] / (prior[k] + noise[item]));
+  }
+  const reached = reach === null ? 1 : reach[item] * reach[item];
+  return Math.sqrt(variance * reached + shared + scale * score * score);
+}
+
+// What each rating adds to an item's score, in the order of the history.
+export function pulls(side, parts, item) {
+  const factors = side.factors.subarray(item * side.rank, (item + 1) * side.rank);
+  return parts.map((part) => {
+    let sum = shown(side, item) * part[0];
+    for (let k = 0; k < side.rank; k++) sum += factors[k] * part[1 + k];
+    return sum;
+  });
+}

@@ -1,0 +1,64 @@
+"""Models of every fold-in rule, with random arrays: what is served is computed from them alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.catalogue import Catalogue, RatingScale
+from discreet.model import Model
+from discreet.model.doubt import Doubt
+from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
+from discreet.model.item_side import ItemSide
+from discreet.privacy.statement import Statement
+
+RULES = ("Ridge", "Clicks", "Evidence", "OwnMean", "NonNegative", "FrankWolfe")
+RANGE = (1.0, 5.0)
+
+
+def make_model(kind: str, n_items: int = 300, rank: int = 8, seed: int = 0, doubt: bool = True) -> Model:
+    """A model of one rule; "Evidence" is one that ranks from ratings."""
+    rng = np.random.default_rng(seed)
+    offsets = 0.4 * rng.normal(size=n_items)
+    factors = rng.normal(size=(n_items, rank)) / np.sqrt(rank)
+    if kind == "NonNegative":
+        factors = np.abs(factors)
+    scale = RatingScale(None if kind == "Clicks" else RANGE)
+    side = ItemSide(
+        scale=scale,
+        centre=0.0 if kind in ("Clicks", "Evidence") else 3.2,
+        offsets=offsets,
+        factors=factors,
+        rule=_rule(kind, n_items, rank, rng),
+        popularity=rng.random(n_items),
+        doubt=_doubt(n_items, rank, rng) if doubt else None,
+    )
+    titles = {f"film-{number}": f"The Película number {number}" for number in range(n_items)}
+    statement = Statement.not_private("made of random numbers")
+    return Model(side, Catalogue(list(titles), titles), statement, "random")
+
+
+def random_history(model: Model, rng: np.random.Generator, most: int = 40) -> dict[str, float]:
+    """Some items and ratings; of clicks all ratings are 1."""
+    chosen = rng.choice(model.item_side.n_items, int(rng.integers(0, most)), replace=False)
+    explicit = model.item_side.scale.explicit
+    ids = model.catalogue.ids[chosen].tolist()
+    return {one: float(rng.integers(1, 6)) if explicit else 1.0 for one in ids}
+
+
+def _rule(kind: str, n_items: int, rank: int, rng: np.random.Generator) -> FoldIn:
+    if kind == "Ridge":
+        return Ridge(offset_penalty=2.0, factor_penalty=3.0, count_exponent=0.5)
+    if kind in ("Clicks", "Evidence"):
+        return Clicks(gravity=0.05, factor_penalty=2.0, count_exponent=0.3)
+    if kind == "OwnMean":
+        return OwnMean((rng.random(n_items) < 0.5).astype(np.float64), 2.0, 0.2)
+    if kind == "NonNegative":
+        return NonNegative(1.5, 0.1)
+    return FrankWolfeReplay(10.0 + 90.0 * rng.random(rank), 400.0, 6.0)
+
+
+def _doubt(n_items: int, rank: int, rng: np.random.Generator) -> Doubt:
+    directions = np.linalg.qr(rng.normal(size=(1 + rank, 1 + rank)))[0]
+    noise = np.where(rng.random(n_items) < 0.1, 1e3, 0.05 + rng.random(n_items))
+    prior = 0.1 + rng.random(1 + rank)
+    return Doubt(noise, directions, prior, 0.5 + rng.random(n_items), 0.01, 0.002, rng.random(n_items) < 0.05)

