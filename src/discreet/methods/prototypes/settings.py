@@ -93,8 +93,9 @@ class PrototypeSettings(Settings):
         to L1 norm `row_sum` (what the other bounds imply where left out).
     unrated
         ``"level"``: an unrated item counts as the user's own level, and a prototype says how far from it ratings are;
-        with ratings and ``clustering="lloyd"`` only. ``"zero"``: an unrated item counts as zero, as in the paper, and a prototype is the mean over all users of its
-        cluster. ``"missing"``: the mean over those who rated the item, centred at the middle of the range.
+        with ratings and ``clustering="lloyd"`` only. ``"zero"``: an unrated item counts as zero, as in the paper, and
+        a prototype is the mean over all users of its cluster. ``"missing"``: the mean over those who rated the item,
+        centred at the middle of the range.
         ``"auto"``: the level where there is one, zero for clicks and with ``clustering="swap"``.
     dimension
         Of the random projection; ``"auto"`` is the paper's min(8 ln users, items). Where left out, 6; 32 with

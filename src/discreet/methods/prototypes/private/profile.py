@@ -25,7 +25,6 @@ from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
 from discreet.privacy.gaussian.tallies import ItemTallies, MeanOfMeans, NoisyTallies
-from discreet.types import Floats
 
 __all__ = ["ProfilePlan", "release_profile"]
 
@@ -107,12 +106,9 @@ def _together(first: NoisyTallies, second: NoisyTallies) -> NoisyTallies:
     one, other = parts / parts.sum()
     shrink = math.sqrt(one)
 
-    def mean(a: Floats, b: Floats) -> Floats:
-        return one * a + other * b
-
     return NoisyTallies(
-        mean(first.sums, second.sums),
-        mean(first.weights, second.weights),
+        one * first.sums + other * second.sums,
+        one * first.weights + other * second.weights,
         first.sum_sigma * shrink,
         first.weight_sigma * shrink,
     )

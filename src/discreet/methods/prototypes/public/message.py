@@ -180,7 +180,7 @@ def _framed(header: _Header, body: bytes) -> bytes:
 
 def _unframed(data: bytes) -> tuple[_Header, bytes]:
     start = len(_MAGIC) + 4
-    kinds = {_MAGIC: _Header, _WITH_EVIDENCE: _EvidenceHeader}
+    kinds: dict[bytes, type[_Header]] = {_MAGIC: _Header, _WITH_EVIDENCE: _EvidenceHeader}
     kind = kinds.get(data[: len(_MAGIC)])
     if len(data) > _MOST_BYTES or len(data) < start or kind is None:
         raise ModelInvalid("this is not a message of the prototypes protocol, or it is too large")

@@ -39,7 +39,8 @@ def popularity(silos: Sequence[Evidence]) -> Floats:
         np.sum([silo.weights for silo in silos], axis=0),
         np.full(len(silos[0].weights), math.fsum(silo.weight_sigma**2 for silo in silos)),
     ).positive()
-    return weight / weight.sum()
+    shares: Floats = weight / weight.sum()
+    return shares
 
 
 def offsets(silos: Sequence[Evidence]) -> Floats:
