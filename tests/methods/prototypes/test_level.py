@@ -43,7 +43,7 @@ def test_whoever_comes_changes_no_release_by_more_than_one_and_nothing_else(grou
     assert max(more.largest) <= 1.0 + 1e-9
     for one, other in zip(base.sums, more.sums, strict=True):
         assert sum(float(np.square(a - b).sum()) for a, b in zip(one, other, strict=True)) <= 1.0 + 1e-9
-    for name in ("level", "users", "sums", "weights", "groups", "sizes"):
+    for name in ("level", "level_sigma", "users", "sums", "weights", "groups", "sizes"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
 
 

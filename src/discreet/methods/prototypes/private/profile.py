@@ -85,7 +85,7 @@ def release_profile(
         if progress is not None:
             progress("one profile for all")
         second = release(gate, "items again", tallies, own.pattern, away, mu=plan.again)
-        return Evidence.of(level, users, _together(first, second))
+        return Evidence.of(level, plan.level, users, _together(first, second))
     # One half of a user's ratings says which group, the other what the group is like: else groups that follow the
     # scatter of single ratings would seem to explain it.
     points = project_directions(
@@ -97,7 +97,7 @@ def release_profile(
     sums = ScaledClusterSums(own.pattern.n_items, groups)
     nearest = kernels.nearest_centres(points, centres)
     found = release(gate, "groups", sums, own.pattern, np.where(own.half, 0.0, away), nearest, mu=plan.groups)
-    return Evidence.of(level, users, first, found, sizes)
+    return Evidence.of(level, plan.level, users, first, found, sizes)
 
 
 def _together(first: NoisyTallies, second: NoisyTallies) -> NoisyTallies:

@@ -19,14 +19,19 @@ WEIGHT_SHARE = 0.25
 """Energy of a one among the weights, where a deviation x has x^2 (`discreet.privacy.gaussian.tallies`)."""
 
 
+# A mean of users' means is drawn to the middle of the scale where users times mu are no more than this, and then says
+# nothing.
+_STANDS_OUT, _UNKNOWN = 8.0, 10.0
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Noisy sums with the scale of their noise; values are in half ranges.
 
     Attributes
     ----------
-    level, users
-        Mean of the users' own means, less the middle of the scale; and how many users there are.
+    level, level_sigma, users
+        Mean of the users' own means, less the middle of the scale; how far off it is; and how many users there are.
     sums, weights
         For each item the weighted sum of the deviations and of the weights.
     sum_sigma, weight_sigma
@@ -37,6 +42,7 @@ class Evidence:
     """
 
     level: float
+    level_sigma: float
     users: float
     sums: Floats
     weights: Floats
@@ -50,6 +56,7 @@ class Evidence:
     def of(
         cls,
         level: float,
+        level_mu: float,
         users: float,
         items: NoisyTallies,
         groups: NoisyClusterSums | None = None,
@@ -59,6 +66,7 @@ class Evidence:
         none = np.zeros((0, len(items.sums)))
         return cls(
             level,
+            _level_sigma(users, level_mu),
             max(users, 1.0),
             _as_sent(items.sums),
             _as_sent(items.weights),
@@ -84,6 +92,11 @@ def rating_weight(weights: Floats, users: float) -> float:
 def typical_ratings(weights: Floats, users: float) -> float:
     """Ratings of a usual user, by how much weight users have."""
     return 1.0 / ((SCATTER + WEIGHT_SHARE) * rating_weight(weights, users) ** 2)
+
+
+def _level_sigma(users: float, mu: float) -> float:
+    """Scale of the noise in a mean of users' means (`discreet.privacy.gaussian.tallies`)."""
+    return math.sqrt(4.0 / 3.0) / (mu * users) if mu * users > _STANDS_OUT else _UNKNOWN
 
 
 def _as_sent(values: Floats) -> Floats:

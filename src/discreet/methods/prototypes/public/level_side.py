@@ -12,9 +12,9 @@ from discreet.model.item_side import ItemSide
 
 __all__ = ["level_side"]
 
-# Variance of ratings around a user's level over that of the levels: so many ratings at the level of all count beside
-# the user's own.
-_LEVEL_PENALTY = 3.0
+# Usual variance of users' levels, in squared half ranges. That of ratings over it, and over what is unknown of the mean
+# level, is how many ratings at that level count beside the user's own: three at most.
+_LEVELS = SCATTER / 3.0
 
 
 def level_side(silos: Sequence[Evidence], scale: RatingScale, rank: int) -> ItemSide:
@@ -23,5 +23,6 @@ def level_side(silos: Sequence[Evidence], scale: RatingScale, rank: int) -> Item
     middle, half = (low + high) / 2.0, (high - low) / 2.0
     found = factors(silos, differences(silos, rank))
     # Factors are scaled so that users have variance 1, so the ridge is the variance of a rating around the fit.
-    rule = Ridge(_LEVEL_PENALTY, SCATTER * half**2)
-    return ItemSide(scale, middle + half * common_level(silos), half * offsets(silos), half * found, rule)
+    level, unknown = common_level(silos)
+    rule = Ridge(SCATTER / (_LEVELS + unknown), SCATTER * half**2)
+    return ItemSide(scale, middle + half * level, half * offsets(silos), half * found, rule)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from discreet.catalogue import RatingScale
 from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.methods.prototypes.public.evidence import Evidence
-from discreet.methods.prototypes.public.profile import common_level, differences, offsets
+from discreet.methods.prototypes.public.profile import differences, offsets
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
 
@@ -28,7 +28,7 @@ _MOST_HEADER = 1 << 20
 _MOST_BYTES = 1 << 30
 _MOST_ENTRIES = 1 << 28
 _LARGEST = 1e15
-_NUMBERS = ("level", "users", "sum_sigma", "weight_sigma", "group_sigma")
+_NUMBERS = ("level", "level_sigma", "users", "sum_sigma", "weight_sigma", "group_sigma")
 
 
 class _Header(BaseModel):
@@ -47,6 +47,7 @@ class _EvidenceHeader(_Header):
     """The header of a message with evidence: prototypes are groups, or one for all users."""
 
     level: Annotated[float, Field(ge=-1.0, le=1.0)]
+    level_sigma: Sigma
     users: Annotated[float, Field(ge=1.0, le=1e15)]
     sum_sigma: Sigma
     weight_sigma: Sigma
@@ -89,7 +90,7 @@ class PrototypeMessage:
         """Prototypes as they follow from one silo's evidence alone: one for each group, or for all users."""
         low, high = scale.bounds
         middle, half = (low + high) / 2.0, (high - low) / 2.0
-        common = common_level([evidence]) + offsets([evidence])
+        common = evidence.level + offsets([evidence])
         groups = differences([evidence], len(evidence.sizes)) if len(evidence.sizes) else np.zeros((1, 1))
         values = np.clip(middle + half * (common + groups), low, high)
         weights = evidence.sizes if len(evidence.sizes) else np.array([evidence.users])

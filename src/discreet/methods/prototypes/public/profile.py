@@ -2,7 +2,7 @@
 
 The model: a weighted sum of an item's deviations is its weight times the item's offset, plus noise of known scale; that
 of a group of users is the group's share of the weight times offset and difference. Offsets are drawn to what items as
-popular have (:func:`~discreet.methods.shared.public.shrinkage.regress_offsets`), differences to nothing, each as far
+popular have (:func:`~discreet.methods.prototypes.public.believed.believed_offsets`), differences to nothing, each as far
 as noise explains them. With noise alone both vanish, and what is left predicts each user's own mean.
 """
 
@@ -14,9 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.kernels.lapack import one_blas_thread
+from discreet.methods.prototypes.public.believed import believed_offsets
 from discreet.methods.prototypes.public.evidence import SCATTER, WEIGHT_SHARE, Evidence, rating_weight
 from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.methods.shared.public.shrinkage import estimate, regress_offsets
+from discreet.methods.shared.public.shrinkage import estimate
 from discreet.types import Floats
 
 __all__ = ["common_level", "differences", "factors", "offsets", "popularity"]
@@ -28,9 +29,10 @@ _GROUP_WEIGHT = math.sqrt(2.0 * (1.0 + WEIGHT_SHARE / SCATTER))
 _SPREAD = 2.0
 
 
-def common_level(silos: Sequence[Evidence]) -> float:
-    """Mean of all users' own means."""
-    return float(np.average([silo.level for silo in silos], weights=[silo.users for silo in silos]))
+def common_level(silos: Sequence[Evidence]) -> tuple[float, float]:
+    """Mean of all users' own means, and the variance of what is wrong with it."""
+    known = [silo.level_sigma**-2.0 for silo in silos]
+    return float(np.average([silo.level for silo in silos], weights=known)), 1.0 / math.fsum(known)
 
 
 def popularity(silos: Sequence[Evidence]) -> Floats:
@@ -56,8 +58,7 @@ def offsets(silos: Sequence[Evidence]) -> Floats:
     scatter = SCATTER * float(
         np.average([rating_weight(silo.weights, silo.users) for silo in silos], weights=trust)
     )
-    found, _ = regress_offsets(sums / weight, noise / weight**2 + scatter / weight, weight)
-    return found
+    return believed_offsets(sums / weight, noise / weight**2 + scatter / weight, weight)
 
 
 def differences(silos: Sequence[Evidence], rank: int) -> Floats:
