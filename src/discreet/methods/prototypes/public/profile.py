@@ -2,8 +2,8 @@
 
 The model: a weighted sum of an item's deviations is its weight times the item's offset, plus noise of known scale; that
 of a group of users is the group's share of the weight times offset and difference. Offsets are drawn to what items as
-popular have (:func:`~discreet.methods.prototypes.public.believed.believed_offsets`), differences to nothing, each as far
-as noise explains them. With noise alone both vanish, and what is left predicts each user's own mean.
+popular have (:func:`~discreet.methods.prototypes.public.believed.believed_offsets`), differences to nothing, each as
+far as noise explains them. With noise alone both vanish, and what is left predicts each user's own mean.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _standing_out(white: Floats, rank: int) -> Floats:
     with one_blas_thread():
         values, vectors = np.linalg.eigh(white.T @ white)
     # Noise ends at the square of the sum of the roots, and the largest of it scatters around that a little.
-    edge = (math.sqrt(n_items) + math.sqrt(order)) ** 2 * (1.0 + 1.5 * min(n_items, order) ** (-2.0 / 3.0))
+    edge = (math.sqrt(n_items) + math.sqrt(order)) ** 2 * (1.0 + 2.0 * min(n_items, order) ** (-2.0 / 3.0))
     kept = np.argsort(-values)[: min(rank, int((values > edge).sum()))]
     return vectors[:, kept]
 
