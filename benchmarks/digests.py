@@ -125,7 +125,9 @@ def silos() -> Iterator[tuple[str, dict[str, str]]]:
 
 def of_prototypes() -> Iterator[tuple[str, dict[str, str]]]:
     """Both clusterings; factors, users' vectors, predictions."""
-    lloyd = PrototypeSettings(prototypes=4, users=200, dimension=3, support=6, clustering="lloyd", delta=1e-5)
+    lloyd = PrototypeSettings(
+        prototypes=4, users=200, dimension=3, support=6, clustering="lloyd", unrated="zero", delta=1e-5
+    )
     for name, agreement in {
         "swap": prototypes.agree(3),
         "lloyd": prototypes.agree(3, settings=lloyd),

@@ -81,7 +81,7 @@ def run(context: Context) -> Result:
 def _prototypes(world: SiloWorld, context: Context) -> list[Traffic]:
     found = []
     for k, rank in context.pick(quick=((10, 5),), full=((10, 10), (50, 10), (50, 40))):
-        settings = {"clustering": "lloyd", "prototypes": k, "users": world.order, "minimum_users": 1}
+        settings = {"unrated": "zero", "prototypes": k, "users": world.order, "minimum_users": 1}
         factors = FactorSettings(rank=rank, rounds=2)
         messages, first = private_messages(world.parts, 10.0, settings), world.parts[0]
         assert first.catalogue is not None

@@ -1,4 +1,4 @@
-"""Figure 8 of the prototypes paper: MovieLens 1M over ten silos by ZIP digit."""
+"""Figures 8 and 9 of the prototypes paper: MovieLens 1M over ten silos by ZIP digit."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = ["EXPERIMENT"]
 
 SWAP, MISSING = "prototypes, local swap (the paper's)", "prototypes, local swap, missing and shrunk"
 LLOYD = "prototypes, Lloyd, missing and shrunk"
+LEVEL = "prototypes, own level (the default)"
 _MEASURES = ("rank", "test", "train")
 _SHARED = {"max_ratings": 100, "support": 200}
 
@@ -39,6 +40,7 @@ def run(context: Context) -> Result:
             SWAP: {**_SHARED, "clustering": "swap", "unrated": "zero", "shrink": False},
             MISSING: {**_SHARED, "clustering": "swap", "unrated": "missing"},
             LLOYD: {**_SHARED, "clustering": "lloyd", "unrated": "missing"},
+            LEVEL: {"prototypes": "auto"},
         },
         penalty=3.0,
         printed=0.1,
@@ -56,7 +58,10 @@ def run(context: Context) -> Result:
         "Lambda is 3 rather than the paper's 0.1, which is better for silos alone and for all data in one place; the "
         "centre was run with 0.1 as well (column lambda).",
         "'The paper's' prototypes take unrated items as zeros; with 'missing' a prototype is the mean over those who "
-        "rated the item, where their noisy number stands out.",
+        "rated the item, where their noisy number stands out. With 'own level' it says how far ratings are from each "
+        "user's own level; its number follows from a public rule, so that k says nothing there.",
+        "The paper's figure 2 has the same comparison on eICU (hospital stays). That data is given out to registered "
+        "researchers only and is not at hand: it is not reproduced.",
     )
     return Result(
         tables, judge(lines, design), draw(lines, design, world.name), [said], notes, more(lines, design)
@@ -64,12 +69,14 @@ def run(context: Context) -> Result:
 
 
 def judge(lines: Sequence[Line], design: Design) -> list[Finding]:
-    """Hold errors and ranks against figure 8 and against what is free; each way at its better lambda."""
+    """Hold errors and ranks against figures 8 and 9 and against what is free; each way at its better lambda.
+
+    The paper's own variant alone decides about the paper.
+    """
     centre = {"k": design.k, "rank": design.rank, "epsilon": design.epsilon}
     ranked, tested, trained = ({ALONE: _best(lines, ALONE, which, rank=design.rank)} for which in _MEASURES)
-    for name in design.prototypes:
-        ranked[name] = _best(lines, name, "rank", **centre)
-        tested[name] = _best(lines, name, "test", **centre)
+    ranked[SWAP] = _best(lines, SWAP, "rank", **centre)
+    tested[SWAP] = _best(lines, SWAP, "test", **centre)
     tested[CENTRAL] = _best(lines, CENTRAL, "test", rank=design.rank)
     trained[CENTRAL] = _best(lines, CENTRAL, "train", rank=design.rank)
     prototypes = f"Prototypes at epsilon {design.epsilon:g} (k {design.k})"
@@ -78,9 +85,9 @@ def judge(lines: Sequence[Line], design: Design) -> list[Finding]:
     order = min((value for value in orders if not math.isnan(value)), default=math.nan)
     return [
         Finding(
-            f"{prototypes} have a better mean percentile rank than each silo alone (figure 8).",
+            f"{prototypes} have a better mean percentile rank than each silo alone (figure 9).",
             _listed(ranked),
-            any(ranked[name] < ranked[ALONE] for name in design.prototypes),
+            ranked[SWAP] < ranked[ALONE],
         ),
         Finding(
             "All data in one place has a lower test error than silos alone and than prototypes (figure 8).",
@@ -95,7 +102,7 @@ def judge(lines: Sequence[Line], design: Design) -> list[Finding]:
         Finding(
             f"{prototypes} have no larger test error than each silo alone (figure 2b, on other data).",
             _listed(tested),
-            any(tested[name] <= tested[ALONE] for name in design.prototypes),
+            tested[SWAP] <= tested[ALONE],
         ),
         *beyond_the_paper(lines, design),
         Finding(
@@ -119,7 +126,7 @@ def _listed(values: Mapping[str, float]) -> str:
 EXPERIMENT = Experiment(
     name="silos-movielens",
     title="Silos: MovieLens by ZIP digit",
-    source="Federating Recommendations Using Differentially Private Prototypes (2020), figure 8",
+    source="Federating Recommendations Using Differentially Private Prototypes (2020), figures 8 and 9",
     shows="RMSE and mean percentile rank on MovieLens 1M over ten silos, for each silo alone, prototypes, federated "
     "ALS and all data in one place, against epsilon, number of prototypes and latent dimension, beside what is free.",
     paper_found="With k 50 and epsilon 0.1 prototypes rank better than each silo alone; all data in one place has the "

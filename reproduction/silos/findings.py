@@ -60,9 +60,9 @@ def _prototypes(lines: Sequence[Line], design: Design) -> Finding:
         for name, line in best.items()
     ]
     return Finding(
-        "(ours) Private prototypes are better than the user's own mean, which is free, at some setting.",
+        "(ours) Each kind of private prototypes is better than the user's own mean, which is free, at some setting.",
         f"RMSE at best {', '.join(said)}, against {own:.3f}.",
-        any(_AS_GOOD * line.mean("test") < own for line in best.values()),
+        all(_AS_GOOD * line.mean("test") < own for line in best.values()),
     )
 
 

@@ -226,7 +226,7 @@ class _Runner:
             return [random_message(part, k, self.seed) for part in parts]
         assert point.epsilon is not None
         settings = {"users": self.world.order, "minimum_users": 1, **self.design.prototypes[point.method]}
-        return private_messages(parts, point.epsilon, {**settings, "prototypes": k})
+        return private_messages(parts, point.epsilon, {"prototypes": k, **settings})
 
 
 def run_all(

@@ -35,7 +35,7 @@ def test_prototypes_with_half_the_noise_are_refuted() -> None:
     assert not planted.passed, planted
 
 
-SETTINGS = PrototypeSettings(prototypes=2, users=100, support=5, minimum_users=1, depth=1)
+SETTINGS = PrototypeSettings.from_preset("swap", prototypes=2, users=100, support=5, minimum_users=1, depth=1)
 
 
 def test_prototypes_move_by_no_more_than_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

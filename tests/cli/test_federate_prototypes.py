@@ -40,7 +40,7 @@ def test_simulate_then_recommend_similar_and_evaluate(
     out, items = tmp_path / "model", tmp_path / "items.csv"
     ids = pl.read_csv(shop / "items.csv")["item"]
     pl.DataFrame({"item": ids, "title": [f"The {item}" for item in ids]}).write_csv(items)
-    options = (*COLUMNS, *TERMS, "--silos", 2, "--catalogue", items, "--out", out)
+    options = (*COLUMNS, *TERMS, "--preset", "swap", "--silos", 2, "--catalogue", items, "--out", out)
     result = run("federate", "simulate", shop / "train.csv", *options, "--json")
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
@@ -112,7 +112,8 @@ def test_the_agreement(run: Run, shop: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (("--delta", "1e-5"), "no --delta"),
+        (("--preset", "swap", "--delta", "1e-5"), "leave --delta out"),
+        (("--set", "clustering=swap", "--delta", "1e-5"), "leave --delta out"),
         (("--honest", 2), "--honest is for methods that sum"),
         (("--noise", "server"), "--noise is for methods that sum"),
         (("--rounds", 2), "--rounds is for methods that sum"),

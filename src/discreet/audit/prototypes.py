@@ -29,7 +29,8 @@ MakeGate = Callable[[float, Tape | None], RecordingGate]
 
 _SUMS = ("silo count", "values", "sizes")
 # Nearly all of epsilon lies in one sum, to which a single item's user brings the whole bound.
-_SETTINGS = PrototypeSettings(
+_SETTINGS = PrototypeSettings.from_preset(
+    "swap",
     prototypes=1,
     users=400,
     max_ratings=1,

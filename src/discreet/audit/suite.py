@@ -168,7 +168,9 @@ def _audit_pure(
     replays: dict[str, ReplayFinding] = {}
     games: dict[str, GameFinding] = {}
     if "replay" in tests and name == PROTOTYPES:
-        settings = PrototypeSettings(prototypes=3, users=1_000, support=10, minimum_users=1)
+        settings = PrototypeSettings.from_preset(
+            "swap", prototypes=3, users=1_000, support=10, minimum_users=1
+        )
         replays["explicit"] = replay_prototypes(_market(explicit=True), epsilon, settings)
     if "game" in tests:
         play_pure = audit_prototypes if name == PROTOTYPES else audit_devices

@@ -68,7 +68,7 @@ class Settings(BaseModel):
         try:
             return cls(**values)
         except ValidationError as error:
-            wrong = dict.fromkeys(_words(item["loc"][0], item["msg"], cls) for item in error.errors())
+            wrong = dict.fromkeys(_words((*item["loc"], "")[0], item["msg"], cls) for item in error.errors())
             known = ", ".join(sorted(cls.model_fields))
             raise SettingsInvalid(f"{'; '.join(wrong)}. Known settings: {known}") from None
 
@@ -88,6 +88,8 @@ class PrivateSettings(Settings):
 def _words(name: str | int, message: str, settings: type[Settings]) -> str:
     """What is wrong with one setting; for a name that is none, which one was meant as far as that can be guessed."""
     known = settings.model_fields
+    if name == "":
+        return message
     if name in known:
         return f"{name}: {message}"
     new = _RENAMED.get(str(name), "")

@@ -15,7 +15,7 @@ from tests.methods.prototypes.worlds import ITEMS, RANGE, ratings, silo
 from tests.silos.worlds import names, noise_key
 
 CATALOGUE = Catalogue(list(range(ITEMS)))
-SETTINGS = PrototypeSettings(prototypes=4, users=200, dimension=3, support=6)
+SETTINGS = PrototypeSettings.from_preset("swap", prototypes=4, users=200, dimension=3, support=6)
 
 
 def agree(count: int = 3, **changes: Any) -> PrototypeAgreement:

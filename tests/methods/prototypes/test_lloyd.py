@@ -48,7 +48,13 @@ class WatchedGate(Gate):
 
 def settings(**changes: Any) -> PrototypeSettings:
     return PrototypeSettings.checked(
-        clustering="lloyd", prototypes=3, users=60, dimension=2, rounds=3, max_ratings=6, **changes
+        **{"unrated": "zero"} | changes,
+        clustering="lloyd",
+        prototypes=3,
+        users=60,
+        dimension=2,
+        rounds=3,
+        max_ratings=6,
     )
 
 

@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.prototypes import PrivatePrototypes
 from discreet.methods.prototypes.private import pipeline
 from discreet.methods.prototypes.private.pipeline import prototypes_through
-from discreet.methods.prototypes.settings import PrototypeSettings, as_printed
+from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
 from discreet.methods.prototypes.too_few import TooFewUsers
 from tests.methods.prototypes.recording import RecordingGate, Tape, change
@@ -26,6 +26,7 @@ EXAMPLES = int(os.environ.get("DISCREET_PROTOTYPE_EXAMPLES", "60"))
 ONE_SIDED = ("support", "centre swap", "choice among trials")
 
 BUSY: dict[str, Any] = {
+    "clustering": "swap",
     "prototypes": 3, "users": 60, "dimension": 2, "depth": 3, "support": 4, "max_ratings": 6, "trials": 2,
     "swaps": 4, "threshold": 3, "minimum_users": 1,
 }  # fmt: skip
@@ -161,7 +162,12 @@ def test_who_is_refused_follows_from_the_released_count(users: int, released: in
 def test_same_ratings_again(printed: bool) -> None:
     rows = silo(30, 4)
     check(
-        rows, dict(rows[0]), as_printed(users=30) if printed else PrototypeSettings.checked(**BUSY), place=30
+        rows,
+        dict(rows[0]),
+        PrototypeSettings.from_preset("published", users=30)
+        if printed
+        else PrototypeSettings.checked(**BUSY),
+        place=30,
     )
 
 

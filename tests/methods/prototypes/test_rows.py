@@ -12,7 +12,7 @@ from discreet import kernels
 from discreet.methods.prototypes.private.partition import cell_threshold
 from discreet.methods.prototypes.private.projection import project
 from discreet.methods.prototypes.private.rows import rows_of, settle_bounds
-from discreet.methods.prototypes.settings import PrototypeSettings, as_printed
+from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
 from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import GRID
@@ -100,7 +100,7 @@ def test_swap_losses_are_the_losses_of_the_swapped_sets() -> None:
 
 
 def test_printed_threshold_is_beyond_any_ordinary_silo() -> None:
-    printed = as_printed(users=250_000)
+    printed = PrototypeSettings.from_preset("published", users=250_000)
     shares = ShareTable.of(printed, 500, 0.1)
     assert cell_threshold(printed, printed.n_dimensions(500), shares) > 250_000
     assert (printed.n_dimensions(500), printed.n_levels(), printed.n_trials()) == (100, 13, 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, as_printed
+from discreet.methods.prototypes import FactorSettings, PrivatePrototypes
 from discreet.methods.prototypes.private.recovery import from_sums
 from discreet.methods.prototypes.private.rows import settle_bounds
 from discreet.methods.prototypes.private.shrinkage import shrunken_means
@@ -86,7 +86,7 @@ def test_at_a_tiny_epsilon_predictions_fall_back_to_the_users_mean(clustering: s
     for shrink in (True, False):
         method = PrivatePrototypes(
             clustering=clustering, prototypes=8, users=1000, minimum_users=1, support="all", max_ratings=ITEMS,
-            dimension=2, shrink=shrink,
+            dimension=2, shrink=shrink, unrated="zero",
         )  # fmt: skip
         noise = PureNoise.fixed_key_not_private("shrinkage")
         message = method.message(world, 0.05, noise=noise)
@@ -102,4 +102,4 @@ def test_at_a_tiny_epsilon_predictions_fall_back_to_the_users_mean(clustering: s
 
 def test_the_papers_settings_send_values_as_they_come() -> None:
     assert PrototypeSettings.checked().shrink
-    assert not as_printed().shrink
+    assert not PrototypeSettings.from_preset("published").shrink

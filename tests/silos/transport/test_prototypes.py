@@ -30,7 +30,7 @@ from tests.silos.transport.test_kills import Reaper
 from tests.silos.worlds import noise_key, parts
 
 KILLS = int(os.environ.get("DISCREET_KILLS", "4"))
-SETTINGS = PrototypeSettings(prototypes=4, users=100, dimension=4, support=10)
+SETTINGS = PrototypeSettings.from_preset("swap", prototypes=4, users=100, dimension=4, support=10)
 
 
 def hall_of(halls: Halls, **changes: Any) -> Hall:

@@ -263,7 +263,7 @@ def compile_all(ratings: Ratings) -> None:
         run.finish()
         run.close()
     assert ratings.catalogue is not None
-    method = PrivatePrototypes(prototypes=4, users=100, dimension=4, support=10)
+    method = PrivatePrototypes.from_preset("swap", prototypes=4, users=100, dimension=4, support=10)
     build_model([method.message(ratings, 20.0)], ratings.catalogue, FactorSettings(rank=3, rounds=5), 0)
 
 

@@ -21,7 +21,7 @@ from discreet.cli.setting_options import (
 )
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import allow
-from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.methods.prototypes.settings import PRESETS, FactorSettings, PrototypeSettings
 from discreet.methods.public_half import check_features
 from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
 from discreet.privacy.budget import Budget
@@ -55,6 +55,8 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
         raise SettingsInvalid(f"{options['method']} needs --delta, well below 1 / users")
     if options["prototypes"] is not None:
         raise SettingsInvalid("--prototypes goes with --method prototypes")
+    if options["preset"] is not None:
+        raise SettingsInvalid("--preset goes with --method prototypes: it is its paper's variant")
     noise: Literal["shares", "server"] = options["noise"]
     # Whoever types the name of a class asks for it to be loaded.
     allow(options["method"])
@@ -109,9 +111,10 @@ def _prototypes(
     if options["rank"] != "auto":
         _set(factors, "rank", options["rank"], "--rank")
     if options["delta"] is not None:
-        if settings.get("clustering") != "lloyd":
-            raise SettingsInvalid("prototypes need no --delta, but for --set clustering=lloyd")
+        if options["preset"] is not None or settings.get("clustering") == "swap":
+            raise SettingsInvalid("the paper's prototypes (clustering=swap) have no delta; leave --delta out")
         _set(settings, "delta", _number("delta", options["delta"]), "--delta")
+    preset = options["preset"]
     return PrototypeAgreement.make(
         name,
         silos=keys.signing,
@@ -120,7 +123,9 @@ def _prototypes(
         epsilon=_number("epsilon", options["epsilon"]),
         catalogue=_catalogue(options),
         rating_range=options["rating_range"] or None,
-        settings=PrototypeSettings.checked(**settings),
+        settings=PrototypeSettings.checked(**settings)
+        if preset is None
+        else PrototypeSettings.from_preset(preset, **settings),
         factors=FactorSettings.checked(**factors),
         seed=options["seed"],
     )
@@ -156,7 +161,7 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
     click.option("--epsilon", required=True, help="Privacy parameter epsilon, for every silo's users."),
     click.option(
         "--delta",
-        help="Privacy parameter delta; well below 1 / users. Prototypes take one with clustering=lloyd only.",
+        help="Privacy parameter delta; well below 1 / users. Prototypes: 1e-6 where left out, none with --preset.",
     ),
     catalogue_option,
     features_option,
@@ -182,6 +187,11 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
     ),
     auto_option("--rounds", 1, "Rounds of training; auto: by a public rule. Not for prototypes."),
     click.option("--prototypes", type=click.IntRange(1), help="How many of them a silo sends at most."),
+    click.option(
+        "--preset",
+        type=click.Choice(PRESETS),
+        help="With --method prototypes: the paper's clustering, without delta, as published or with working constants.",
+    ),
     set_option(
         "Another setting of the method, of the prototypes' factorisation as factors.KEY=VALUE; repeatable."
     ),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.methods.prototypes.public.factorise import factorise
     from discreet.methods.prototypes.public.message import PrototypeMessage
     from discreet.methods.prototypes.public.model import build_model
-    from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, Shares, as_printed
+    from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, Shares
     from discreet.methods.prototypes.shares import ShareTable
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "PrototypeSettings",
     "ShareTable",
     "Shares",
-    "as_printed",
     "build_model",
     "factorise",
 ]
@@ -35,7 +34,6 @@ _HOMES = {
     "PrototypeSettings": "settings",
     "ShareTable": "shares",
     "Shares": "settings",
-    "as_printed": "settings",
     "build_model": "public.model",
     "factorise": "public.factorise",
 }

@@ -7,14 +7,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from discreet.errors import SettingsInvalid
 from discreet.methods.settings import Settings
 
-__all__ = ["FactorSettings", "PrototypeSettings", "Shares", "as_printed"]
+__all__ = ["PRESETS", "FactorSettings", "PrototypeSettings", "Shares"]
 
 Auto = Literal["auto"]
 Positive = Annotated[float, Field(gt=0.0)]
 Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+_PROTOTYPES, _MAX_RATINGS = 10, 100
+_DIMENSIONS, _LEVEL_DIMENSIONS = 6, 32
 
 
 class Shares(Settings):
@@ -45,6 +49,8 @@ class Shares(Settings):
 class FactorSettings(Settings):
     """The server's factorisation and the users' vectors.
 
+    Prototypes of deviations from the user's own level have at most `rank` factors, and take the rest from their noise.
+
     Attributes
     ----------
     rank, rounds
@@ -73,21 +79,27 @@ class PrototypeSettings(Settings):
     Attributes
     ----------
     prototypes
-        How many of them a silo sends at most.
+        How many of them a silo sends at most; ``"auto"``: 10, and with ``unrated="level"`` as many as stand out of the
+        noise by what the silo has released before, often one.
     clustering
-        ``"swap"``: the paper's, without delta. ``"lloyd"``: noisy Lloyd steps with Gaussian noise.
+        ``"lloyd"``: noisy Lloyd steps with Gaussian noise. ``"swap"``: the paper's, without delta.
     users
         Public order of magnitude of a silo's number of users.
     max_ratings
-        At most so many ratings of a user count, drawn by a hash of the user's own ratings.
+        At most so many ratings of a user count, drawn by a hash of the user's own ratings. Where left out, 100; all
+        of them with ``unrated="level"``, where a user's contribution is scaled as a whole.
     entry_clip, row_clip, row_sum
         Ratings are clipped to `entry_clip` (the rating range where left out), a user's row to L2 norm `row_clip` and
         to L1 norm `row_sum` (what the other bounds imply where left out).
     unrated
-        ``"zero"``: an unrated item counts as zero, as in the paper, and a prototype is the mean over all users of its
-        cluster. ``"missing"``: the mean over those who rated the item, centred at the middle of the range.
+        ``"level"``: an unrated item counts as the user's own level, and a prototype says how far from it ratings are;
+        with ratings and ``clustering="lloyd"`` only. ``"zero"``: an unrated item counts as zero, as in the paper, and
+        a prototype is the mean over all users of its cluster. ``"missing"``: the mean over those who rated the item,
+        centred at the middle of the range.
+        ``"auto"``: the level where there is one, zero for clicks and with ``clustering="swap"``.
     dimension
-        Of the random projection; ``"auto"`` is min(8 ln users, items).
+        Of the random projection; ``"auto"`` is the paper's min(8 ln users, items). Where left out, 6; 32 with
+        ``unrated="level"``.
     radius
         What projected rows are clipped to again; `row_clip` where left out.
     depth
@@ -117,15 +129,15 @@ class PrototypeSettings(Settings):
         Public, for projection and starts.
     """
 
-    prototypes: Annotated[int, Field(ge=1, le=10_000)] = 10
-    clustering: Literal["swap", "lloyd"] = "swap"
+    prototypes: Annotated[int, Field(ge=1, le=10_000)] | Auto = "auto"
+    clustering: Literal["swap", "lloyd"] = "lloyd"
     users: Annotated[int, Field(ge=2, le=10**12)] = 10_000
-    max_ratings: Count = 100
+    max_ratings: Count | None = None
     entry_clip: Positive | None = None
     row_clip: Positive | None = None
     row_sum: Positive | None = None
-    unrated: Literal["zero", "missing"] = "zero"
-    dimension: Annotated[int, Field(ge=1, le=512)] | Auto = 6
+    unrated: Literal["auto", "level", "zero", "missing"] = "auto"
+    dimension: Annotated[int, Field(ge=1, le=512)] | Auto | None = None
     radius: Positive | None = None
     depth: Annotated[int, Field(ge=1, le=15)] | Auto = 3
     threshold: Count | Auto | Literal["printed"] = "auto"
@@ -149,13 +161,46 @@ class PrototypeSettings(Settings):
     def _fits(self) -> Self:
         if self.loss_cap > 1024.0:
             raise ValueError("loss_cap above 1024 squared radii: no two points are that far apart")
+        if self.unrated == "level" and self.clustering == "swap":
+            raise ValueError('unrated="level" goes with clustering="lloyd"')
         return self
 
-    def n_dimensions(self, n_items: int) -> int:
-        """Of the projection."""
+    def rows(self, explicit: bool) -> Literal["level", "zero", "missing"]:
+        """What an unrated item counts as, for ratings or for clicks."""
+        if self.unrated == "level" and not explicit:
+            raise SettingsInvalid("unrated: clicks have no level; use zero, or leave it out")
+        if self.unrated == "auto":
+            return "level" if explicit and self.clustering == "lloyd" else "zero"
+        return self.unrated
+
+    @property
+    def most_prototypes(self) -> int:
+        """No silo sends more."""
+        return _PROTOTYPES if self.prototypes == "auto" else self.prototypes
+
+    @property
+    def most_ratings(self) -> int:
+        """Of a user, where rows hold ratings."""
+        return _MAX_RATINGS if self.max_ratings is None else self.max_ratings
+
+    def n_dimensions(self, n_items: int, *, level: bool = False) -> int:
+        """Of the projection, of rows of ratings or of deviations from the user's own level."""
         if self.dimension == "auto":
             return min(math.ceil(8.0 * math.log(self.users)), n_items, 512)
-        return min(self.dimension, n_items)
+        usual = _LEVEL_DIMENSIONS if level else _DIMENSIONS
+        return min(usual if self.dimension is None else self.dimension, n_items)
+
+    @classmethod
+    def from_preset(cls, name: str, **changes: object) -> Self:
+        """The paper's variants, both epsilon-DP without a delta and worse than each user's own mean on most data.
+
+        ``"published"`` has the paper's constants, with what makes them epsilon-DP: shares for everything, re-clipping,
+        a depth limit. Expect degenerate runs: the threshold is above any silo of ordinary size, so that only the root
+        cell is left. ``"swap"`` is the same clustering with constants that let it find something.
+        """
+        if name not in _PRESETS:
+            raise SettingsInvalid(f"there is no preset {name!r}; known are {', '.join(_PRESETS)}")
+        return cls.checked(**{**_PRESETS[name], **changes})
 
     def n_levels(self) -> int:
         """Of the partition."""
@@ -164,7 +209,9 @@ class PrototypeSettings(Settings):
     def n_swaps(self) -> int:
         """Steps of the local search."""
         return (
-            max(1, math.ceil(self.prototypes * math.log(self.users))) if self.swaps == "auto" else self.swaps
+            max(1, math.ceil(self.most_prototypes * math.log(self.users)))
+            if self.swaps == "auto"
+            else self.swaps
         )
 
     def n_trials(self) -> int:
@@ -176,12 +223,11 @@ class PrototypeSettings(Settings):
         return n_items if self.support == "all" else min(self.support, n_items)
 
 
-def as_printed(**changes: object) -> PrototypeSettings:
-    """The paper's constants, with what makes them epsilon-DP: shares for everything, re-clipping, a depth limit.
-
-    Expect degenerate runs: the threshold is above any silo of ordinary size, so that only the root cell is left.
-    """
-    printed: dict[str, object] = {
+_PRESETS: dict[str, dict[str, object]] = {
+    "swap": {"clustering": "swap", "unrated": "zero"},
+    "published": {
+        "clustering": "swap",
+        "unrated": "zero",
         "dimension": "auto",
         "depth": "auto",
         "threshold": "printed",
@@ -192,5 +238,8 @@ def as_printed(**changes: object) -> PrototypeSettings:
         "shares": Shares(
             count=0.01, partition=1 / 6, centres=1 / 6, support=0.25, values=0.25, sizes=0.05, choice=0.1
         ),
-    }
-    return PrototypeSettings.checked(**{**printed, **changes})
+    },
+}
+
+PRESETS = tuple(_PRESETS)
+"""Names of :meth:`PrototypeSettings.from_preset`."""

@@ -104,6 +104,6 @@ def _summary(coordinator: AnyCoordinator, model: Model) -> dict[str, Any]:
         "traffic": coordinator.traffic(),
     }
     if isinstance(coordinator, PrototypeCoordinator):
-        prototypes = coordinator.agreement.settings.prototypes
+        prototypes = coordinator.agreement.settings.most_prototypes
         common |= {"prototypes": prototypes, "messages_up": status["messages_up"], "messages_down": 0}
     return common

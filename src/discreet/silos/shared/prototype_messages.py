@@ -7,9 +7,8 @@ import hashlib
 from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
-from discreet.methods.prototypes.public.model import METHOD
+from discreet.methods.prototypes.public.model import METHOD, wrong_kind
 from discreet.model import Model
-from discreet.model.fold_in import NonNegative
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode
 from discreet.silos.shared.model_message import read_model
@@ -33,9 +32,10 @@ class _Header(Header):
 
 def largest(agreement: PrototypeAgreement) -> int:
     """Bytes of the largest message in either direction."""
-    prototypes, items = agreement.settings.prototypes, agreement.n_items
-    up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1)
-    # Offsets, which are zeros, and factors, in single precision.
+    prototypes, items = agreement.settings.most_prototypes, agreement.n_items
+    # Prototypes with a bit for each entry; or evidence, which has two numbers more for each item.
+    up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1) + 8 * items
+    # Offsets and factors, in single precision.
     down = 4 * items * (1 + agreement.factors.rank)
     return _PREFIX + MOST_HEADER + _STATEMENT + max(up, down)
 
@@ -82,13 +82,12 @@ def decode_prototype_model(
         What the silo's users have paid, as the silo knows it; ``None`` where they have paid nothing.
     """
     model = read_model(body, agreement, catalogue, largest(agreement), agreement.scale)
-    side, agreed = model.item_side, agreement.factors
-    rule = NonNegative(agreed.user_penalty, agreed.count_exponent)
-    found = (model.method, side.factors.shape, side.rule)
-    if found != (METHOD, (agreement.n_items, agreed.rank), rule):
-        raise Refused("the model that the server sent at the end is not of the kind that was agreed on")
-    if side.factors.min() < 0.0 or side.offsets.any() or side.centre != 0.0:
-        raise Refused("the model that the server sent at the end has negative factors, or more than factors")
+    level = agreement.settings.rows(agreement.explicit) == "level"
+    wrong = wrong_kind(model.item_side, agreement.factors, level=level)
+    if (model.method, model.item_side.n_items) != (METHOD, agreement.n_items) or wrong is not None:
+        raise Refused(
+            f"the model that the server sent at the end {wrong or 'is not of the kind that was agreed on'}"
+        )
     if own is not None and model.statement.private and not _covers(model.statement, own):
         raise Refused(
             "the model that the server sent at the end promises more privacy than this silo's users have"
@@ -113,8 +112,10 @@ def _check(message: PrototypeMessage, agreement: PrototypeAgreement) -> None:
     if (message.catalogue, message.scale) != (agreement.catalogue, agreement.scale):
         raise Refused("the prototypes are over another catalogue or scale than agreed on")
     prototypes, items = message.values.shape
-    if prototypes > agreement.settings.prototypes or items != agreement.n_items:
+    if prototypes > agreement.settings.most_prototypes or items != agreement.n_items:
         raise Refused("there are more prototypes than agreed on, or they have more or fewer items")
+    if (message.evidence is not None) != (agreement.settings.rows(agreement.explicit) == "level"):
+        raise Refused("the prototypes are of another kind than agreed on: of ratings, or of deviations")
     if message.values.max(initial=0.0) > agreement.scale.bounds[1] * _ROOM:
         raise Refused("the prototypes leave the agreed scale")
     if message.statement.private and message.statement.silos is None:

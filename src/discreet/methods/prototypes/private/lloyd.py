@@ -6,7 +6,7 @@ Proof note: ``proofs/prototypes.md``, last section.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
 from discreet.types import Floats, Ints
 
-__all__ = ["Plan", "lloyd_prototypes"]
+__all__ = ["Plan", "lloyd_prototypes", "noisy_centres", "refuse_small"]
 
 
 # A new centre starts this far from the one it is split from, in radii.
@@ -71,29 +71,46 @@ def lloyd_prototypes(
     bounds = settle_bounds(settings, ratings)
     plan = Plan.of(settings, budget)
     rows = rows_of(ratings, bounds, settings.seed)
-    _refuse_small(gate, rows.n_users, plan.count, least)
+    refuse_small(gate, rows.n_users, plan.count, least)
     points = project(rows, settings.n_dimensions(rows.n_items), (settings.seed, 0))
-    rng = np.random.default_rng((settings.seed, 0, 1))
-    start = rng.standard_normal((settings.prototypes, points.shape[1])) / math.sqrt(points.shape[1])
-    centres = _on_grid(start * _SPLIT)
-    for number, mu in enumerate(plan.steps):
-        if progress is not None:
-            progress(f"step {number + 1} of {len(plan.steps)}")
-        centres = _step(gate, points, centres, mu, rng)
+    centres, _ = noisy_centres(gate, points, settings.most_prototypes, plan.steps, settings.seed, progress)
     clusters = Clusters(rows, kernels.nearest_centres(points, centres), len(centres))
     return _values(gate, clusters, settings, plan.values)
 
 
-def _refuse_small(gate: Gate, n_users: int, mu: float, least: Callable[[float], int]) -> None:
+def noisy_centres(
+    gate: Gate,
+    points: Ints,
+    count: int,
+    mus: Sequence[float],
+    seed: int,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Ints, Floats]:
+    """Centres after a step for each mu, from public random starts; and how many users each had before the last."""
+    rng = np.random.default_rng((seed, 0, 1))
+    start = rng.standard_normal((count, points.shape[1])) / math.sqrt(points.shape[1])
+    centres, sizes = _on_grid(start * _SPLIT), np.ones(count)
+    for number, mu in enumerate(mus):
+        if progress is not None:
+            progress(f"step {number + 1} of {len(mus)}")
+        centres, sizes = _step(gate, points, centres, mu, rng)
+    return centres, sizes
+
+
+def refuse_small(gate: Gate, n_users: int, mu: float, least: Callable[[float], int]) -> float:
+    """The noisy number of users; a silo whose users do not stand out is refused."""
     noisy = release(gate, "silo count", UserCount(), n_users, mu=mu)
     if not noisy >= least(mu):
         raise TooFewUsers(
             f"this silo has too few users: a noisy count of {noisy:.0f}, where {least(mu)} are needed at this "
             "epsilon; join with another silo, or raise epsilon"
         )
+    return noisy
 
 
-def _step(gate: Gate, points: Ints, centres: Ints, mu: float, rng: np.random.Generator) -> Ints:
+def _step(
+    gate: Gate, points: Ints, centres: Ints, mu: float, rng: np.random.Generator
+) -> tuple[Ints, Floats]:
     """Each centre to the noisy mean of its users; one whose users are lost in the noise is set beside another."""
     k, dimension = centres.shape
     clusters = kernels.nearest_centres(points, centres)
@@ -107,7 +124,7 @@ def _step(gate: Gate, points: Ints, centres: Ints, mu: float, rng: np.random.Gen
         parents = rng.choice(k, size=int(lost.sum()), p=odds)
         beside = rng.standard_normal((len(parents), dimension)) * (_SPLIT / math.sqrt(dimension))
         moved[lost] = np.where(lost[parents, None], 0.0, moved[parents]) + beside
-    return _on_grid(moved)
+    return _on_grid(moved), noisy.counts
 
 
 def _values(gate: Gate, clusters: Clusters, settings: PrototypeSettings, mu: float) -> Prototypes:

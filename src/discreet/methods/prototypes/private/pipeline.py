@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.private.lloyd import lloyd_prototypes
+from discreet.methods.prototypes.private.profile import release_profile
 from discreet.methods.prototypes.private.recovery import Prototypes
 from discreet.methods.prototypes.private.rows import rows_of, settle_bounds
 from discreet.methods.prototypes.private.trials import Trial, choose_trial, run_trial
+from discreet.methods.prototypes.public.evidence import Evidence
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.prototypes.shares import ShareTable
@@ -55,11 +58,16 @@ class PrivatePrototypes:
     Notes
     -----
     **Privacy.** Unit: one user with all ratings in this silo. Relation: add or remove one user. The message is
-    epsilon-DP with ``clustering="swap"`` and (epsilon, delta)-DP with ``"lloyd"``; a user in two silos pays in both.
+    (epsilon, delta)-DP with ``clustering="lloyd"`` and epsilon-DP with ``"swap"``; a user in two silos pays in both.
     """
 
     def __init__(self, settings: PrototypeSettings | None = None, **values: Any) -> None:
         self.settings = PrototypeSettings.checked(**values) if settings is None else settings
+
+    @classmethod
+    def from_preset(cls, name: str, **changes: Any) -> Self:
+        """With settings of :meth:`PrototypeSettings.from_preset`: the paper's variants."""
+        return cls(PrototypeSettings.from_preset(name, **changes))
 
     def shares(self, n_items: int, epsilon: float) -> ShareTable:
         """Where each share of epsilon goes (``clustering="swap"``)."""
@@ -96,7 +104,7 @@ class PrivatePrototypes:
             same, and the error has the statement.
         """
         if self.settings.clustering == "lloyd":
-            return self._lloyd(ratings, epsilon, noise, progress, journal)
+            return self._gaussian(ratings, epsilon, noise, progress, journal)
         ledger = PureLedger(epsilon)
         ledger.keep_in(journal)
         gate = PureGate(ledger, noise)
@@ -114,7 +122,7 @@ class PrivatePrototypes:
             return Price(kind="gaussian", mu=Budget(epsilon, self.settings.delta).mu)
         return Price(kind="pure", epsilon=epsilon)
 
-    def _lloyd(
+    def _gaussian(
         self,
         ratings: Ratings,
         epsilon: float,
@@ -122,14 +130,18 @@ class PrivatePrototypes:
         progress: Progress | None,
         journal: LedgerRun | None,
     ) -> PrototypeMessage:
-        budget = Budget(epsilon, self.settings.delta)
-        budget.check_users(self.settings.users)
+        settings, budget = self.settings, Budget(epsilon, self.settings.delta)
+        budget.check_users(settings.users)
+        level = settings.rows(ratings.explicit) == "level"
+        settle_bounds(settings, ratings)
         gate = Gate(Ledger(budget), noise)
         gate.ledger.keep_in(journal)
+        least = partial(least_users, settings)
         try:
-            found = lloyd_prototypes(
-                gate, ratings, self.settings, budget, lambda mu: least_users(self.settings, mu), progress
-            )
+            if level:
+                evidence = release_profile(gate, ratings, settings, budget, least, progress)
+                return _level_message(evidence, ratings, _statement(gate, ratings))
+            found = lloyd_prototypes(gate, ratings, settings, budget, least, progress)
         except TooFewUsers as refusal:
             refusal.statement = _statement(gate, ratings)
             raise
@@ -201,6 +213,15 @@ def _message(
         scale=ratings.scale,
         statement=statement,
         notes=notes,
+    )
+
+
+def _level_message(evidence: Evidence, ratings: Ratings, statement: Statement) -> PrototypeMessage:
+    assert ratings.catalogue is not None
+    groups = len(evidence.sizes)
+    notes = ("one prototype: groups of users would not have stood out from the noise",) if groups == 0 else ()
+    return PrototypeMessage.of_evidence(
+        evidence, ratings.scale, catalogue=ratings.catalogue.digest, statement=statement, notes=notes
     )
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from discreet import kernels
 from discreet.privacy.bounded_points import HALF_SIDE, bounded_points
 from discreet.privacy.bounded_rows import BoundedRows
-from discreet.types import Ints
+from discreet.types import Floats, Ints
 
-__all__ = ["project"]
+__all__ = ["project", "project_directions"]
 
 
 _MATRIX_STEPS = 1024
@@ -23,8 +23,19 @@ def project(rows: BoundedRows, dimension: int, seed: tuple[int, ...]) -> Ints:
     Projection changes norms, so a bound on the rows says nothing about what comes out: it is clipped again. Sums are
     of integers and therefore exact.
     """
+    step = rows.bounds.radius * _MATRIX_STEPS * math.sqrt(dimension)
+    return bounded_points(_products(rows, dimension, seed) * (float(HALF_SIDE - 1) / step))
+
+
+def project_directions(rows: BoundedRows, dimension: int, seed: tuple[int, ...]) -> Ints:
+    """Project every row at length 1: which way a user's tastes go, however many ratings say so."""
+    squares = np.bincount(rows.owners(), rows.values**2, minlength=rows.n_users)
+    steps = np.sqrt(np.maximum(squares, 1.0)) * (_MATRIX_STEPS * math.sqrt(dimension))
+    return bounded_points(_products(rows, dimension, seed) * (float(HALF_SIDE - 1) / steps)[:, None])
+
+
+def _products(rows: BoundedRows, dimension: int, seed: tuple[int, ...]) -> Floats:
     matrix = np.rint(np.random.default_rng(seed).standard_normal((rows.n_items, dimension)) * _MATRIX_STEPS)
     pattern = rows.pattern
-    projected = kernels.project_rows(pattern.indptr, pattern.items, rows.values, matrix.astype(np.int64))
-    step = rows.bounds.radius * _MATRIX_STEPS * math.sqrt(dimension)
-    return bounded_points(projected.astype(np.float64) * (float(HALF_SIDE - 1) / step))
+    products = kernels.project_rows(pattern.indptr, pattern.items, rows.values, matrix.astype(np.int64))
+    return products.astype(np.float64)

@@ -38,7 +38,7 @@ def recover(
     else:
         support = np.tile(np.arange(size), (k, 1))
     values = cluster_values(gate, "values", clusters, support, epsilon=shares.values)
-    if settings.unrated == "zero":
+    if settings.unrated != "missing":
         sizes = cluster_sizes(gate, "sizes", clusters, epsilon=shares.sizes)
     else:
         sizes = item_sizes(gate, "sizes", clusters, support, epsilon=shares.sizes)
@@ -48,7 +48,7 @@ def recover(
         support,
         rows.n_items,
         rows.bounds,
-        spread=None if settings.unrated == "zero" else sizes.scale,
+        spread=None if settings.unrated != "missing" else sizes.scale,
         noise=2.0 * values.scale**2 if settings.shrink else None,
     )
 

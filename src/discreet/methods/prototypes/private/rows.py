@@ -21,7 +21,7 @@ def settle_bounds(settings: PrototypeSettings, ratings: Ratings) -> RowBounds:
     return RowBounds.of(
         (low, high),
         centre=(low + high) / 2.0 if settings.unrated == "missing" else 0.0,
-        items=min(settings.max_ratings, len(ratings.catalogue)),
+        items=min(settings.most_ratings, len(ratings.catalogue)),
         cap=settings.entry_clip,
         norm=settings.row_clip,
         total=settings.row_sum,

@@ -45,7 +45,7 @@ def run_trial(
     if len(candidates) > settings.candidates:
         candidates = candidates[np.sort(rng.choice(len(candidates), settings.candidates, replace=False))]
     distances = Distances.between(points, candidates, settings.loss_cap)
-    centres = candidates[choose_centres(distances, settings.prototypes, shares, gate, rng)]
+    centres = candidates[choose_centres(distances, settings.most_prototypes, shares, gate, rng)]
     planned = shares.levels * shares.level + shares.steps * shares.swap
     shares = replace(shares, values=shares.values + max(0.0, planned - (gate.ledger.spent - before)))
     clusters = Clusters(rows, kernels.nearest_centres(points, centres), len(centres))
@@ -66,7 +66,7 @@ def choose_trial(
         rows,
         [np.where(one.mask, one.values - rows.bounds.centre, 0.0) for one in found],
         loss_cap=settings.loss_cap,
-        whole=settings.unrated == "zero",
+        whole=settings.unrated != "missing",
         epsilon=shares.choice,
     )
     return trials[best]

@@ -1,4 +1,4 @@
-"""Non-negative factorisation with missing entries, by alternating least squares.
+"""What the server makes of messages, and non-negative factorisation with missing entries by alternating least squares.
 
 The server runs it on prototypes, which is post-processing; the references run it on ratings, which is not private.
 """
@@ -16,6 +16,7 @@ from discreet import kernels
 from discreet.catalogue import RatingScale
 from discreet.errors import ModelInvalid
 from discreet.kernels.nonnegative import solve_nonnegative
+from discreet.methods.prototypes.public.level_side import level_side
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.model.fold_in import NonNegative
@@ -48,7 +49,7 @@ def factorise(
     messages: Sequence[PrototypeMessage], settings: FactorSettings | None = None, rng: Rng = None, *,
     weighted: bool = False,
 ) -> ItemSide:  # fmt: skip
-    """The server's side: stack all prototypes and factorise them.
+    """The server's side: stack all prototypes and factorise them; evidence of deviations is put together instead.
 
     Parameters
     ----------
@@ -67,12 +68,19 @@ def factorise(
     """
     if not messages:
         raise ModelInvalid("there is no message to factorise; at least one silo must take part")
-    first = messages[0]
+    first, chosen = messages[0], FactorSettings() if settings is None else settings
     for message in messages:
         if (message.catalogue, message.scale) != (first.catalogue, first.scale):
             raise ModelInvalid(
                 "silos sent prototypes over different catalogues or scales; agree on one first"
             )
+    evidence = [message.evidence for message in messages if message.evidence is not None]
+    if evidence:
+        if len(evidence) < len(messages):
+            raise ModelInvalid(
+                "some silos sent prototypes of ratings and some of deviations; agree on one first"
+            )
+        return level_side(evidence, first.scale, chosen.rank)
     entries = Entries.of_dense(
         np.concatenate([message.values for message in messages]),
         np.concatenate([message.mask for message in messages]),
@@ -81,7 +89,6 @@ def factorise(
     if weighted:
         weights = np.concatenate([message.weights for message in messages])
         weights = weights / weights.mean()
-    chosen = FactorSettings() if settings is None else settings
     return item_side_of(nonnegative_factors(entries, chosen, rng, weights), first.scale, chosen)
 
 

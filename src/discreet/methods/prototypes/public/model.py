@@ -14,10 +14,11 @@ from discreet.methods.prototypes.public.factorise import Rng, factorise
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.model import Model
+from discreet.model.fold_in import NonNegative, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.silo_statements import state_over_silos
 
-__all__ = ["METHOD", "build_item_side", "build_model", "model_of"]
+__all__ = ["METHOD", "build_item_side", "build_model", "model_of", "wrong_kind"]
 
 METHOD = "prototypes"
 
@@ -51,9 +52,26 @@ def build_model(
 def build_item_side(
     messages: Sequence[PrototypeMessage], settings: FactorSettings, rng: Rng = None
 ) -> ItemSide:
-    """The factors in single precision, as they travel: the server keeps what the silos get."""
+    """The arrays in single precision, as they travel: the server keeps what the silos get."""
     side = factorise(messages, settings, rng)
-    return replace(side, factors=side.factors.astype(np.float32).astype(np.float64))
+    offsets, factors = (array.astype(np.float32).astype(np.float64) for array in (side.offsets, side.factors))
+    return replace(side, offsets=offsets, factors=factors)
+
+
+def wrong_kind(side: ItemSide, settings: FactorSettings, *, level: bool) -> str | None:
+    """Why an item side cannot be what comes of messages, of deviations from the own level or of ratings."""
+    rule = Ridge if level else NonNegative
+    if not isinstance(side.rule, rule) or (
+        side.rank > settings.rank if level else side.rank != settings.rank
+    ):
+        return "is not of the kind that was agreed on"
+    if level:
+        return None
+    if side.rule != NonNegative(settings.user_penalty, settings.count_exponent):
+        return "is not of the kind that was agreed on"
+    if side.factors.min() < 0.0 or side.offsets.any() or side.centre != 0.0:
+        return "has negative factors, or more than factors"
+    return None
 
 
 def model_of(
