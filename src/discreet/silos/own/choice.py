@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -25,8 +26,21 @@ from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 from discreet.silos.own.refinement import Refinement
+from discreet.types import Floats
 
-__all__ = ["ALONE", "AT", "FEDERATED", "FEWEST", "Candidate", "Way", "fitted", "judge", "measure_of"]
+__all__ = [
+    "ALONE",
+    "AT",
+    "FEDERATED",
+    "FEWEST",
+    "Candidate",
+    "Way",
+    "choose",
+    "fitted",
+    "judge",
+    "measure_of",
+    "measured",
+]
 
 Way: TypeAlias = Literal["federated", "alone", "refined"]
 
@@ -39,10 +53,12 @@ _FOLDS = 10
 # Tenths are held out until so many ratings were predicted, or all of them.
 _ENOUGH = 20_000
 # Factors in all, where a silo's own ratings may tell more than the noise of a private run leaves.
-_RANK = 32
+_RANK, _FEWEST_EXTRA = 32, 8
 _STRENGTHS = (1.0, 8.0, 64.0)
 # For ratings: a way down from a strong penalty, in units of the spread of the ratings.
 _DESCENT, _ROUNDS = (1.6, 1.1, 0.8, 0.55, 0.4, 0.27), 3
+# It ends once what is missed is above the least by this share.
+_RISE = 0.01
 # For lists: in units of the penalty that plain ALS takes.
 _LIST_STRENGTHS, _LIST_DESCENT, _LIST_ROUNDS = (1.0, 8.0), (1.0, 0.3), 4
 
@@ -70,20 +86,36 @@ def measure_of(model: Model) -> str:
 
 def judge(
     model: Model, ratings: Ratings, rng: np.random.Generator, report: Callable[[int, int], None]
-) -> dict[Candidate, float]:
-    """Held-out error (or recall, where items are ranked) of every candidate, the same ratings held out for all."""
+) -> dict[Candidate, Floats]:
+    """What every candidate misses of each part that is held out; the parts are the same for all."""
     folds = min(_FOLDS, math.ceil(_ENOUGH * _FOLDS / ratings.n_ratings))
-    losses: dict[Candidate, float] = {}
-    weight = 0.0
+    found: dict[Candidate, list[float]] = defaultdict(list)
     for done, (kept, held_out) in enumerate(itertools.islice(k_fold(ratings, _FOLDS, rng), folds)):
         report(done, folds)
-        weight += held_out.n_ratings
-        seed = int(rng.integers(2**62))
-        for candidate, tried in _all(model, kept, seed):
-            loss = held_out.n_ratings * _loss(tried, kept, held_out)
-            losses[candidate] = losses.get(candidate, 0.0) + loss
+        for candidate, loss in _losses(model, kept, held_out, int(rng.integers(2**62))):
+            found[candidate].append(loss)
     report(folds, folds)
-    return {candidate: _measure(model, loss / weight) for candidate, loss in losses.items()}
+    # A way down that was broken off in one part is not compared with those that were not.
+    return {candidate: np.array(losses) for candidate, losses in found.items() if len(losses) == folds}
+
+
+def choose(found: Mapping[Candidate, Floats]) -> tuple[Candidate, Candidate]:
+    """The candidate to take, and the best of the refined ones.
+
+    That one is the best of many, which a few ratings may have picked by chance: it must be better than federated and
+    alone by more than the standard error of the difference, where there is more than one part to tell it from.
+    """
+    simple = min((FEDERATED, ALONE), key=lambda one: found[one].mean())
+    refined = min((one for one in found if one.way == "refined"), key=lambda one: found[one].mean())
+    gains = found[simple] - found[refined]
+    doubt = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return (refined if gains.mean() > doubt else simple), refined
+
+
+def measured(model: Model, losses: Floats) -> float:
+    """The measure of :func:`measure_of` over all parts, which are of one size."""
+    loss = float(losses.mean())
+    return math.sqrt(loss) if model.goal == "rate" else 1.0 - loss
 
 
 def fitted(candidate: Candidate, model: Model, ratings: Ratings, rng: np.random.Generator) -> ItemSide:
@@ -98,14 +130,24 @@ def fitted(candidate: Candidate, model: Model, ratings: Ratings, rng: np.random.
     return side
 
 
-def _all(model: Model, kept: Ratings, seed: int) -> Iterator[tuple[Candidate, Model]]:
-    yield FEDERATED, model
-    yield ALONE, _with_side(model, _alone(model, kept, seed))
+def _losses(model: Model, kept: Ratings, held_out: Ratings, seed: int) -> Iterator[tuple[Candidate, float]]:
+    """What every candidate misses of what is held out; a way down ends where it gets worse."""
+
+    def loss(side: ItemSide) -> float:
+        return _loss(_with_side(model, side), kept, held_out)
+
+    yield FEDERATED, loss(model.item_side)
+    yield ALONE, loss(_alone(model, kept, seed))
     rates = model.goal == "rate"
-    extras = (0, max(_RANK - model.item_side.rank, 8)) if rates else (0,)
+    extras = (0, max(_RANK - model.item_side.rank, _FEWEST_EXTRA)) if rates else (0,)
     for extra, strength in itertools.product(extras, _STRENGTHS if rates else _LIST_STRENGTHS):
+        least = math.inf
         for steps, side in _path(model, kept, extra, strength, seed):
-            yield Candidate("refined", extra, strength, steps), _with_side(model, side)
+            found = loss(side)
+            yield Candidate("refined", extra, strength, steps), found
+            least = min(least, found)
+            if found > (1.0 + _RISE) * least:
+                break
 
 
 def _path(
@@ -137,9 +179,7 @@ def _alone(model: Model, ratings: Ratings, seed: int) -> ItemSide:
 
 
 def _with_side(model: Model, side: ItemSide) -> Model:
-    return replace(
-        model, item_side=side, statement=Statement.not_private("being judged on held-out ratings")
-    )
+    return replace(model, item_side=side, statement=Statement.not_private("being judged on held-out ratings"))
 
 
 def _loss(model: Model, kept: Ratings, held_out: Ratings) -> float:
@@ -147,7 +187,3 @@ def _loss(model: Model, kept: Ratings, held_out: Ratings) -> float:
     if model.goal == "rate":
         return evaluate_ratings(model, kept, held_out).rmse ** 2
     return 1.0 - evaluate_ranking(model, kept, held_out, AT).recall
-
-
-def _measure(model: Model, loss: float) -> float:
-    return math.sqrt(loss) if model.goal == "rate" else 1.0 - loss

@@ -16,7 +16,18 @@ from discreet.model.blocks import check_histories
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 from discreet.privacy.statement_text import round_up
-from discreet.silos.own.choice import ALONE, FEDERATED, FEWEST, Candidate, Way, fitted, judge, measure_of
+from discreet.silos.own.choice import (
+    ALONE,
+    FEDERATED,
+    FEWEST,
+    Candidate,
+    Way,
+    choose,
+    fitted,
+    judge,
+    measure_of,
+    measured,
+)
 
 __all__ = ["STAYS", "OwnModel", "refine"]
 
@@ -101,14 +112,14 @@ def refine(
     # Features were used by those who trained together; here they would only be in the way of plain ALS.
     plain = Catalogue(model.catalogue.ids, model.catalogue.titles)
     bare, rows = replace(model, catalogue=plain), replace(ratings, catalogue=plain)
-    found = judge(bare, rows, generator, lambda done, total: report("judging on held-out ratings", done, total))
-    better = min if model.goal == "rate" else max
-    best = better(found, key=found.__getitem__)
-    refined = better((one for one in found if one.way == "refined"), key=found.__getitem__)
+    found = judge(
+        bare, rows, generator, lambda done, total: report("judging on held-out ratings", done, total)
+    )
+    best, refined = choose(found)
     report("training", 0, 1)
     side = fitted(best, bare, rows, generator)
     report("training", 1, 1)
-    held_out: dict[Way, float] = {one.way: found[one] for one in (FEDERATED, ALONE, refined)}
+    held_out: dict[Way, float] = {one.way: measured(model, found[one]) for one in (FEDERATED, ALONE, refined)}
     own = model if best.way == "federated" else _own(model, side, best)
     return OwnModel(own, best.way, measure_of(model), held_out)
 

@@ -146,7 +146,9 @@ def _root(design: Floats) -> Floats:
     return root
 
 
-def _with_zeros(indptr: Indices, users: Indices, n_users: int, zeros: int) -> tuple[Indices, Indices, Indices]:
+def _with_zeros(
+    indptr: Indices, users: Indices, n_users: int, zeros: int
+) -> tuple[Indices, Indices, Indices]:
     """Each item's users followed by ``zeros`` rows that stand for all of them; and where its own users are."""
     items = len(indptr) - 1
     wider = indptr + zeros * np.arange(items + 1)
