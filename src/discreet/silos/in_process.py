@@ -109,8 +109,8 @@ def fit(
         raise BudgetInvalid("training in silos needs budget=discreet.Budget(epsilon=..., delta=...)")
     if start is not None:
         raise SettingsInvalid(
-            "silos do not start from an earlier model: no agreement names one; leave start out. One silo can start from "
-            "what all of them released, with a budget of its own (fit(..., start=model)) or for itself alone "
+            "silos do not start from an earlier model: no agreement names one; leave start out. One silo can start "
+            "from what all of them released, with a budget of its own (fit(..., start=model)) or for itself alone "
             "(discreet.silos.refine)"
         )
     chosen = BudgetedALS() if method is None else method

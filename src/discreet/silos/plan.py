@@ -1,7 +1,7 @@
 """Is training together worth it? Answered on made-up ratings, before anybody pays.
 
-A synthetic market is dealt out to silos of given sizes. Every way to train (alone, alone with privacy, together) makes a
-model of it, and all models are judged by the same newcomers, who are in no silo: they show most of their ratings, and
+A synthetic market is dealt out to silos of given sizes. Every way to train (alone, alone with privacy, together) makes
+a model of it, and all models are judged by the same newcomers, who are in no silo: they show most of their ratings, and
 the rest is predicted or looked for. What silos train together is bit for bit what central training makes of the same
 noise, so it is trained centrally here, with the noise of all silos (:mod:`discreet.privacy.gaussian.rehearsal`).
 

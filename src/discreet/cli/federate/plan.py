@@ -67,9 +67,9 @@ def plan_command(
 ) -> None:
     """Compare training alone and together, with and without privacy, on made-up ratings.
 
-    No real rating is read and nothing is spent. A synthetic market of the given size is dealt out to silos; every way to
-    train is judged by newcomers who are in no silo. Silos whose users differ from one another gain less from each other;
-    see federate refine for what a silo can do about that on its own.
+    No real rating is read and nothing is spent. A synthetic market of the given size is dealt out to silos; every way
+    to train is judged by newcomers who are in no silo. Silos whose users differ from one another gain less from each
+    other; see federate refine for what a silo can do about that on its own.
 
     \b
     Examples:
@@ -130,7 +130,7 @@ def _as_dict(
             }
             for row in rows
         ],
-        "worth_joining": [gain for gain in _gains(federation, rows)],
+        "worth_joining": _gains(federation, rows),
         "seconds": round(seconds, 3),
     }
 

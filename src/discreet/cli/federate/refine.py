@@ -47,9 +47,9 @@ def refine_command(
 ) -> None:
     """Make the federated MODEL one silo's own, by that silo's ratings.
 
-    Nothing leaves the silo, so this costs nobody anything outside. But the new model is computed from exact ratings:
-    it is NOT PRIVATE, its statement says so, and it must not leave the silo. Ratings that are held out decide how far to
-    go, from leaving the federated model as it is to training alone.
+    Nothing leaves the silo, so its users' promise towards everybody outside stays. But the new model is computed from
+    exact ratings: it is NOT PRIVATE, its statement says so, and it must not leave the silo. Ratings that are held out
+    decide how far to go, from leaving the federated model as it is to training alone.
 
     To get a model that may be shown, spend a budget of its own instead: discreet train --start MODEL.
 

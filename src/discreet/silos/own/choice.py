@@ -1,8 +1,8 @@
 """How far a silo's own model goes: judged on ratings of the silo that are held out.
 
-To leave the federated model as it is, and to train on the silo's own ratings alone, are among the candidates: what comes
-out is as good as the better of the two, as far as the held-out ratings can tell. They are a tenth of all; a silo that has
-few of them holds out one tenth after the other.
+To leave the federated model as it is, and to train on the silo's own ratings alone, are among the candidates: what
+comes out is as good as the better of the two, as far as the held-out ratings can tell. They are a tenth of all; a silo
+that has few of them holds out one tenth after the other.
 
 This looks at ratings as it likes: nothing here is private, and its numbers are for the silo alone.
 """

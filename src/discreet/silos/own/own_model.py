@@ -32,8 +32,8 @@ from discreet.silos.own.choice import (
 __all__ = ["STAYS", "OwnModel", "refine"]
 
 STAYS = (
-    "refined on one silo's own ratings without any noise: the silo's users are not protected from one another, nor from "
-    "anybody else who gets this model; it must not leave the silo"
+    "refined on one silo's own ratings without any noise: the silo's users are not protected from one another, nor "
+    "from anybody else who gets this model; it must not leave the silo"
 )
 """The reason in the statement of a silo's own model."""
 
@@ -105,8 +105,8 @@ def refine(
     check_histories(ratings, model.catalogue, model.item_side)
     if ratings.n_ratings < FEWEST:
         raise RatingsInvalid(
-            f"{ratings.n_ratings} ratings are too few to judge by what suits this silo's users (at least {FEWEST}); use "
-            "the federated model as it is"
+            f"{ratings.n_ratings} ratings are too few to judge by what suits this silo's users (at least {FEWEST}); "
+            "use the federated model as it is"
         )
     generator, report = np.random.default_rng(rng), progress or _silent
     # Features were used by those who trained together; here they would only be in the way of plain ALS.
@@ -137,8 +137,8 @@ def _own(model: Model, side: ItemSide, chosen: Candidate) -> Model:
     digest = model.digest
     promise = f"epsilon {round_up(told.epsilon or 0.0)} at delta {round_up(told.delta or 0.0)}"
     statement = Statement.not_private(STAYS, public=told.public, model="silos").with_note(
-        f"made from model {digest[:16]}. What that one promises ({promise}) holds towards everybody outside the silo as "
-        "long as this one stays inside"
+        f"made from model {digest[:16]}. What that one promises ({promise}) holds towards everybody outside the silo "
+        "as long as this one stays inside"
     )
     settings = {
         "goal": side.goal,

@@ -4,11 +4,11 @@ An item's row w_j = (offset, factors) minimises, for the users i of the silo who
 
     sum_i (r_ij - centre - a_i - w_j . (1, u_i))^2 + strength n_j^(1/2) |w_j - w0_j|^2_penalty
 
-with w0_j the released row, n_j the number of its ratings here and |.|^2_penalty weighted by the penalties of offsets and
-factors. The released rows are surest of what many people rate, so their precision grows with n_j; and an item that
-nobody here has rated stays what it was. Factors that the released model does not have start small and have 0 as their
-prior: the noise of a private run leaves room for few, and a silo's own ratings may tell more. Where items are ranked,
-every user adds the weak zeros of plain ALS for clicks.
+with w0_j the released row, n_j the number of its ratings here and |.|^2_penalty weighted by the penalties of offsets
+and factors. The released rows are surest of what many people rate, so their precision grows with n_j; and an item that
+nobody here has rated stays what it was. Factors that the released model does not have start small, have 0 as their
+prior and strength 1: the noise of a private run leaves room for few, and a silo's own ratings may tell more. Where
+items are ranked, every user adds the weak zeros of plain ALS for clicks.
 
 This looks at ratings as it likes: nothing here is private.
 """
@@ -131,7 +131,7 @@ class Refinement:
 def _balance(start: ItemSide, ratings: Ratings, scale: Floats) -> float:
     """How many times longer the factors must be for one penalty to suit both sides.
 
-    Where alternating least squares with equal penalties comes to rest, both sides have the same weighted sum of squares.
+    Where alternating least squares with equal penalties comes to rest, the weighted sums of squares are the same.
     """
     vectors = start.fold_in(ratings.indptr, ratings.items, ratings.values)[:, 1:]
     users = float((np.maximum(np.diff(ratings.indptr), 1.0) ** _EXPONENT) @ np.square(vectors).sum(axis=1))
