@@ -14,7 +14,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -106,32 +106,31 @@ def main() -> None:
             continue
         measure = "RMSE" if goal == "rate" else "Recall@20"
         title = f"MovieLens 1M, {what}: {measure} of each silo's users"
-        table, ways = Comparison(COLUMNS, title=title), []
+        table, runs = Comparison(COLUMNS, title=title), []
         for seed in range(options.draws):
             for name, way, scores in draw(ratings, goal, seed):
                 table.add(name, **scores)
-                ways.append({"draw": seed, "silo": name, "way": way} | scores)
-                console.print(ways[-1])
+                runs.append({"draw": seed, "silo": name, "way": way} | scores)
+                console.print(runs[-1])
+            found = {"title": title, "draws": seed + 1, "runs": runs}
+            record[what] = found | {"table": table.to_dict(), "markdown": table.to_markdown()}
+            data.write_text(json.dumps(record, indent=2) + "\n")
+            page.write_text(written(record))
         console.print(table.to_rich())
-        record[what] = {
-            "title": title,
-            "draws": options.draws,
-            "runs": ways,
-            "table": table.to_dict(),
-            "markdown": table.to_markdown(),
-        }
-        data.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def written(record: dict[str, Any]) -> str:
     head = "# A silo's own model\n\nWritten by `benchmarks/own_model.py`: five silos together at epsilon "
     head += f"{EPSILON:g}, delta {DELTA:g}; mean ± standard deviation over draws of users, test ratings and noise.\n"
-    head += '"Behind the better": how much worse a silo\'s own model is than the better of federated and alone without '
+    head += "`behind the better`: how much worse a silo's own model is than the better of federated and alone without\n"
     head += "privacy, below 0 where it beats both.\n"
-    sections = []
-    for entry in record.values():
-        ways = ", ".join(f"{run['silo']} {run['way']}" for run in entry["runs"])
-        sections.append(
-            f"## {entry['title']}\n\n{entry['markdown']}\n\n{entry['draws']} draws; chosen: {ways}.\n"
-        )
-    page.write_text("\n".join([head, *sections]))
+    sections = [
+        f"## {entry['title']}\n\n{entry['markdown']}\n\nDraws: {entry['draws']}. Chosen on held-out ratings: "
+        + ", ".join(f"{run['silo']} {run['way']}" for run in entry["runs"])
+        + ".\n"
+        for entry in record.values()
+    ]
+    return "\n".join([head, *sections])
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ COLUMNS = ("--user", "user", "--item", "item", "--rating", "rating")
 def silo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what three silos released, and one silo's ratings, whose users like what others do not."""
     folder = tmp_path_factory.mktemp("silo")
-    ratings = market(900, 30, 9_000, rng=0)
+    ratings = market(900, 40, 9_000, rng=0)
     parts = [ratings.take_users(slice(start, start + 300)) for start in (0, 300, 600)]
     discreet.silos.fit(parts, Budget(8.0, 1e-5), honest=2, rng=0).model_.save(folder / "model")
-    mine = parts[0]
+    mine = parts[0].take_users(slice(0, 100))
     _write(mine, folder / "ours.csv")
     return folder
 
@@ -81,7 +81,7 @@ def test_refusals(run: Run, refused: Callable[..., str], silo: Path, tmp_path: P
     out = ("--out", tmp_path / "own")
     assert "name their column with --rating" in refused("federate", "refine", silo / "model", *given, *out)
     plain = (
-        discreet.ALS(rank=2, rounds=1).fit(market(50, 30, 300, rng=0), rng=0).model_.save(tmp_path / "plain")
+        discreet.ALS(rank=2, rounds=1).fit(market(50, 40, 300, rng=0), rng=0).model_.save(tmp_path / "plain")
     )
     rated = (*given, "--rating", "rating")
     assert "this model is not private" in refused("federate", "refine", plain, *rated, *out)
