@@ -93,8 +93,8 @@ def refine(
     --------
     >>> import discreet
     >>> from discreet.data.synthetic import market
-    >>> ratings = market(1_200, 40, 12_000, rng=0)
-    >>> parts = [ratings.take_users(slice(start, start + 400)) for start in (0, 400, 800)]
+    >>> ratings = market(600, 40, 6_000, rng=0)
+    >>> parts = [ratings.take_users(slice(start, start + 200)) for start in (0, 200, 400)]
     >>> federated = discreet.silos.fit(parts, discreet.Budget(1.0, 1e-5), honest=2).model_
     >>> own = discreet.silos.refine(federated, parts[0], rng=0)
     >>> own.model_.statement.private
