@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from discreet.cli.columns import column_options
+from discreet.cli.model_ratings import read_ratings_for
 from discreet.cli.output import json_option, print_json, printer
 from discreet.cli.row_options import row_options
 from discreet.data.ratings import Ratings
-from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.errors import SettingsInvalid
 from discreet.evaluation import Comparison, RankingScores, RatingScores, evaluate_ranking, evaluate_ratings
 from discreet.model import Model
 
@@ -50,7 +51,7 @@ def command(
     model = Model.load(model_directory)
     if only == "errors" and model.goal == "rank":
         raise SettingsInvalid(f"--only errors: {_no_errors(model)}; leave it out")
-    past, held_out = (_read(model, path, columns) for path in (history, test))
+    past, held_out = (read_ratings_for(model, path, columns) for path in (history, test))
     errors = evaluate_ratings(model, past, held_out) if model.goal == "rate" and only != "rankings" else None
     ranking = evaluate_ranking(model, past, held_out, at) if only != "errors" else None
     if as_json:
@@ -68,17 +69,6 @@ def _no_errors(model: Model) -> str:
     if model.item_side.scale.explicit:
         return "this model ranks; it does not predict ratings: train with --goal rate"
     return "the model was trained without ratings, so it predicts none"
-
-
-def _read(model: Model, path: str, columns: dict[str, Any]) -> Ratings:
-    rating_range = model.item_side.scale.range
-    if (columns["rating"] is None) != (rating_range is None):
-        raise RatingsInvalid(
-            "the model was trained on what people chose, without ratings; leave out --rating"
-            if rating_range is None
-            else "the model was trained on ratings; name their column with --rating"
-        )
-    return Ratings.from_file(path, **columns, rating_range=rating_range, catalogue=model.catalogue)
 
 
 def _as_dict(

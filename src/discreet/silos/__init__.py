@@ -1,6 +1,7 @@
 """Several organisations train one model together without pooling their ratings.
 
 ``discreet.silos.fit`` runs all of them in this process; ``discreet federate`` runs them where they are.
+``discreet.silos.refine`` moves what came out towards one silo's own users, for that silo alone.
 """
 
 from __future__ import annotations
@@ -12,20 +13,24 @@ from discreet.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from discreet.silos.in_process import TrainedInSilos, fit
+    from discreet.silos.own.own_model import OwnModel, refine
 
-__all__ = ["TrainedInSilos", "fit"]
+__all__ = ["OwnModel", "TrainedInSilos", "fit", "refine"]
+
+_ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process"}
+_ROOMS |= {"OwnModel": "own.own_model", "refine": "own.own_model"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _ROOMS:
         raise AttributeError(f"module 'discreet.silos' has no attribute {name!r}")
     try:
-        module = importlib.import_module("discreet.silos.in_process")
+        module = importlib.import_module(f"discreet.silos.{_ROOMS[name]}")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "cryptography":
             raise
         raise SettingsInvalid(
             "training in silos needs the package cryptography; install it with: pip install 'discreet[silos]'"
         ) from None
-    globals().update({one: getattr(module, one) for one in __all__})
+    globals().update({one: getattr(module, one) for one, room in _ROOMS.items() if room == _ROOMS[name]})
     return globals()[name]

@@ -12,6 +12,7 @@ __all__ = ["COMMANDS", "Federate", "command"]
 
 # Each command and the module it is in.
 COMMANDS = {
+    "plan": "plan",
     "simulate": "simulate",
     "authority": "authority",
     "key": "authority",
@@ -25,6 +26,7 @@ COMMANDS = {
     "answer": "files",
     "import": "files",
     "model": "files",
+    "refine": "refine",
 }
 
 
@@ -58,6 +60,8 @@ def command() -> None:
     Every organisation (silo) keeps its ratings, adds its own noise and keeps its own account of what it has given
     away; a server sees sums only, or private prototypes. Silos call the server, never the other way round.
 
+    Is it worth it? federate plan answers before anybody has paid, on made-up ratings.
+
     \b
     Example, all on one machine:
       discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
@@ -70,6 +74,7 @@ def command() -> None:
       discreet federate show agreement.json            (each silo; compare the digest)
       discreet federate server ...                     (one machine)
       discreet federate silo ...                       (each silo, outbound connections only)
+      discreet federate refine model/ ...              (each silo that wants a model of its own, for itself alone)
     \b
     Without rounds: agree with --method prototypes, and each silo sends one private message and gets one back.
     Without a network: export, answer and import carry the same messages as files. Every command takes --json.

@@ -1,0 +1,209 @@
+"""Is training together worth it? Answered on made-up ratings, before anybody pays.
+
+A synthetic market is dealt out to silos of given sizes. Every way to train (alone, alone with privacy, together) makes
+a model of it, and all models are judged by the same newcomers, who are in no silo: they show most of their ratings, and
+the rest is predicted or looked for. What silos train together is bit for bit what central training makes of the same
+noise, so it is trained centrally here, with the noise of all silos (:mod:`discreet.privacy.gaussian.rehearsal`).
+
+The market is one kind of market, and its silos have users of one kind. Where silos differ, or data are easier or harder
+than this, the numbers move; which of the ways is better moves less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.catalogue import Goal
+from discreet.data.ratings import Ratings
+from discreet.data.splits import held_out_users
+from discreet.data.synthetic import market
+from discreet.errors import BudgetInvalid, SettingsInvalid
+from discreet.evaluation import baselines, metrics
+from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.als import ALS
+from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.model import Model
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.rehearsal import RehearsalNoise
+
+__all__ = ["AT", "Federation", "Row", "default_honest", "measure_of", "plan"]
+
+AT = 20
+"""Length of the lists, where the goal is to rank."""
+
+NEWCOMERS = 2_000
+"""Who are judged by."""
+
+# People take what suits them, where lists are the goal: otherwise the same list for everybody would be as good.
+_LIFT = {"rank": 1.5, "rate": 0.4}
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Who would train together, and on what.
+
+    Parameters
+    ----------
+    sizes
+        Users of each silo.
+    items, ratings_per_user
+        Of the market.
+    goal
+        To rank items, or to predict ratings.
+    honest
+        How many silos at least add their noise as agreed; more than half if left out.
+    """
+
+    sizes: tuple[int, ...]
+    items: int = 2_000
+    ratings_per_user: int = 30
+    goal: Goal = "rank"
+    honest: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) < 2 or min(self.sizes) < 2:
+            raise SettingsInvalid("a plan needs at least two silos, each with at least two users")
+        if self.honest is not None and not 1 <= self.honest <= len(self.sizes):
+            raise SettingsInvalid(
+                f"{self.honest} of {len(self.sizes)} silos cannot be honest; say between 1 and {len(self.sizes)}"
+            )
+
+    @property
+    def agreed(self) -> int:
+        """How many silos must be honest, as given or by default."""
+        return default_honest(len(self.sizes)) if self.honest is None else self.honest
+
+    def ways(self) -> Iterator[tuple[int, int]]:
+        """Numbers of silos that train together and of honest ones: of fewer silos, then of all."""
+        count = len(self.sizes)
+        for fewer in sorted({2, (count + 1) // 2} - {count, 1}):
+            yield fewer, default_honest(fewer)
+        for honest in sorted({1, self.agreed, count}):
+            yield count, honest
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to train, and how good it was for newcomers.
+
+    ``score`` is the mean over draws, ``None`` where the budget is too small for so few users; ``honest`` is ``None``
+    where nobody trains together. Of fewer silos than there are, the first ones train.
+    """
+
+    training: Literal["free", "popularity", "alone", "together"]
+    private: bool
+    silos: int
+    users: int
+    honest: int | None
+    score: float | None
+
+
+def default_honest(silos: int) -> int:
+    """More than half, as in an agreement that does not say."""
+    return silos // 2 + 1
+
+
+def measure_of(goal: Goal) -> str:
+    """What models are judged by."""
+    return "rmse" if goal == "rate" else f"recall@{AT}"
+
+
+def plan(
+    federation: Federation,
+    budget: Budget,
+    *,
+    draws: int = 2,
+    rng: int | None = None,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Rehearse every way to train on a synthetic market.
+
+    Parameters
+    ----------
+    federation
+        Who would train together.
+    budget
+        What each silo's users would spend.
+    draws
+        Over which private training is averaged, each with fresh noise.
+    rng
+        Seed of the market.
+    progress
+        Called with (stage, done, total).
+    """
+    rehearsal = _Rehearsal(federation, budget, draws, rng)
+    sizes = sorted(set(federation.sizes))
+    tasks = [("alone, not private", rehearsal.plain, (size,)) for size in sizes]
+    tasks += [("alone, private", rehearsal.private_alone, (size,)) for size in sizes]
+    tasks += [("together", rehearsal.together, way) for way in federation.ways()]
+    rows = [rehearsal.baseline()]
+    for done, (stage, train, arguments) in enumerate(tasks):
+        if progress is not None:
+            progress(stage, done, len(tasks))
+        rows.append(train(*arguments))
+    return rows
+
+
+class _Rehearsal:
+    """The market, dealt out, and the newcomers."""
+
+    def __init__(self, federation: Federation, budget: Budget, draws: int, rng: int | None) -> None:
+        self._federation, self._budget, self._draws = federation, budget, draws
+        users = sum(federation.sizes) + NEWCOMERS
+        ratings = market(
+            users,
+            federation.items,
+            users * federation.ratings_per_user,
+            rng=rng,
+            lift=_LIFT[federation.goal],
+        )
+        share = NEWCOMERS / users
+        self._silos, self._shown, self._hidden = held_out_users(ratings, share, rng=rng)
+
+    def baseline(self) -> Row:
+        shown, hidden = self._shown, self._hidden
+        if self._federation.goal == "rate":
+            means = baselines.user_means(shown, baselines.global_mean(shown))
+            error = metrics.rmse(np.repeat(means, np.diff(hidden.indptr)), hidden.values)
+            return Row("free", True, 0, 0, None, error)
+        lists = baselines.popularity_ranking(self._silos, shown, shown.n_items, AT)
+        recall = metrics.recall_at_k(lists, hidden.indptr, hidden.items, AT)
+        return Row("popularity", False, len(self._federation.sizes), self._silos.n_users, None, recall)
+
+    def plain(self, size: int) -> Row:
+        return Row("alone", False, 1, size, None, self._score(self._fit_plain(self._users(size))))
+
+    def private_alone(self, size: int) -> Row:
+        return Row("alone", True, 1, size, None, self._private(self._users(size), 1, 1))
+
+    def together(self, silos: int, honest: int) -> Row:
+        users = sum(self._federation.sizes[:silos])
+        return Row("together", True, silos, users, honest, self._private(self._users(users), silos, honest))
+
+    def _users(self, count: int) -> Ratings:
+        return self._silos.take_users(slice(0, count))
+
+    def _fit_plain(self, ratings: Ratings) -> Model:
+        return ALS(goal=self._federation.goal).fit(ratings, rng=0).model_
+
+    def _private(self, ratings: Ratings, silos: int, honest: int) -> float | None:
+        scores = []
+        for draw in range(self._draws):
+            method = BudgetedALS(goal=self._federation.goal)
+            try:
+                fitted = method.fit(ratings, self._budget, rng=draw, noise=RehearsalNoise(silos, honest))
+            except BudgetInvalid:
+                return None
+            scores.append(self._score(fitted.model_))
+        return float(np.mean(scores))
+
+    def _score(self, model: Model) -> float:
+        if self._federation.goal == "rate":
+            return evaluate_ratings(model, self._shown, self._hidden).rmse
+        return evaluate_ranking(model, self._shown, self._hidden, AT).recall
