@@ -1,4 +1,4 @@
-"""Run the collector: uvicorn with our limits around the application and under it, and nothing written to a log."""
+"""Run the collector: uvicorn with our limits around the application and under it, and no access log."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from starlette.types import Scope
 from discreet.devices.collector.app import make_app
 from discreet.devices.collector.connections import Connections, guarded_protocol
 from discreet.devices.collector.limits import Bodies, Buckets, presents
+from discreet.devices.collector.messages import LARGEST_BATCH
+from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.tasks import read_tasks
@@ -46,8 +48,9 @@ def _configure(settings: CollectorSettings) -> uvicorn.Config:
     if settings.certificate is not None and settings.key is not None:
         protocol = encrypted_protocol(connections, server_context(settings.certificate, settings.key))
         loop = "asyncio"
+    counts = Counts()
     return uvicorn.Config(
-        Bodies(make_app(settings), buckets, _limit(settings), local=settings.token is None),
+        Bodies(make_app(settings, counts), buckets, _limit(settings), counts, local=settings.token is None),
         http=protocol,
         loop=loop,
         ws="none",
@@ -72,6 +75,8 @@ def _limit(settings: CollectorSettings) -> Callable[[Scope], int]:
         creates = scope["method"] == "POST" and scope["path"] == "/v1/tasks"
         is_json = headers.get(b"content-type", b"").startswith(b"application/json")
         may = creates and is_json and presents(headers.get(b"authorization", b""), settings.token)
+        if scope["method"] == "POST" and scope["path"] == "/v1/batches":
+            return LARGEST_BATCH
         return settings.largest_task if may else settings.largest_body
 
     return limit

@@ -36,6 +36,14 @@ class CollectorSettings(BaseModel):
         behind a proxy that has one.
     connections, all_connections
         Most open connections of one address, and of all together.
+    shuffler_token
+        What a shuffler must present to hand in batches, if anything.
+    log
+        Write a log of JSON lines to standard error.
+    keep_days
+        Delete a round's reports so many days after its release; left out, they stay.
+    tick
+        Seconds between two looks at the rules by which rounds end and reports are deleted.
     largest_body, largest_task
         Most bytes in a request; and in one that creates a task, item list included, from whoever may create tasks.
     """
@@ -49,6 +57,10 @@ class CollectorSettings(BaseModel):
     key: Path | None = None
     token: str | None = None
     device_token: str | None = None
+    shuffler_token: str | None = None
+    log: bool = False
+    keep_days: Annotated[float, Field(ge=0)] | None = None
+    tick: Annotated[float, Field(gt=0)] = 10.0
     rate: Annotated[float, Field(ge=0)] = 100.0
     burst: Annotated[float, Field(ge=2)] = 400.0
     connections: Annotated[int, Field(ge=1)] = 64
@@ -68,7 +80,7 @@ class CollectorSettings(BaseModel):
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise SettingsInvalid(f"there is no file {path}")
-        for token in (self.token, self.device_token):
+        for token in (self.token, self.device_token, self.shuffler_token):
             if token is not None and (
                 len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()
             ):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -20,25 +21,35 @@ from pydantic import ValidationError
 
 from discreet.devices.collector import store as stored
 from discreet.devices.collector.messages import explain
+from discreet.devices.collector.operations import Log
 from discreet.devices.collector.store import Counted, RoundRow, Store, StoredTask
 from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
+from discreet.devices.sealing import Opener, new_secret
 from discreet.errors import DiscreetError, SettingsInvalid
 
-__all__ = ["Body", "Refused", "Task", "Tasks", "read_tasks"]
+__all__ = ["Body", "Count", "Refused", "Task", "Tasks", "read_tasks"]
 
 MOST_TASKS = 1000
 
 
 class Refused(Exception):
-    """A request that cannot be met: the status to answer with, and why."""
+    """A request that cannot be met: the status to answer with, why, and in how many seconds to try again, if at all."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: str, retry_after: int | None = None) -> None:
         super().__init__(why)
-        self.status, self.why = status, why
+        self.status, self.why, self.retry_after = status, why, retry_after
+
+
+class Count(NamedTuple):
+    """How far a task is: its open round (0 at its end), the hour it was opened, and reports so far."""
+
+    round: int
+    opened: int
+    reports: int
 
 
 @dataclass
@@ -49,6 +60,7 @@ class Task:
     config: TaskConfig
     learner: Learner
     question: Question | None
+    opener: Opener | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -84,7 +96,11 @@ def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
         config = TaskConfig.model_validate_json(row.config)
         if config.task != row.task:
             raise ValueError(f"its configuration names {config.task}")
-        task = Task(row.id, config, config.learner(), None)
+        if (config.shuffle is None) != (row.secret is None):
+            raise ValueError("a task has a private key exactly if it is behind a shuffler")
+        task = Task(
+            row.id, config, config.learner(), None, None if row.secret is None else Opener(row.secret)
+        )
         for past in rounds:
             if past.estimate is not None:
                 estimate = Estimate(np.frombuffer(past.estimate), past.reports or 0)
@@ -100,8 +116,8 @@ def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
 class Tasks:
     """All tasks of a collector."""
 
-    def __init__(self, store: Store, writer: Writer) -> None:
-        self._store, self._writer = store, writer
+    def __init__(self, store: Store, writer: Writer, log: Log) -> None:
+        self._store, self._writer, self._log = store, writer, log
         self._tasks: dict[str, Task] = {}
         self._bodies: WeakValueDictionary[tuple[int, int], Body] = WeakValueDictionary()
         self._reading = Lock()
@@ -136,6 +152,7 @@ class Tasks:
             config = config.decided()
             learner = config.learner()
             question = learner.question()
+            secret = None if config.shuffle is None else new_secret()
         except (DiscreetError, ValueError) as error:
             raise Refused(422, str(error)) from error
         assert question is not None
@@ -148,11 +165,15 @@ class Tasks:
             except sqlite3.IntegrityError:
                 raise Refused(409, "there is a task of that name already") from None
             identity = int(made.lastrowid or 0)
+            if secret is not None:
+                connection.execute("INSERT INTO keys(task, secret) VALUES (?, ?)", (identity, secret))
             stored.open_round(connection, identity, question.round, question.to_json().encode())
             return identity
 
-        task = Task(await self._writer.run(write), config, learner, question)
+        opener = None if secret is None else Opener(secret)
+        task = Task(await self._writer.run(write), config, learner, question, opener)
         self._tasks[config.task] = task
+        self._log.say("task created", task=config.task)
         return task
 
     async def close(self, name: str, number: int) -> int:
@@ -170,6 +191,36 @@ class Tasks:
 
             await self._writer.run(seal)
             return await self._release(task)
+
+    async def count(self, name: str) -> Count:
+        """How many reports the open round has; for the operator."""
+        task = self.get(name)
+        question = task.question
+        if question is None:
+            return Count(0, 0, 0)
+        return await asyncio.to_thread(self._count_open, task.id, question.round)
+
+    def _count_open(self, task: int, number: int) -> Count:
+        with closing(self._store.connect()) as reader:
+            opened = stored.opened_hour(reader, task, number)
+            return Count(number, opened, stored.count_reports(reader, task, number))
+
+    async def delete_reports(self, name: str | None = None, before: int | None = None) -> int:
+        """Delete reports of released rounds, of one task or all, released before a time or ever; gives how many."""
+        task = None if name is None else self.get(name).id
+        return await self._writer.run(lambda connection: stored.delete_reports(connection, task, before))
+
+    async def delete(self, name: str) -> None:
+        """Delete a task that has ended, with all that is known of it."""
+        task = self.get(name)
+        async with task.lock:
+            if task.question is not None:
+                raise Refused(
+                    409, f"round {task.question.round} of the task is open; only a task that has ended goes"
+                )
+            await self._writer.run(lambda connection: stored.delete_task(connection, task.id))
+            del self._tasks[name]
+        self._log.say("task deleted", task=name)
 
     def released(self, name: str, number: int) -> Body:
         """What a round released, from the store."""
@@ -214,6 +265,7 @@ class Tasks:
 
         await self._writer.run(write)
         task.learner, task.question = learner, following
+        self._log.say("round released", task=task.config.task, round=question.round, reports=counted.reports)
         return counted.reports
 
     def _count(self, task: Task, question: Question) -> tuple[Counted, Learner]:

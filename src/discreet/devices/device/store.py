@@ -15,7 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+from .hpke import KEY_BYTES
 from .question import DEVICE_ID_BYTES, Question
+from .shuffled import Shuffled
 from .terms import Terms, TermsInvalid
 
 __all__ = ["APPLICATION", "Answer", "DeviceStore", "StoreInvalid"]
@@ -37,6 +39,11 @@ CREATE TABLE rounds(
 CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
 PRAGMA application_id = {APPLICATION}
 """
+# Made when first needed, so that files from before there were shufflers stay what they are.
+_SHUFFLED = (
+    "CREATE TABLE IF NOT EXISTS shuffled(task TEXT PRIMARY KEY REFERENCES tasks(task), collector BLOB NOT NULL,"
+    " shuffler BLOB NOT NULL, secret BLOB NOT NULL)"
+)
 
 
 class StoreInvalid(ValueError):
@@ -97,17 +104,31 @@ class DeviceStore:
         """The person's ratings by item."""
         return dict(self._connection.execute("SELECT item, rating FROM ratings ORDER BY item"))
 
-    def enrol(self, terms: Terms) -> bytes:
+    def enrol(self, terms: Terms, through: tuple[bytes, bytes] | None = None) -> bytes:
         """Agree to a task's terms, once; gives the pseudonym for this task, which is random.
 
-        Ratings are by number, so all tasks of one file must be about one item list: the first one pins it.
+        Ratings are by number, so all tasks of one file must be about one item list: the first one pins it. ``through``
+        has the keys of collector and shuffler where answers are to go through one; that never changes either.
         """
         with _Transaction(self._connection) as run:
             _pin(run, terms.catalogue)
-            run(
+            joined = run(
                 "INSERT OR IGNORE INTO tasks(task, device, terms) VALUES (?, ?, ?)",
                 (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
             )
+            if joined.rowcount == 1 and through is not None:
+                kept = Shuffled(*through, secret=secrets.token_bytes(KEY_BYTES))
+                run(_SHUFFLED)
+                run(
+                    "INSERT INTO shuffled(task, collector, shuffler, secret) VALUES (?, ?, ?, ?)",
+                    (terms.task, kept.collector, kept.shuffler, kept.secret),
+                )
+            known = self.shuffled(terms.task)
+            if (None if known is None else (known.collector, known.shuffler)) != through:
+                raise TermsInvalid(
+                    f"this device joined task {terms.task} with other keys, or with and without a shuffler: answers"
+                    " already given could be linked. Join another task instead"
+                )
             device, agreed = self._task(terms.task)
         if agreed != terms:
             raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
@@ -120,6 +141,16 @@ class DeviceStore:
     def device(self, task: str) -> bytes:
         """The pseudonym for a task."""
         return self._task(task)[0]
+
+    def shuffled(self, task: str) -> Shuffled | None:
+        """Keys and secret of a task whose answers go through a shuffler; none for any other."""
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'shuffled'")
+        if tables.fetchone()[0] == 0:
+            return None
+        row = self._connection.execute(
+            "SELECT collector, shuffler, secret FROM shuffled WHERE task = ?", (task,)
+        ).fetchone()
+        return None if row is None else Shuffled(*map(bytes, row))
 
     def tasks(self) -> list[str]:
         """Tasks this device has joined."""
