@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.devices.schedule import Schedule
 from discreet.privacy.local.shuffle import central_epsilon
 
-__all__ = ["Amplified", "ShuffleTerms", "amplified"]
+__all__ = ["Amplified", "ShuffleTerms", "amplified", "amplify"]
 
 _SLACK = 1e-12  # relative; sums of floats are rounded up
 
@@ -38,14 +38,14 @@ class Amplified:
     """The central promise of a shuffled task, beside the local one, which holds whatever the shuffler does.
 
     ``epsilon`` at ``delta`` bounds what all that the collector and the public see tells of one user's ratings, for
-    ``answers`` answers of one device in batches of at least ``batch``; ``local_epsilon`` is of all answers together.
+    ``answers`` answers of one device in batches of at least ``batch``; ``answer_epsilon`` is the local one of each.
     """
 
     epsilon: float
     delta: float
     answers: int
     batch: int
-    local_epsilon: float
+    answer_epsilon: float
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class Amplified:
             "delta": self.delta,
             "answers": self.answers,
             "batch": self.batch,
-            "local_epsilon": self.local_epsilon,
+            "answer_epsilon": self.answer_epsilon,
             "assumes": list(self.assumes),
         }
 
@@ -86,10 +86,15 @@ def amplified(schedule: Schedule, terms: ShuffleTerms, asked: int | None = None)
     size; answers of one device are in different rounds and compose by adding up, epsilon and delta alike
     (``devices/proofs/shuffler.md``).
     """
-    answers = schedule.passes if asked is None else schedule.passes_begun(asked)
-    each = central_epsilon(schedule.cost, terms.batch, terms.delta / max(answers, 1))
-    local = min(schedule.epsilon, answers * schedule.cost * (1.0 + _SLACK))
-    return Amplified(min(local, answers * each * (1.0 + _SLACK)), terms.delta, answers, terms.batch, local)
+    return amplify(schedule.cost, schedule.passes if asked is None else schedule.passes_begun(asked), terms)
+
+
+def amplify(cost: float, answers: int, terms: ShuffleTerms) -> Amplified:
+    """The same for so many answers of one device, each of this local epsilon."""
+    each = central_epsilon(cost, terms.batch, terms.delta / max(answers, 1))
+    local = answers * cost * (1.0 + _SLACK)
+    epsilon = min(local, answers * each * (1.0 + _SLACK))
+    return Amplified(epsilon, terms.delta, answers, terms.batch, cost)
 
 
 def _up(number: float) -> str:

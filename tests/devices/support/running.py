@@ -54,7 +54,7 @@ class Running:
 
     def __init__(self, store: Path, *, largest_file: int | None = None, **settings: Any) -> None:
         self._largest_file = largest_file
-        self.settings = {"rate": 0.0, "connections": 2000, "port": _free_port(), **settings, "store": store}
+        self.settings = {"rate": 0.0, "connections": 2000, "port": free_port(), **settings, "store": store}
         self.port: int = self.settings["port"]
         self.store = store
 
@@ -155,7 +155,7 @@ def is_open(wire: socket.socket, seconds: float = 0.0) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port outside of the range that outgoing connections are given.
 
     Inside of it, a client that connects again and again while the collector is down may be given this very port as its

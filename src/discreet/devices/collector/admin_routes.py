@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -62,7 +63,7 @@ def add_admin_routes(app: FastAPI, state: State) -> None:
         return PlainTextResponse(await state.metrics(), media_type="text/plain; version=0.0.4")
 
 
-def add_health_routes(app: FastAPI, state: State) -> None:
+def add_health_routes(app: FastAPI, why_not_ready: Callable[[], str | None]) -> None:
     """Alive: the process answers. Ready: a report sent now can be kept."""
 
     @app.get("/healthz")
@@ -72,7 +73,7 @@ def add_health_routes(app: FastAPI, state: State) -> None:
 
     @app.get("/health/ready")
     async def ready() -> JSONResponse:
-        why = state.why_not_ready()
+        why = why_not_ready()
         if why is not None:
             raise Refused(503, f"not ready: {why}", retry_after=5)
         return JSONResponse({"ok": True})

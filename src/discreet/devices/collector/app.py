@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
-from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +16,7 @@ from discreet.devices.collector.batches import OVERLOADED, add_shuffle_routes
 from discreet.devices.collector.limits import answer
 from discreet.devices.collector.messages import Report, explain
 from discreet.devices.collector.operations import Counts
+from discreet.devices.collector.refusals import add_errors
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.state import State
 from discreet.devices.collector.tasks import Body, Refused, Tasks
@@ -89,18 +87,19 @@ def make_app(settings: CollectorSettings, counts: Counts | None = None) -> FastA
         title="discreet collector", lifespan=state.live, docs_url=None, redoc_url=None, openapi_url=None
     )
     app.router.routes.append(Route("/v1/reports", Reports(state), methods=["POST"]))
-    _add_errors(app, state)
+    add_errors(app, state.counts)
     _add_device_routes(app, state)
     add_shuffle_routes(app, state)
     add_admin_routes(app, state)
-    add_health_routes(app, state)
+    add_health_routes(app, state.why_not_ready)
     return app
 
 
 def _add_device_routes(app: FastAPI, state: State) -> None:
     def admitted(request: Request) -> Tasks:
         given = request.headers.get("authorization", "").encode()
-        state.admit(given, settings.device_token, settings.token)  # whoever runs tasks may look at them
+        # whoever runs tasks, or shuffles answers to them, may look at them
+        state.admit(given, settings.device_token, settings.token, settings.shuffler_token)
         return state.tasks
 
     settings = state.settings
@@ -144,31 +143,3 @@ async def _pieces(body: Body) -> AsyncIterator[bytes]:
     """A body bit by bit, as fast as the client reads: what waits to be sent is one piece, not the whole."""
     for start in range(0, len(body.content), PIECE):
         yield body.content[start : start + PIECE]
-
-
-def _add_errors(app: FastAPI, state: State) -> None:
-    def say(status: int, why: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-        state.counts.refuse(status)
-        return JSONResponse({"error": why}, status_code=status, headers=headers)
-
-    async def refused(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, Refused)
-        again = None if error.retry_after is None else {"retry-after": str(error.retry_after)}
-        return say(error.status, error.why, again)
-
-    async def invalid(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, ValidationError | RequestValidationError)
-        return say(422, explain(error.errors()))
-
-    async def missing(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        return say(error.status_code, str(error.detail), error.headers)
-
-    async def broken(_: Request, error: Exception) -> JSONResponse:
-        return say(503, "the store cannot be written now; try again later", {"retry-after": "5"})
-
-    app.add_exception_handler(Refused, refused)
-    app.add_exception_handler(ValidationError, invalid)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, missing)
-    app.add_exception_handler(sqlite3.Error, broken)

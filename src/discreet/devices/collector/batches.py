@@ -30,8 +30,7 @@ def add_shuffle_routes(app: FastAPI, state: State) -> None:
     @app.get("/v1/tasks/{task}/shuffle")
     async def offer(task: str, request: Request) -> JSONResponse:
         given = request.headers.get("authorization", "").encode()
-        if settings.device_token is not None:
-            state.admit(given, settings.device_token, settings.token or settings.shuffler_token)
+        state.admit(given, settings.device_token, settings.token, settings.shuffler_token)
         found = state.tasks.get(task)
         if found.opener is None:
             raise Refused(404, "this task has no shuffler")

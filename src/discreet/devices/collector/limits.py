@@ -79,12 +79,12 @@ def is_local(host: bytes) -> bool:
         return False
 
 
-def presents(header: bytes, token: str | None, other: str | None = None) -> bool:
-    """Whether an ``Authorization`` header has ``token`` or the ``other``, if any; without ``token`` all do."""
+def presents(header: bytes, token: str | None, *others: str | None) -> bool:
+    """Whether an ``Authorization`` header has ``token`` or one of the ``others``; without ``token`` all do."""
     if token is None:
         return True
-    tokens = (token,) if other is None else (token, other)
-    return sum(hmac.compare_digest(header, b"Bearer " + one.encode()) for one in tokens) > 0
+    known = [one for one in (token, *others) if one is not None]
+    return sum(hmac.compare_digest(header, b"Bearer " + one.encode()) for one in known) > 0
 
 
 async def answer(

@@ -54,9 +54,9 @@ class State:
             self.log.sum_up(self.counts)
             self.log.say("stopped")
 
-    def admit(self, header: bytes, token: str | None, other: str | None = None) -> None:
-        """Refuse who presents neither ``token`` nor the ``other``, if any; without ``token`` all may pass."""
-        if not presents(header, token, other):
+    def admit(self, header: bytes, token: str | None, *others: str | None) -> None:
+        """Refuse who presents neither ``token`` nor one of the ``others``; without ``token`` all may pass."""
+        if not presents(header, token, *others):
             raise Refused(401, "this needs a token: Authorization: Bearer ...")
 
     def why_not_ready(self) -> str | None:
