@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.devices.schedule import Schedule
-from discreet.privacy.local.shuffle import central_epsilon
 
 __all__ = ["Amplified", "ShuffleTerms", "amplified", "amplify"]
 
@@ -91,6 +90,10 @@ def amplified(schedule: Schedule, terms: ShuffleTerms, asked: int | None = None)
 
 def amplify(cost: float, answers: int, terms: ShuffleTerms) -> Amplified:
     """The same for so many answers of one device, each of this local epsilon."""
+    from discreet.privacy.local.shuffle import (
+        central_epsilon,
+    )  # takes a second, which a service need not wait for
+
     each = central_epsilon(cost, terms.batch, terms.delta / max(answers, 1))
     local = answers * cost * (1.0 + _SLACK)
     epsilon = min(local, answers * each * (1.0 + _SLACK))

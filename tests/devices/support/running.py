@@ -22,7 +22,14 @@ from typing import Any
 from discreet.devices.device.question import Question
 
 FORK = multiprocessing.get_context("forkserver")
-FORK.set_forkserver_preload(["discreet.devices.collector.serve", "tests.devices.support.running"])
+FORK.set_forkserver_preload(
+    [
+        "discreet.devices.collector.serve",
+        "discreet.devices.shuffler.serve",
+        "cryptography.hazmat.primitives.hpke",
+        "tests.devices.support.running",
+    ]
+)
 PATIENCE = 180.0
 """Seconds after which something that must happen is taken for hung; on a busy machine all of it takes long."""
 SEED = "ab" * 32

@@ -63,6 +63,7 @@ class Mixer:
                 self.trouble = None
             except (Unreachable, CollectorRefused) as error:
                 self.trouble = str(error)
+            self._store.cut_log()
             if self.trouble != before:
                 event = "collector reached" if self.trouble is None else "collector not reached"
                 self._log.say(event, why=self.trouble)

@@ -117,7 +117,7 @@ class ShufflerStore:
                 (task, number, question),
             )
             self._forget(task, number)
-        self._cut_log()
+        self.cut_log()
         return question
 
     def end(self, task: str) -> None:
@@ -125,7 +125,7 @@ class ShufflerStore:
         with self._transaction() as run:
             run("DELETE FROM rounds WHERE task = ?", (task,))
             self._forget(task, 1 << 62)
-        self._cut_log()
+        self.cut_log()
 
     def keep(self, reports: Iterable[Kept]) -> None:
         """Keep the first report of each device in its round; of rounds that are over, none. On disk when it returns."""
@@ -165,7 +165,7 @@ class ShufflerStore:
                     (task, number, b"".join(sealed[start : start + MOST_SEALED])),
                 )
             run("UPDATE reports SET sealed = NULL WHERE task = ? AND round = ?", (task, number))
-        self._cut_log()
+        self.cut_log()
         return len(sealed)
 
     def next_piece(self, task: str) -> Piece | None:
@@ -180,7 +180,12 @@ class ShufflerStore:
         """Forget what was handed on."""
         with self._transaction() as run:
             run("DELETE FROM pieces WHERE id = ?", (piece.id,))
-        self._cut_log()
+        self.cut_log()
+
+    def cut_log(self) -> None:
+        """Cut what was deleted off the write-ahead log; where somebody is reading the file, the next call does."""
+        with self._turn:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _forget(self, task: str, before: int) -> None:
         for table in ("reports", "pieces"):
@@ -197,10 +202,6 @@ class ShufflerStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-
-    def _cut_log(self) -> None:
-        with self._turn:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _prepare(self, path: Path) -> None:
         run = self._connection.execute
