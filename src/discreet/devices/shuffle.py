@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.devices.schedule import Schedule
+if TYPE_CHECKING:
+    from discreet.devices.schedule import Schedule
 
 __all__ = ["Amplified", "ShuffleTerms", "amplified", "amplify"]
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from discreet.devices.collector.messages import Close, Delete
+from discreet.devices.collector.refused import Refused
 from discreet.devices.collector.state import State
+from discreet.devices.collector.task import Task
 from discreet.devices.collector.task_config import TaskConfig
-from discreet.devices.collector.tasks import Refused, Task, Tasks
+from discreet.devices.collector.tasks import Tasks
 
-__all__ = ["add_admin_routes", "add_health_routes"]
+__all__ = ["add_admin_routes"]
 
 
 def add_admin_routes(app: FastAPI, state: State) -> None:
@@ -61,22 +62,6 @@ def add_admin_routes(app: FastAPI, state: State) -> None:
     async def metrics(request: Request) -> PlainTextResponse:
         admitted(request)
         return PlainTextResponse(await state.metrics(), media_type="text/plain; version=0.0.4")
-
-
-def add_health_routes(app: FastAPI, why_not_ready: Callable[[], str | None]) -> None:
-    """Alive: the process answers. Ready: a report sent now can be kept."""
-
-    @app.get("/healthz")
-    @app.get("/health/live")
-    async def live() -> JSONResponse:
-        return JSONResponse({"ok": True})
-
-    @app.get("/health/ready")
-    async def ready() -> JSONResponse:
-        why = why_not_ready()
-        if why is not None:
-            raise Refused(503, f"not ready: {why}", retry_after=5)
-        return JSONResponse({"ok": True})
 
 
 def _is_json(request: Request) -> bool:

@@ -12,15 +12,14 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from discreet.devices.collector.messages import Batch
+from discreet.devices.collector.refused import OVERLOADED, Refused
 from discreet.devices.collector.state import State
 from discreet.devices.collector.store import RECORD
-from discreet.devices.collector.tasks import Refused, Task
+from discreet.devices.collector.task import Task
 from discreet.devices.collector.writer import Overloaded, Verdict
 from discreet.devices.device.shuffled import SEALED_BYTES, report_info
 
-__all__ = ["OVERLOADED", "add_shuffle_routes"]
-
-OVERLOADED = (503, "too many reports are waiting for the disk; nothing is lost, send it again in a moment", 1)
+__all__ = ["add_shuffle_routes"]
 
 
 def add_shuffle_routes(app: FastAPI, state: State) -> None:

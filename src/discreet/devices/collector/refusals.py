@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from discreet.devices.collector.messages import explain
 from discreet.devices.collector.operations import Counts
-from discreet.devices.collector.tasks import Refused
+from discreet.devices.collector.refused import Refused
 
 __all__ = ["add_errors"]
 

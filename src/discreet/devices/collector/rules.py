@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 
 from discreet.devices.collector.operations import Log
+from discreet.devices.collector.refused import Refused
 from discreet.devices.collector.store import Store
-from discreet.devices.collector.tasks import Refused, Tasks
+from discreet.devices.collector.tasks import Tasks
 from discreet.errors import DiscreetError
 
 __all__ = ["Rules"]

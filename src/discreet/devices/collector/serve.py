@@ -14,7 +14,7 @@ from discreet.devices.collector.messages import LARGEST_BATCH
 from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
-from discreet.devices.collector.tasks import read_tasks
+from discreet.devices.collector.task import read_tasks
 
 __all__ = ["serve"]
 

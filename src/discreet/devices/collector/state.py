@@ -11,10 +11,11 @@ from fastapi import FastAPI
 
 from discreet.devices.collector.limits import presents
 from discreet.devices.collector.operations import Counts, Gauge, Log, prometheus
+from discreet.devices.collector.refused import Refused
 from discreet.devices.collector.rules import Rules
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
-from discreet.devices.collector.tasks import Refused, Tasks
+from discreet.devices.collector.tasks import Tasks
 from discreet.devices.collector.writer import Writer
 
 __all__ = ["State"]

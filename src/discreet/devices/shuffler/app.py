@@ -13,13 +13,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.devices.collector.admin_routes import add_health_routes
-from discreet.devices.collector.batches import OVERLOADED
+from discreet.devices.collector.health import add_health_routes
 from discreet.devices.collector.limits import presents
 from discreet.devices.collector.messages import MAX_ROUND, TaskName
 from discreet.devices.collector.operations import Counts, Gauge, Log, prometheus
 from discreet.devices.collector.refusals import add_errors
-from discreet.devices.collector.tasks import Refused
+from discreet.devices.collector.refused import OVERLOADED, Refused
 from discreet.devices.collector.writer import Overloaded
 from discreet.devices.device.question import DEVICE_ID_BYTES
 from discreet.devices.device.shuffled import ENVELOPE_BYTES, SEALED_BYTES, envelope_info
