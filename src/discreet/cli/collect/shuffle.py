@@ -45,8 +45,8 @@ def shuffle_command(
 ) -> None:
     """Serve a shuffler between devices and a collector until Ctrl-C.
 
-    It learns who answers and not what; the collector learns what and not who. Run it where whoever runs the collector has no say:
-    one hand with both keys undoes it.
+    It learns who answers and not what; the collector learns what and not who. Run it where whoever runs the
+    collector has no say: one hand with both keys undoes it.
 
     \b
     Example:

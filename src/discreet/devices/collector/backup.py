@@ -29,13 +29,18 @@ def restore(backup: Path, store: Path) -> int:
     """Put a copy back as the store of a collector that is to be started; gives the number of its tasks.
 
     Reports accepted after the copy was taken are not in it, and devices do not send them again. A round that was
-    released since is open again; devices that answered the next one already refuse it if it comes with another question.
+    released since is open again; devices that answered the next one refuse it if it now comes with another question.
     """
     if not backup.is_file():
         raise SettingsInvalid(f"there is no backup {backup}")
     _copy(backup, store, "store")
-    with closing(Store(store)) as opened:
-        return len(read_tasks(opened))
+    try:
+        with closing(Store(store)) as opened:
+            return len(read_tasks(opened))
+    except BaseException:
+        for ending in ("", "-wal", "-shm", ".lock"):
+            store.with_name(store.name + ending).unlink(missing_ok=True)
+        raise
 
 
 def _copy(source: Path, target: Path, what: str) -> None:
