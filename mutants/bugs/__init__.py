@@ -14,6 +14,7 @@ from mutants.bugs import (
     prototypes,
     pure,
     releases,
+    shuffler,
     silos,
     statements,
 )
@@ -34,5 +35,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *prototypes.MUTANTS,
     *silos.MUTANTS,
     *devices.MUTANTS,
+    *shuffler.MUTANTS,
     *data_and_model.MUTANTS,
 )

@@ -77,7 +77,7 @@ def test_a_damaged_copy_is_refused(tmp_path: Path) -> None:
     (tmp_path / "copy").write_bytes(whole)
     with closing(sqlite3.connect(tmp_path / "copy")) as connection, connection:
         connection.execute("INSERT INTO tasks(task, config) VALUES ('films', 'not one')")
-    with pytest.raises(SettingsInvalid, match="task films in .* is damaged"):
+    with pytest.raises(SettingsInvalid, match=r"task films in .* is damaged"):
         restore(tmp_path / "copy", tmp_path / "new")
     assert not [file for file in tmp_path.iterdir() if file.name.startswith("new")]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet.devices.device.answer import truth
 from discreet.devices.device.client import join
-from discreet.devices.device.shuffled import envelope
+from discreet.devices.device.shuffled import envelope, report_id
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import TermsInvalid
 from discreet.devices.device.transport import CollectorRefused, Connection
@@ -33,17 +34,30 @@ def shuffler(tmp_path_factory: pytest.TempPathFactory, collector: Running) -> It
 
 
 def test_two_rounds_through_the_shuffler_end_in_a_release(tmp_path: Path) -> None:
+    """At epsilon 20 a bit is the truth, so it can be checked that it is counted where the device meant it."""
     with Running(tmp_path / "s.sqlite") as collector, Shuffling(tmp_path, collector) as shuffler:
-        key = start_task(collector)
+        key = start_task(collector, epsilon=20.0)
         shuffler.wait_for(1)
         devices = make_devices(tmp_path, shuffler, key, 30)
         for number in (1, 2):
             shuffler.wait_for(number)
+            question = collector.question()
             answered = [device for device in devices if device.answer().result == "answered"]
             assert len(answered) > 2
             least = len(answered) - 1  # one may be left over
             wait_until(lambda number=number, least=least: len(collector.kept(number)) >= least)
             kept = collector.kept(number)
+            wrong = checked = 0
+            for device in answered:
+                with DeviceStore(device.file) as store:
+                    keys, ratings = store.shuffled("films"), store.ratings()
+                assert keys is not None
+                name = report_id(keys.secret, question)
+                value = truth(question, list(ratings), list(ratings.values()), name)
+                if name in kept and value:
+                    checked += 1
+                    wrong += kept[name] != (value > 0.0)
+            assert (wrong, checked > 2) == (0, True)
             assert not {device.name for device in devices} & kept.keys()
             assert collector.close(number)[0] == 200
         wait_until(lambda: shuffler.ask("GET", "/v1/tasks/films/question")[0] == 410)

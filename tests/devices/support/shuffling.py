@@ -123,7 +123,10 @@ def make_devices(folder: Path, shuffler: Shuffling, key: str, count: int) -> lis
     """Devices with ratings of their own, all joined."""
     return [
         Device(
-            folder / f"device-{number}.sqlite", shuffler.url, key, {number % 40: 5.0, (number + 3) % 40: 1.0}
+            folder / f"device-{number}.sqlite",
+            shuffler.url,
+            key,
+            {number % 40: 5.0, (number + 3) % 40: 1.0, (number + 7) % 40: 2.0},
         )
         for number in range(count)
     ]

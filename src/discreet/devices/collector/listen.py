@@ -10,7 +10,7 @@ from typing import Any, Literal
 import uvicorn
 from starlette.types import ASGIApp, Scope
 
-from discreet.devices.collector.connections import Connections, guarded_protocol
+from discreet.devices.collector.connections import Connections, check_server, guarded_protocol
 from discreet.devices.collector.limits import Bodies, Buckets
 from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.settings import ServiceSettings
@@ -35,6 +35,7 @@ def run_app(
     ``limit`` says how large a request may be, by its head; ``check`` refuses a store that cannot be used, before
     anything is bound; ``ready`` is called with the address when it is.
     """
+    check_server()
     config = _configure(app, settings, counts, limit)
     check()
     listener = _listen(settings)
