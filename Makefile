@@ -40,6 +40,7 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/plot.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/local.py
+	$(BIN)/python benchmarks/shuffle.py
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
 	$(BIN)/python benchmarks/budgets.py --data $(DATA)
 	$(BIN)/python benchmarks/calibration.py --data $(DATA)

@@ -121,12 +121,8 @@ class Device:
 
 def make_devices(folder: Path, shuffler: Shuffling, key: str, count: int) -> list[Device]:
     """Devices with ratings of their own, all joined."""
-    return [
-        Device(
-            folder / f"device-{number}.sqlite",
-            shuffler.url,
-            key,
-            {number % 40: 5.0, (number + 3) % 40: 1.0, (number + 7) % 40: 2.0},
-        )
-        for number in range(count)
-    ]
+    made = []
+    for number in range(count):
+        ratings = {number % 40: 5.0, (number + 3) % 40: 1.0, (number + 7) % 40: 2.0}
+        made.append(Device(folder / f"device-{number}.sqlite", shuffler.url, key, ratings))
+    return made
