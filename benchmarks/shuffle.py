@@ -44,7 +44,7 @@ def main() -> None:
         "",
         f"A skewed market of {USERS:,} users and {ITEMS:,} items, {RATINGS:,} ratings, a tenth held out; one run each."
         " Behind the shuffler devices may answer less noisily: the local epsilon is the largest with which the central"
-        " one holds.",
+        " one holds. It is also what is left if shuffler and collector work together after all.",
         "",
         "| epsilon | RMSE without | RMSE through the shuffler | local epsilon there |",
         "|---|---|---|---|",
