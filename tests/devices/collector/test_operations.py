@@ -16,9 +16,9 @@ import pytest
 
 from discreet.devices.collector import writer
 from discreet.devices.collector.app import make_app
-from discreet.devices.collector.operations import KINDS, Counts, Gauge, prometheus
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.device.question import Question
+from discreet.operations import KINDS, Counts, Gauge, prometheus
 from tests.devices.support.running import CONFIG, Running, asked_devices, body_of, wait_until
 
 TOKEN = "0123456789abcdef"

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from discreet.devices.collector.operations import Log
 from discreet.devices.device.question import Question
 from discreet.devices.device.shuffled import SEALED_BYTES
 from discreet.devices.device.terms import Terms
@@ -22,6 +21,7 @@ from discreet.devices.shuffler.mixer import Mixer
 from discreet.devices.shuffler.offer import Offer
 from discreet.devices.shuffler.store import Kept, Piece, ShufflerStore
 from discreet.errors import SettingsInvalid
+from discreet.operations import Log
 from tests.devices.support.running import SEED, Running, wait_until
 from tests.devices.support.shuffling import Shuffling, make_devices, start_task
 

@@ -16,13 +16,13 @@ from discreet.devices.collector.batches import add_shuffle_routes
 from discreet.devices.collector.health import add_health_routes
 from discreet.devices.collector.limits import answer
 from discreet.devices.collector.messages import Report, explain
-from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.refusals import add_errors
 from discreet.devices.collector.refused import OVERLOADED, Refused
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.state import State
 from discreet.devices.collector.tasks import Body, Tasks
 from discreet.devices.collector.writer import Overloaded, Verdict
+from discreet.operations import Counts
 
 __all__ = ["Reports", "make_app"]
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.devices.collector.operations import Counts
+from discreet.operations import Counts
 
 __all__ = ["Bodies", "Buckets", "answer", "client_key", "is_local", "presents", "read_body"]
 

@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Scope
 
 from discreet.devices.collector.connections import Connections, check_server, guarded_protocol
 from discreet.devices.collector.limits import Bodies, Buckets
-from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.settings import ServiceSettings
 from discreet.devices.collector.tls import encrypted_protocol, server_context
 from discreet.errors import SettingsInvalid
+from discreet.operations import Counts
 
 __all__ = ["run_app"]
 

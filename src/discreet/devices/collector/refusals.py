@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from discreet.devices.collector.messages import explain
-from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.refused import Refused
+from discreet.operations import Counts
 
 __all__ = ["add_errors"]
 

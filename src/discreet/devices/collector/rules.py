@@ -6,11 +6,11 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from discreet.devices.collector.operations import Log
 from discreet.devices.collector.refused import Refused
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.tasks import Tasks
 from discreet.errors import DiscreetError
+from discreet.operations import Log
 
 __all__ = ["Rules"]
 

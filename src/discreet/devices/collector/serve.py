@@ -11,10 +11,10 @@ from discreet.devices.collector.app import make_app
 from discreet.devices.collector.limits import presents
 from discreet.devices.collector.listen import run_app
 from discreet.devices.collector.messages import LARGEST_BATCH
-from discreet.devices.collector.operations import Counts
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.task import read_tasks
+from discreet.operations import Counts
 
 __all__ = ["serve"]
 

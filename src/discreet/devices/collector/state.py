@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager, suppress
 from fastapi import FastAPI
 
 from discreet.devices.collector.limits import presents
-from discreet.devices.collector.operations import Counts, Gauge, Log, prometheus
 from discreet.devices.collector.refused import Refused
 from discreet.devices.collector.rules import Rules
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.tasks import Tasks
 from discreet.devices.collector.writer import Writer
+from discreet.operations import Counts, Gauge, Log, prometheus
 
 __all__ = ["State"]
 

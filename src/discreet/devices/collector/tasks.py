@@ -16,7 +16,6 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from discreet.devices.collector import store as stored
-from discreet.devices.collector.operations import Log
 from discreet.devices.collector.refused import Refused
 from discreet.devices.collector.store import Counted, Store
 from discreet.devices.collector.task import Task, read_tasks
@@ -27,6 +26,7 @@ from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
 from discreet.devices.sealing import Opener, new_secret
 from discreet.errors import DiscreetError
+from discreet.operations import Log
 
 __all__ = ["Body", "Count", "Tasks"]
 

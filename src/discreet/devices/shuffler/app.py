@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.devices.collector.health import add_health_routes
 from discreet.devices.collector.limits import presents
 from discreet.devices.collector.messages import MAX_ROUND, TaskName
-from discreet.devices.collector.operations import Counts, Gauge, Log, prometheus
 from discreet.devices.collector.refusals import add_errors
 from discreet.devices.collector.refused import OVERLOADED, Refused
 from discreet.devices.collector.writer import Overloaded
@@ -29,6 +28,7 @@ from discreet.devices.shuffler.mixer import MixedTask, Mixer
 from discreet.devices.shuffler.settings import ShufflerSettings
 from discreet.devices.shuffler.store import Kept, ShufflerStore
 from discreet.devices.shuffler.writer import Writer
+from discreet.operations import Counts, Gauge, Log, prometheus
 
 __all__ = ["make_app"]
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
-from discreet.devices.collector.operations import Log
 from discreet.devices.device.question import Question
 from discreet.devices.device.transport import CollectorRefused, Unreachable
 from discreet.devices.shuffler.collector import Upstream
 from discreet.devices.shuffler.offer import Offer
 from discreet.devices.shuffler.store import ShufflerStore
 from discreet.errors import SettingsInvalid
+from discreet.operations import Log
 
 __all__ = ["MixedTask", "Mixer"]
 

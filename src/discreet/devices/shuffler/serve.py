@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from discreet.devices.collector.listen import run_app
-from discreet.devices.collector.operations import Counts
 from discreet.devices.shuffler.app import make_app
 from discreet.devices.shuffler.settings import ShufflerSettings, read_key
 from discreet.devices.shuffler.store import ShufflerStore
+from discreet.operations import Counts
 
 __all__ = ["serve"]
 

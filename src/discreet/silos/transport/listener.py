@@ -55,6 +55,7 @@ class Listener:
         self._silos = silos
         self._largest = largest
         self._respond = respond
+        self.answered: Callable[[HTTPStatus], None] = lambda status: None
         self._connections = Connections()
 
     async def accept(self, listening: socket) -> None:
@@ -96,12 +97,15 @@ class Listener:
         name = silo_name(writer.get_extra_info("peercert"))
         if name is None or name not in self._silos:
             words = f"{name} is not a silo of this run's agreement"
+            self.answered(HTTPStatus.FORBIDDEN)
             await write_response(writer, Response.words(HTTPStatus.FORBIDDEN, {"error": words}))
             return
         task = asyncio.current_task()
         assert task is not None
         self._connections.identify(task, name)
-        await write_response(writer, await self._answer(name, reader))
+        response = await self._answer(name, reader)
+        self.answered(response.status)
+        await write_response(writer, response)
 
     async def _answer(self, name: str, reader: asyncio.StreamReader) -> Response:
         """Whatever happens to one request happens to nobody else's."""

@@ -25,6 +25,7 @@ from typing import Any, Generic, TypeVar
 from discreet.errors import DiscreetError, Refused
 from discreet.silos.transport.http import STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
+from discreet.silos.transport.operations import Operations
 from discreet.silos.transport.protocols import CoordinatorSide
 
 __all__ = ["Server", "Terms"]
@@ -71,6 +72,8 @@ class Server(Generic[C]):
         Of :func:`discreet.silos.transport.identity.server_context`.
     report
         Called with the run's status whenever it may have changed.
+    operations
+        Told the same, and what was answered, for whoever watches over the server.
     """
 
     def __init__(
@@ -80,12 +83,15 @@ class Server(Generic[C]):
         terms: Terms,
         context: ssl.SSLContext,
         report: Callable[[dict[str, Any]], None] = lambda status: None,
+        operations: Operations | None = None,
     ) -> None:
         self._begin, self._finish = begin, finish
         self._terms = terms
-        self._report = report
+        self._report = report if operations is None else operations.also(report)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
         self._listener = Listener(context, terms.silos, terms.largest, self._respond)
+        if operations is not None:
+            self._listener.answered = operations.answered
         self._told: set[str] = set()
         self._handed_to: set[str] = set()
         self._question: bytes | None = None

@@ -55,12 +55,14 @@ class Gauge(NamedTuple):
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def prometheus(prefix: str, counts: Counts, gauges: Iterable[Gauge]) -> str:
-    """Counts and gauges in Prometheus' text format."""
+def prometheus(
+    prefix: str, counts: Counts, gauges: Iterable[Gauge], accepted: str = "reports_accepted"
+) -> str:
+    """Counts and gauges in Prometheus' text format; ``accepted`` names the count of what was not refused."""
     lines = [
-        f"# HELP {prefix}_reports_accepted_total Reports answered with yes since the start, repeats included.",
-        f"# TYPE {prefix}_reports_accepted_total counter",
-        f"{prefix}_reports_accepted_total {counts.accepted}",
+        f"# HELP {prefix}_{accepted}_total Answered with yes since the start, repeats included.",
+        f"# TYPE {prefix}_{accepted}_total counter",
+        f"{prefix}_{accepted}_total {counts.accepted}",
         f"# HELP {prefix}_requests_refused_total Requests refused since the start, by kind.",
         f"# TYPE {prefix}_requests_refused_total counter",
     ]
