@@ -34,7 +34,10 @@ PIPELINED = 16
 
 
 # Parts of uvicorn's protocols that it promises nobody, and that the limits here rest on.
-PARTS = {_Protocol: ("transport", "loop", "cycle"), _Cycle: ("response_complete",)}
+PARTS: dict[type, tuple[str, ...]] = {
+    _Protocol: ("transport", "loop", "cycle"),
+    _Cycle: ("response_complete",),
+}
 CALLS = ("connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing")
 
 
@@ -44,7 +47,7 @@ def check_server() -> None:
         f"{kind.__name__}.{name}"
         for kind, names in PARTS.items()
         for name in names
-        if name not in kind.__init__.__code__.co_names
+        if name not in _assigned(kind)
     ]
     gone += [f"{_Protocol.__name__}.{name}" for name in CALLS if not callable(getattr(_Protocol, name, None))]
     if gone:
@@ -52,6 +55,12 @@ def check_server() -> None:
             f"uvicorn {version('uvicorn')} has no {', '.join(gone)} any more, which the limits on connections rest on;"
             " install a version that pip install 'discreet[serve]' allows"
         )
+
+
+def _assigned(kind: type) -> tuple[str, ...]:
+    """Names that are used where an object of this kind is made."""
+    code = getattr(vars(kind).get("__init__"), "__code__", None)
+    return () if code is None else tuple(code.co_names)
 
 
 class Connections:
