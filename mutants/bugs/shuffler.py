@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "joined without a shuffler, answered through one",
-        "devices/device/store.py",
+        "devices/device/shuffled_store.py",
         "(None if known is None else (known.collector, known.shuffler)) != through",
         "False",
         "pseudonyms known to the collector are not used behind a shuffler",

@@ -45,10 +45,12 @@ class State:
             await self.tasks.resume()
             self.log.say("started", tasks=len(self.tasks.names()))
             working = asyncio.ensure_future(self._work(rules))
-            yield
-            working.cancel()
-            with suppress(asyncio.CancelledError):
-                await working
+            try:
+                yield
+            finally:
+                working.cancel()
+                with suppress(asyncio.CancelledError):
+                    await working
         finally:
             await asyncio.to_thread(self.writer.stop)
             store.close()

@@ -15,9 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from .hpke import KEY_BYTES
 from .question import DEVICE_ID_BYTES, Question
 from .shuffled import Shuffled
+from .shuffled_store import pin_keys, read_keys
 from .terms import Terms, TermsInvalid
 
 __all__ = ["APPLICATION", "Answer", "DeviceStore", "StoreInvalid"]
@@ -39,11 +39,6 @@ CREATE TABLE rounds(
 CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
 PRAGMA application_id = {APPLICATION}
 """
-# Made when first needed, so that files from before there were shufflers stay what they are.
-_SHUFFLED = (
-    "CREATE TABLE IF NOT EXISTS shuffled(task TEXT PRIMARY KEY REFERENCES tasks(task), collector BLOB NOT NULL,"
-    " shuffler BLOB NOT NULL, secret BLOB NOT NULL)"
-)
 
 
 class StoreInvalid(ValueError):
@@ -116,19 +111,7 @@ class DeviceStore:
                 "INSERT OR IGNORE INTO tasks(task, device, terms) VALUES (?, ?, ?)",
                 (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
             )
-            if joined.rowcount == 1 and through is not None:
-                kept = Shuffled(*through, secret=secrets.token_bytes(KEY_BYTES))
-                run(_SHUFFLED)
-                run(
-                    "INSERT INTO shuffled(task, collector, shuffler, secret) VALUES (?, ?, ?, ?)",
-                    (terms.task, kept.collector, kept.shuffler, kept.secret),
-                )
-            known = self.shuffled(terms.task)
-            if (None if known is None else (known.collector, known.shuffler)) != through:
-                raise TermsInvalid(
-                    f"this device joined task {terms.task} with other keys, or with and without a shuffler: answers"
-                    " already given could be linked. Join another task instead"
-                )
+            pin_keys(run, terms.task, through, is_new=joined.rowcount == 1)
             device, agreed = self._task(terms.task)
         if agreed != terms:
             raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
@@ -144,13 +127,7 @@ class DeviceStore:
 
     def shuffled(self, task: str) -> Shuffled | None:
         """Keys and secret of a task whose answers go through a shuffler; none for any other."""
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'shuffled'")
-        if tables.fetchone()[0] == 0:
-            return None
-        row = self._connection.execute(
-            "SELECT collector, shuffler, secret FROM shuffled WHERE task = ?", (task,)
-        ).fetchone()
-        return None if row is None else Shuffled(*map(bytes, row))
+        return read_keys(self._connection.execute, task)
 
     def tasks(self) -> list[str]:
         """Tasks this device has joined."""

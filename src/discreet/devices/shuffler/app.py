@@ -55,6 +55,7 @@ class _State:
         self.log = Log("shuffler", sys.stderr if settings.log else None)
         self.upstream = Upstream(settings)
         self.bodies: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self.fetching = asyncio.Lock()
         self.store: ShufflerStore
         self.writer: Writer
         self.mixer: Mixer
@@ -113,17 +114,18 @@ class _State:
     async def released(self, task: str, number: int) -> bytes:
         """What a round released, from the collector, or from memory if it was asked for lately."""
         key = (task, number)
-        if key not in self.bodies:
-            try:
-                self.bodies[key] = await asyncio.to_thread(self.upstream.released, task, number)
-            except CollectorRefused as refused:
-                raise Refused(refused.status, "this round is not released") from None
-            except Unreachable:
-                raise Refused(503, NOT_NOW, retry_after=5) from None
-        self.bodies.move_to_end(key)
-        body = self.bodies[key]
-        while len(self.bodies) > BODIES:
-            self.bodies.popitem(last=False)
+        async with self.fetching:  # a crowd that asks at once is answered by one request
+            if key not in self.bodies:
+                try:
+                    self.bodies[key] = await asyncio.to_thread(self.upstream.released, task, number)
+                except CollectorRefused as refused:
+                    raise Refused(refused.status, "this round is not released") from None
+                except Unreachable:
+                    raise Refused(503, NOT_NOW, retry_after=5) from None
+            self.bodies.move_to_end(key)
+            body = self.bodies[key]
+            while len(self.bodies) > BODIES:
+                self.bodies.popitem(last=False)
         return body
 
     async def keep(self, sent: Envelope) -> None:
