@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 __all__ = ["KINDS", "Counts", "Gauge", "Log", "prometheus"]
 
 KINDS = {
-    400: "broken_off",
+    400: "bad_request",
     401: "no_token",
     403: "not_asked",
     404: "not_found",

@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import socket
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet.errors import SettingsInvalid
 from discreet.operations import Log
+from discreet.silos.transport.identity import client_context, server_context
 from discreet.silos.transport.operations import Operations
+from discreet.silos.transport.server import Server, Terms
+from tests.silos.transport.conftest import SILOS
+from tests.silos.transport.test_server import MODEL, RUN, MadeUp
 
 STATUS: dict[str, Any] = {
     "run": "r",
@@ -81,10 +88,57 @@ def test_alive_before_ready_and_counts_by_kind() -> None:
     assert asyncio.run(operations.beside(work(), ports.append)) == "done"
     assert len(heard) == 4
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
-    assert [line["event"] for line in lines] == ["started", "run", "run", "run", "counts", "stopped"]
-    assert [line.get("waiting_for") for line in lines[1:4]] == [["b"], [], ["b"]]
-    assert lines[4]["refused"] == {"not_asked": 1, "conflict": 1}
+    assert [line["event"] for line in lines] == ["started", "run", "run", "counts", "run", "stopped"]
+    assert [line["waiting_for"] for line in lines if line["event"] == "run"] == [["b"], [], ["b"]]
+    assert lines[3]["refused"] == {"not_asked": 1, "conflict": 1}
     assert "0.123" not in written.getvalue()
+
+
+def test_a_server_tells_what_it_answered_and_to_whom_it_did_not(tls: Path) -> None:
+    """Over TLS: a silo, its nonsense, and a certificate of the same authority that is in no agreement."""
+    written = io.StringIO()
+    operations = Operations(Log("silo server", written), 0)
+    terms = Terms(RUN, SILOS[:2], 1, 100)
+    server = Server(MadeUp, lambda _: MODEL, terms, server_context(tls / "server"), operations=operations)
+
+    def send(port: int, silo: str, content: str) -> None:
+        context = client_context(tls / "silos" / silo)
+        with (
+            socket.create_connection(("127.0.0.1", port), 60) as raw,
+            context.wrap_socket(raw, server_hostname="localhost") as wire,
+            suppress(OSError),
+        ):
+            wire.sendall(content.encode())
+            while wire.recv(1 << 16):
+                pass
+
+    async def run() -> str:
+        found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            serving = asyncio.create_task(operations.beside(server.run(listening), found.set_result))
+            port = listening.getsockname()[1]
+            await found
+            for silo, content in (
+                (SILOS[0], f"GET /v1/{RUN}/question HTTP/1.1\r\n\r\n"),
+                (SILOS[0], "nonsense\r\n\r\n"),
+                (SILOS[1], "GET /elsewhere HTTP/1.1\r\n\r\n"),
+                (SILOS[2], "GET / HTTP/1.1\r\n\r\n"),
+            ):
+                await asyncio.to_thread(send, port, silo, content)
+            text = (await asyncio.to_thread(fetch, found.result(), "/metrics"))[1]
+            serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await serving
+        return text
+
+    lines = [line for line in asyncio.run(run()).splitlines() if not line.startswith("#")]
+    assert "discreet_silos_requests_answered_total 1" in lines
+    assert [line for line in lines if "refused" in line and not line.endswith(" 0")] == [
+        'discreet_silos_requests_refused_total{kind="bad_request"} 1',
+        'discreet_silos_requests_refused_total{kind="not_asked"} 1',
+        'discreet_silos_requests_refused_total{kind="not_found"} 1',
+    ]
+    assert "elsewhere" not in written.getvalue()
 
 
 def test_without_a_port_nobody_is_served_and_a_taken_one_is_said() -> None:

@@ -55,6 +55,7 @@ class Operations:
         before, self._status = self._status, dict(status)
         now = {name: status.get(name) for name in _WATCHED}
         if before is None or now != {name: before.get(name) for name in _WATCHED}:
+            self._log.sum_up(self._counts)
             self._log.say("run", run=status.get("run"), **now)
 
     def answered(self, status: HTTPStatus) -> None:
