@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 
 from discreet.devices.device.answer import truth
 from discreet.devices.device.client import join
-from discreet.devices.device.shuffled import envelope, report_id
+from discreet.devices.device.hpke import seal
+from discreet.devices.device.shuffled import envelope, report_id, report_info
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import TermsInvalid
 from discreet.devices.device.transport import CollectorRefused, Connection
 from discreet.devices.sealing import Opener, new_secret
-from tests.devices.support.running import Running, wait_until
+from tests.devices.support.running import Running, asked_devices, wait_until
 from tests.devices.support.shuffling import Device, Shuffling, make_devices, start_task
 
 PASSES = {"groups": 2, "passes": 2}
@@ -142,6 +144,50 @@ def test_the_collector_takes_reports_of_a_shuffled_task_from_its_shuffler_alone(
         said = guarded.ask("POST", "/v1/batches", batch, {"authorization": "Bearer 0123456789abcdef"})
         assert said == (200, b'{"kept":0,"refused":1}')
         assert guarded.kept() == {}
+
+
+def test_what_is_in_a_batch_is_looked_at_one_by_one(collector: Running) -> None:
+    """A shuffler that makes up reports gets no further than devices that do."""
+    key = bytes.fromhex(start_task(collector, task="batches"))
+    question = collector.question("batches")
+    inside = asked_devices(question)
+    outside = next(name for name in iter(lambda: os.urandom(16), b"") if not question.takes_part(name))
+    good, twice = next(inside), next(inside)
+
+    def hand_in(*reports: bytes, **changes: object) -> tuple[int, dict[str, object]]:
+        content = {"task": "batches", "round": 1, "reports": b"".join(reports).hex(), **changes}
+        status, body = collector.ask("POST", "/v1/batches", content)
+        return status, json.loads(body)
+
+    def sealed(record: bytes, number: int = 1) -> bytes:
+        return seal(key, report_info("batches", number), record)
+
+    assert hand_in(
+        sealed(good + b"\1"),
+        sealed(outside + b"\1"),
+        sealed(next(inside) + b"\2"),
+        sealed(next(inside) + b"\1", 2),
+        os.urandom(65),
+        sealed(twice + b"\0"),
+        sealed(twice + b"\1"),
+    ) == (200, {"kept": 2, "refused": 5})
+    assert collector.rows(
+        "SELECT device, bit FROM reports JOIN tasks ON id = reports.task WHERE tasks.task = 'batches' ORDER BY bit"
+    ) == [(twice, 0), (good, 1)]
+    assert hand_in(sealed(good + b"\1")) == (200, {"kept": 1, "refused": 0})  # sent again
+    for changes, status in (
+        ({"round": 2}, 409),
+        ({"task": "nobody"}, 404),
+        ({"reports": ""}, 422),
+        ({"reports": "00" * 64}, 422),
+        ({"reports": "00" * 65 * 510}, 413),
+        ({"from": "me"}, 422),
+    ):
+        assert hand_in(sealed(good + b"\1"), **changes)[0] == status
+    assert collector.close(1, "batches")[0] == 200
+    assert hand_in(sealed(good + b"\1"))[0] == 410
+    collector.create(task="plain")
+    assert hand_in(sealed(good + b"\1"), task="plain")[0] == 403
 
 
 def test_what_cannot_be_opened_is_refused_and_so_is_another_round(
