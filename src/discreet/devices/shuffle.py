@@ -59,10 +59,11 @@ class Amplified:
 
     def sentence(self) -> str:
         """All of it in words, for a statement."""
+        answers = "the one answer" if self.answers == 1 else f"all {self.answers} answers"
         return (
-            f"through the shuffler: central epsilon {_up(self.epsilon)} at delta {self.delta:g} for all"
-            f" {self.answers} answers of one device (replace all of one user's ratings), towards the collector and"
-            f" whoever sees what it releases, if {'; if '.join(self.assumes)}. Otherwise the local epsilon holds"
+            f"through the shuffler: central epsilon {_up(self.epsilon)} at delta {self.delta:g} for {answers} of one"
+            " device (replace all of one user's ratings), towards the collector and whoever sees what it releases,"
+            f" if {'; if '.join(self.assumes)}. Otherwise the local epsilon holds"
         )
 
     def fields(self) -> dict[str, Any]:
