@@ -40,6 +40,7 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/plot.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/local.py
+	$(BIN)/python benchmarks/shuffle.py
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
 	$(BIN)/python benchmarks/budgets.py --data $(DATA)
 	$(BIN)/python benchmarks/calibration.py --data $(DATA)
@@ -55,7 +56,8 @@ audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assur
 hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (some 20 minutes)
 	DISCREET_SPEED=2000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py \
 		tests/devices/collector/test_flood.py
-	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_kills.py
+	DISCREET_KILLS=1000 $(BIN)/pytest -q --timeout 7200 tests/devices/collector/test_kills.py
+	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/devices/shuffler -k killed
 	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
 	DISCREET_JAVASCRIPT=2000 $(BIN)/pytest -q --timeout 1800 tests/devices/javascript/test_agreement.py
 	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py

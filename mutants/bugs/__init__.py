@@ -14,6 +14,7 @@ from mutants.bugs import (
     prototypes,
     pure,
     releases,
+    shuffler,
     silos,
     statements,
     trail,
@@ -36,5 +37,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *prototypes.MUTANTS,
     *silos.MUTANTS,
     *devices.MUTANTS,
+    *shuffler.MUTANTS,
     *data_and_model.MUTANTS,
 )

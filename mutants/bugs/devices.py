@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "reports with the time they came",
-        "devices/collector/store.py",
+        "devices/collector/schema.py",
         "    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),\n    PRIMARY KEY (task, round, device)",
         "    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),\n"
         "    came INTEGER NOT NULL DEFAULT (unixepoch()),\n    PRIMARY KEY (task, round, device)",
@@ -197,7 +197,7 @@ MUTANTS = (
     ),
     Mutant(
         "reports in the order they came",
-        "devices/collector/store.py",
+        "devices/collector/schema.py",
         "    PRIMARY KEY (task, round, device)\n) STRICT, WITHOUT ROWID;",
         "    PRIMARY KEY (task, round, device)\n) STRICT;",
         "the order of arrival is not stored",

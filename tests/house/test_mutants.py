@@ -19,6 +19,7 @@ ROOMS = {
     "data",
     "devices/collector",
     "devices/device",
+    "devices/shuffler",
     "engines",
     "kernels",
     "methods/budgeted",

@@ -71,6 +71,7 @@ def running_collector(store: str | Path, *options: str) -> Iterator[str]:
         "--port",
         "0",
         "--json",
+        "--quiet",
     ]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -66,7 +66,7 @@ def _parts(document: Document) -> Iterator[str]:
         ("What is public: given, not read off the ratings", statement.public),
         ("What is not protected", statement.not_protected),
         ("Which data the promise is about", getattr(statement, "domain", ())),
-        ("What was done since", statement.notes),
+        ("Notes", statement.notes),
     ):
         if entries:
             yield f"<section><h2>{escape(name)}</h2>{bullets(entries)}</section>"

@@ -12,6 +12,7 @@ import resource
 import signal
 import socket
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -22,7 +23,14 @@ from typing import Any
 from discreet.devices.device.question import Question
 
 FORK = multiprocessing.get_context("forkserver")
-FORK.set_forkserver_preload(["discreet.devices.collector.serve", "tests.devices.support.running"])
+FORK.set_forkserver_preload(
+    [
+        "discreet.devices.collector.serve",
+        "discreet.devices.shuffler.serve",
+        "cryptography.hazmat.primitives.hpke",
+        "tests.devices.support.running",
+    ]
+)
 PATIENCE = 180.0
 """Seconds after which something that must happen is taken for hung; on a busy machine all of it takes long."""
 SEED = "ab" * 32
@@ -40,7 +48,9 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def _serve(settings: dict[str, Any], told: Connection, largest_file: int | None) -> None:
+def _serve(settings: dict[str, Any], told: Connection, largest_file: int | None, log: Path | None) -> None:
+    if log is not None:
+        sys.stderr = log.open("a")
     if largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
     from discreet.devices.collector.serve import serve
@@ -52,9 +62,12 @@ def _serve(settings: dict[str, Any], told: Connection, largest_file: int | None)
 class Running:
     """Started on entry, ended on exit; ``kill`` and ``start`` in between."""
 
-    def __init__(self, store: Path, *, largest_file: int | None = None, **settings: Any) -> None:
-        self._largest_file = largest_file
-        self.settings = {"rate": 0.0, "connections": 2000, "port": _free_port(), **settings, "store": store}
+    def __init__(
+        self, store: Path, *, largest_file: int | None = None, log: Path | None = None, **settings: Any
+    ) -> None:
+        self._largest_file, self._log = largest_file, log
+        settings = settings if log is None else {**settings, "log": True}
+        self.settings = {"rate": 0.0, "connections": 2000, "port": free_port(), **settings, "store": store}
         self.port: int = self.settings["port"]
         self.store = store
 
@@ -69,7 +82,7 @@ class Running:
 
     def start(self) -> None:
         here, there = FORK.Pipe()
-        self.process = FORK.Process(target=_serve, args=(self.settings, there, self._largest_file))
+        self.process = FORK.Process(target=_serve, args=(self.settings, there, self._largest_file, self._log))
         self.process.start()
         assert here.poll(PATIENCE), "the collector did not start"
         self.url = here.recv()
@@ -155,7 +168,7 @@ def is_open(wire: socket.socket, seconds: float = 0.0) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port outside of the range that outgoing connections are given.
 
     Inside of it, a client that connects again and again while the collector is down may be given this very port as its

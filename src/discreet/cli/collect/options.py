@@ -1,14 +1,20 @@
-"""Options that every command to a running collector takes, and what it prints."""
+"""Options that commands of one kind share, and what they print."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+from pydantic import BaseModel, ValidationError
 
 from discreet.cli.output import json_option, print_json
+from discreet.errors import SettingsInvalid
 
-__all__ = ["admin_options", "connect", "say"]
+__all__ = ["admin_options", "checked", "connect", "say", "service_options", "when_ready"]
+
+S = TypeVar("S", bound=BaseModel)
 
 
 def admin_options(function: Any) -> Any:
@@ -38,3 +44,62 @@ def say(content: dict[str, Any], as_json: bool) -> None:
     else:
         for name, value in content.items():
             click.echo(f"{name}: {value}")
+
+
+def service_options(port: int) -> Callable[[Any], Any]:
+    """Where a service listens and what it allows."""
+
+    def add(function: Any) -> Any:
+        file = click.Path(path_type=Path)
+        for option in (
+            click.option("--quiet", is_flag=True, help="No log of JSON lines on standard error."),
+            click.option("--all-connections", default=4096, show_default=True, help="Most open connections."),
+            click.option(
+                "--connections", default=64, show_default=True, help="Most open connections of one address."
+            ),
+            click.option("--burst", default=400.0, show_default=True, help="How many of them at once."),
+            click.option(
+                "--rate",
+                default=100.0,
+                show_default=True,
+                help="Requests a second from one address; 0: no limit.",
+            ),
+            click.option("--device-token-file", help="File with a token that devices need."),
+            click.option("--token-file", help="File with the token that whoever runs it needs."),
+            click.option("--key", type=file, help="Its key (PEM)."),
+            click.option("--certificate", type=file, help="TLS certificate (PEM)."),
+            click.option(
+                "--port",
+                default=port,
+                show_default=True,
+                type=click.IntRange(0, 65535),
+                help="0 takes a free one.",
+            ),
+            click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+            click.option("--store", required=True, type=file, help="File that holds everything."),
+        ):
+            function = option(function)
+        return function
+
+    return add
+
+
+def checked(settings: type[S], **given: Any) -> S:
+    """Settings of a service; a mistake is named."""
+    try:
+        return settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingsInvalid(f"{first['loc'][0]}: {first['msg']}") from None
+
+
+def when_ready(doing: str, as_json: bool) -> Callable[[str], None]:
+    """Say where a service listens, once it does."""
+
+    def ready(address: str) -> None:
+        if as_json:
+            print_json({"address": address})
+        else:
+            click.echo(f"{doing} at {address}; Ctrl-C ends it.")
+
+    return ready

@@ -6,10 +6,17 @@ import json
 
 import click
 
-from discreet.cli.collect.options import admin_options, connect, say
+from discreet.cli.collect.options import admin_options, checked, connect, say
 from discreet.cli.setting_options import merge_settings
 
-__all__ = ["close_command", "create_command", "show_command", "task_command"]
+__all__ = [
+    "close_command",
+    "count_command",
+    "create_command",
+    "delete_command",
+    "show_command",
+    "task_command",
+]
 
 
 @click.group("task")
@@ -27,6 +34,21 @@ def task_command() -> None:
 @click.option("--rating-range", required=True, type=float, nargs=2, help="Lowest and highest rating.")
 @click.option("--epsilon", required=True, type=float, help="What one device spends in all rounds together.")
 @click.option("--minimum", default=1000, show_default=True, help="Reports a round needs before its release.")
+@click.option("--enough", type=click.IntRange(1), help="Reports with which a round ends by itself.")
+@click.option(
+    "--hours", type=float, help="Hours after which a round ends by itself, if the minimum is there."
+)
+@click.option(
+    "--shuffle-batch",
+    type=click.IntRange(2),
+    help="Answers go through a shuffler, in batches of at least so many.",
+)
+@click.option(
+    "--shuffle-delta",
+    default=1e-7,
+    show_default=True,
+    help="Delta of the central statement behind a shuffler.",
+)
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the learner; repeatable."
 )
@@ -44,11 +66,16 @@ def create_command(
     rating_range: tuple[float, float],
     epsilon: float,
     minimum: int,
+    enough: int | None,
+    hours: float | None,
+    shuffle_batch: int | None,
+    shuffle_delta: float,
     sets: tuple[str, ...],
 ) -> None:
     """Create TASK on the collector at URL and open its first round.
 
-    The item list goes to the collector and into the model; devices compare its digest with that of their own.
+    The item list goes to the collector and into the model; devices compare its digest with that of their own. With
+    --shuffle-batch, the collector's key is printed: devices join at the shuffler, and are given this key.
 
     \b
     Example:
@@ -57,6 +84,7 @@ def create_command(
     """
     from discreet.catalogue import Catalogue
     from discreet.devices.collector.task_config import make_config
+    from discreet.devices.shuffle import ShuffleTerms
 
     config = make_config(
         task,
@@ -65,6 +93,9 @@ def create_command(
         epsilon,
         merge_settings(ctx, sets),
         minimum,
+        None if shuffle_batch is None else checked(ShuffleTerms, batch=shuffle_batch, delta=shuffle_delta),
+        enough,
+        hours,
     )
     say(connect(url, token_file, authorities).create(config), as_json)
 
@@ -104,3 +135,37 @@ def close_command(
       discreet collect task close http://127.0.0.1:8642 films 1
     """
     say(connect(url, token_file, authorities).close(task, number), as_json)
+
+
+@task_command.command("count")
+@admin_options
+@click.argument("task")
+def count_command(
+    url: str, token_file: str | None, authorities: str | None, as_json: bool, task: str
+) -> None:
+    """Show TASK's open round (0 at its end) and how many reports it has; for whoever runs the collector.
+
+    \b
+    Example:
+      discreet collect task count http://127.0.0.1:8642 films
+    """
+    say(connect(url, token_file, authorities).count(task), as_json)
+
+
+@task_command.command("delete")
+@admin_options
+@click.argument("task")
+@click.option("--all", "everything", is_flag=True, help="The whole task, which must have ended.")
+def delete_command(
+    url: str, token_file: str | None, authorities: str | None, as_json: bool, task: str, everything: bool
+) -> None:
+    """Delete the reports of TASK's released rounds, or all of it; what is deleted is overwritten.
+
+    What was released does not change, and can be fetched until the task itself is deleted.
+
+    \b
+    Example:
+      discreet collect task delete http://127.0.0.1:8642 films
+    """
+    what = "task" if everything else "reports"
+    say(connect(url, token_file, authorities).delete(task, what), as_json)

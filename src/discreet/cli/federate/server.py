@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any, cast
@@ -21,12 +22,14 @@ from discreet.cli.federate.output import RoundProgress, show_run
 from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import Unreachable
+from discreet.operations import Log
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.transport.address import listen, url_of
 from discreet.silos.transport.endorsement import Endorsement
 from discreet.silos.transport.identity import CERTIFICATE, SIGNING_KEY, read_signing_key, server_context
+from discreet.silos.transport.operations import Operations
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
 from discreet.silos.transport.signed_run import SignedRun
@@ -59,6 +62,12 @@ __all__ = ["drop_command", "finish_command", "server_command"]
     metavar="SECONDS",
     help="How long to go on telling absent silos that the run has finished.",
 )
+@click.option("--log", is_flag=True, help="Write a log of JSON lines to standard error.")
+@click.option(
+    "--watch-port",
+    type=click.IntRange(0, 65535),
+    help="Port of 127.0.0.1 for /metrics, /health/live and /health/ready; none if left out.",
+)
 @click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
@@ -70,6 +79,8 @@ def server_command(
     address: str,
     drop_after: float | None,
     linger: float,
+    log: bool,
+    watch_port: int | None,
     out: str,
     force: bool,
     as_json: bool,
@@ -106,6 +117,7 @@ def server_command(
             progress.report(status)
 
         progress.say(f"Listening on {url_of(listening)}")
+        watched = Operations(Log("silo server", sys.stderr if log else None), watch_port)
         server: Server[SignedRun] = Server(
             lambda: SignedRun(run.begin(), agreed, key),
             lambda signed: key.seal("model", run.finish(cast(AnyCoordinator, signed.run))),
@@ -113,8 +125,9 @@ def server_command(
             context,
             vouches,
             report,
+            watched,
         )
-        run_until_stopped(server.run(listening))
+        run_until_stopped(watched.beside(server.run(listening)))
         run.count_models(server.models_sent, server.model_bytes_sent)
     if run.result is None or run.model is None:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")

@@ -79,6 +79,14 @@ class Admin:
         """End a round and release it."""
         return self._ask(self._path(task, "/close"), "released", {"round": number})
 
+    def count(self, task: str) -> dict[str, Any]:
+        """The open round and its number of reports."""
+        return self._ask(self._path(task, "/count"), "reports")
+
+    def delete(self, task: str, what: str) -> dict[str, Any]:
+        """Delete a task's ``reports`` of released rounds, or the whole ``task``."""
+        return self._ask(self._path(task, "/delete"), "deleted", {"what": what})
+
     def _check_token(self) -> None:
         """Say so where the token is wrong, before a long item list is sent and cut off halfway."""
         try:

@@ -8,24 +8,59 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from discreet.devices.collector.limits import Buckets, client_key
+from discreet.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _Protocol
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle as _Cycle
 else:
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _Protocol
+        from uvicorn.protocols.http.httptools_impl import RequestResponseCycle as _Cycle
     except ImportError:
         from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
+        from uvicorn.protocols.http.h11_impl import RequestResponseCycle as _Cycle
 
-__all__ = ["Connections", "guarded_protocol"]
+__all__ = ["Connections", "check_server", "guarded_protocol"]
 
 HEAD_BYTES = 16_384
 HEAD_SECONDS = 10.0
 WRITE_SECONDS = 30.0
 PIPELINED = 16
+
+
+# Parts of uvicorn's protocols that it promises nobody, and that the limits here rest on.
+PARTS: dict[type, tuple[str, ...]] = {
+    _Protocol: ("transport", "loop", "cycle"),
+    _Cycle: ("response_complete",),
+}
+CALLS = ("connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing")
+
+
+def check_server() -> None:
+    """Refuse to start on a uvicorn whose insides have changed: limits would silently not be kept."""
+    gone = [
+        f"{kind.__name__}.{name}"
+        for kind, names in PARTS.items()
+        for name in names
+        if name not in _assigned(kind)
+    ]
+    gone += [f"{_Protocol.__name__}.{name}" for name in CALLS if not callable(getattr(_Protocol, name, None))]
+    if gone:
+        raise SettingsInvalid(
+            f"uvicorn {version('uvicorn')} has no {', '.join(gone)} any more, which the limits on connections rest on;"
+            " install a version that pip install 'discreet[serve]' allows"
+        )
+
+
+def _assigned(kind: type) -> tuple[str, ...]:
+    """Names that are used where an object of this kind is made."""
+    code = getattr(vars(kind).get("__init__"), "__code__", None)
+    return () if code is None else tuple(code.co_names)
 
 
 class Connections:

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.operations import Counts
+
 __all__ = ["Bodies", "Buckets", "answer", "client_key", "is_local", "presents", "read_body"]
 
 BODY_SECONDS = 10.0
@@ -77,20 +79,29 @@ def is_local(host: bytes) -> bool:
         return False
 
 
-def presents(header: bytes, token: str | None, other: str | None = None) -> bool:
-    """Whether an ``Authorization`` header has ``token`` or the ``other``, if any; without ``token`` all do."""
+def presents(header: bytes, token: str | None, *others: str | None) -> bool:
+    """Whether an ``Authorization`` header has ``token`` or one of the ``others``; without ``token`` all do."""
     if token is None:
         return True
-    tokens = (token,) if other is None else (token, other)
-    return sum(hmac.compare_digest(header, b"Bearer " + one.encode()) for one in tokens) > 0
+    known = [one for one in (token, *others) if one is not None]
+    return sum(hmac.compare_digest(header, b"Bearer " + one.encode()) for one in known) > 0
 
 
-async def answer(send: Send, status: int, content: dict[str, Any] | bytes, *, close: bool = False) -> None:
+async def answer(
+    send: Send,
+    status: int,
+    content: dict[str, Any] | bytes,
+    *,
+    close: bool = False,
+    retry_after: int | None = None,
+) -> None:
     """Send a small JSON answer."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if close:
         headers.append((b"connection", b"close"))
+    if retry_after is not None:
+        headers.append((b"retry-after", b"%d" % retry_after))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
@@ -123,12 +134,20 @@ class Bodies:
     local
         Answer nobody who calls this machine by a name of the network. Without it, a web page opened here could
         command a collector that has no token: its own name may come to mean 127.0.0.1 (DNS rebinding).
+    counts
+        Where refusals are counted.
     """
 
     def __init__(
-        self, app: ASGIApp, buckets: Buckets, limit: Callable[[Scope], int], *, local: bool = False
+        self,
+        app: ASGIApp,
+        buckets: Buckets,
+        limit: Callable[[Scope], int],
+        counts: Counts,
+        *,
+        local: bool = False,
     ) -> None:
-        self._app, self._buckets, self._limit, self._local = app, buckets, limit, local
+        self._app, self._buckets, self._limit, self._counts, self._local = app, buckets, limit, counts, local
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -137,26 +156,25 @@ class Bodies:
             return
         client = scope.get("client")
         if client and not self._buckets.take(client_key(client[0])):
-            await answer(send, 429, {"error": "too many requests; slow down"}, close=True)
+            await self._refuse(send, 429, "too many requests; slow down", retry_after=1)
             return
         if self._local and not all(is_local(value) for name, value in scope["headers"] if name == b"host"):
-            await answer(
-                send,
-                421,
-                {"error": "without a token, this answers to localhost and 127.0.0.1 only"},
-                close=True,
-            )
+            await self._refuse(send, 421, "without a token, this answers to localhost and 127.0.0.1 only")
             return
         limit = self._limit(scope)
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if len(declared) > 15 or not declared.isdigit() or int(declared) > limit:
-            await answer(send, 413, {"error": f"the request is over {limit} bytes"}, close=True)
+            await self._refuse(send, 413, f"the request is over {limit} bytes")
             return
         body = await read_body(receive, limit)
         if isinstance(body, int):
-            await answer(send, body, {"error": _WHY[body]}, close=True)
+            await self._refuse(send, body, _WHY[body])
             return
         await self._app(scope, _replay(body, receive), send)
+
+    async def _refuse(self, send: Send, status: int, why: str, retry_after: int | None = None) -> None:
+        self._counts.refuse(status)
+        await answer(send, status, {"error": why}, close=True, retry_after=retry_after)
 
 
 _WHY = {

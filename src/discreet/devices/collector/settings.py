@@ -1,4 +1,4 @@
-"""Where the collector listens, and what it allows; nothing beyond this machine without encryption and a token."""
+"""Where services listen, and what they allow; nothing beyond this machine without encryption and a token."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from discreet.errors import SettingsInvalid
 
-__all__ = ["CollectorSettings", "read_token"]
+__all__ = ["CollectorSettings", "ServiceSettings", "read_token"]
 
 SHORTEST_TOKEN = 16
 
 
-class CollectorSettings(BaseModel):
-    """How to serve.
+class ServiceSettings(BaseModel):
+    """Where a service listens, and how much it allows.
 
     Parameters
     ----------
@@ -27,17 +27,21 @@ class CollectorSettings(BaseModel):
     certificate, key
         Files for TLS; both or neither.
     token
-        What whoever creates tasks or ends rounds must present. Without one, anybody on this machine may,
+        What whoever runs the service must present to command it. Without one, anybody on this machine may,
         and nobody who calls it by another name than localhost or 127.0.0.1 is answered.
     device_token
         What devices must present, if anything.
     rate, burst
-        Requests a second from one address, and how many at once; a rate of 0 means no limit, for a collector
+        Requests a second from one address, and how many at once; a rate of 0 means no limit, for a service
         behind a proxy that has one.
     connections, all_connections
         Most open connections of one address, and of all together.
-    largest_body, largest_task
-        Most bytes in a request; and in one that creates a task, item list included, from whoever may create tasks.
+    largest_body
+        Most bytes in a request.
+    log
+        Write a log of JSON lines to standard error.
+    tick
+        Seconds between two looks at what is to be done without being asked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -54,7 +58,13 @@ class CollectorSettings(BaseModel):
     connections: Annotated[int, Field(ge=1)] = 64
     all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=256)] = 16_384
-    largest_task: Annotated[int, Field(ge=256)] = 1 << 28
+    log: bool = False
+    tick: Annotated[float, Field(gt=0)] = 10.0
+
+    @property
+    def tokens(self) -> tuple[str | None, ...]:
+        """All tokens, to be checked."""
+        return (self.token, self.device_token)
 
     @field_validator("host")
     @classmethod
@@ -68,7 +78,7 @@ class CollectorSettings(BaseModel):
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise SettingsInvalid(f"there is no file {path}")
-        for token in (self.token, self.device_token):
+        for token in self.tokens:
             if token is not None and (
                 len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()
             ):
@@ -86,6 +96,29 @@ class CollectorSettings(BaseModel):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+class CollectorSettings(ServiceSettings):
+    """How to serve a collector; beside what any service needs:
+
+    Parameters
+    ----------
+    shuffler_token
+        What a shuffler must present to hand in batches, if anything.
+    keep_days
+        Delete a round's reports so many days after its release; left out, they stay.
+    largest_task
+        Most bytes in a request that creates a task, item list included, from whoever may create tasks.
+    """
+
+    shuffler_token: str | None = None
+    keep_days: Annotated[float, Field(ge=0)] | None = None
+    largest_task: Annotated[int, Field(ge=256)] = 1 << 28
+
+    @property
+    def tokens(self) -> tuple[str | None, ...]:
+        """All tokens, to be checked."""
+        return (self.token, self.device_token, self.shuffler_token)
 
 
 def read_token(path: str | Path | None) -> str | None:

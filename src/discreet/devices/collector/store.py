@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from discreet.devices.collector.schema import check_version, prepare
 from discreet.errors import SettingsInvalid
 
 __all__ = [
@@ -24,8 +25,11 @@ __all__ = [
     "Store",
     "StoredTask",
     "count_reports",
+    "delete_reports",
+    "delete_task",
     "hour",
     "open_round",
+    "opened_hour",
     "read_reports",
     "release_round",
     "rounds",
@@ -33,46 +37,17 @@ __all__ = [
     "tasks",
 ]
 
-APPLICATION = 0x64736331  # "dsc1", so that another program's file is not taken for ours
-VERSION = 2
 RECORD = 17  # bytes of a pseudonym and a bit
 CHUNK = 8192  # reports read at a time when a round is counted
 
-SCHEMA = """
-CREATE TABLE tasks(
-    id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL UNIQUE,
-    config TEXT NOT NULL
-) STRICT;
-CREATE TABLE rounds(
-    task INTEGER NOT NULL REFERENCES tasks(id),
-    round INTEGER NOT NULL,
-    question BLOB NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('open', 'counting', 'released')),
-    opened_hour INTEGER NOT NULL,
-    released_hour INTEGER,
-    reports INTEGER,
-    estimate BLOB,
-    released BLOB,
-    PRIMARY KEY (task, round)
-) STRICT;
-CREATE UNIQUE INDEX one_round_at_a_time ON rounds(task) WHERE state <> 'released';
-CREATE TABLE reports(
-    task INTEGER NOT NULL,
-    round INTEGER NOT NULL,
-    device BLOB NOT NULL CHECK (length(device) = 16),
-    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),
-    PRIMARY KEY (task, round, device)
-) STRICT, WITHOUT ROWID;
-"""
-
 
 class StoredTask(NamedTuple):
-    """A task as it was created: its configuration as JSON."""
+    """A task as it was created: its configuration as JSON, and its private key if it is behind a shuffler."""
 
     id: int
     task: str
     config: str
+    secret: bytes | None
 
 
 class RoundRow(NamedTuple):
@@ -108,7 +83,7 @@ class Store:
         self._lock = _lock(self.path)
         try:
             with closing(self.connect()) as connection:
-                _prepare(connection)
+                prepare(connection)
         except sqlite3.DatabaseError as error:
             self._lock.close()
             raise _unusable(self.path, error) from error
@@ -136,7 +111,10 @@ class Store:
 
 def tasks(connection: sqlite3.Connection) -> list[StoredTask]:
     """All tasks, oldest first."""
-    return [StoredTask(*row) for row in connection.execute("SELECT id, task, config FROM tasks ORDER BY id")]
+    found = connection.execute(
+        "SELECT id, tasks.task, config, secret FROM tasks LEFT JOIN keys ON keys.task = id ORDER BY id"
+    )
+    return [StoredTask(*row) for row in found]
 
 
 def rounds(connection: sqlite3.Connection, task: int) -> list[RoundRow]:
@@ -162,6 +140,39 @@ def count_reports(connection: sqlite3.Connection, task: int, number: int) -> int
         "SELECT count(*) FROM reports WHERE task = ? AND round = ?", (task, number)
     ).fetchone()
     return int(row[0])
+
+
+def opened_hour(connection: sqlite3.Connection, task: int, number: int) -> int:
+    """The hour in which a round was opened, in seconds since 1970."""
+    row = connection.execute(
+        "SELECT opened_hour FROM rounds WHERE task = ? AND round = ?", (task, number)
+    ).fetchone()
+    return int(row[0])
+
+
+def delete_reports(connection: sqlite3.Connection, task: int | None, before: int | None) -> int:
+    """Delete reports of rounds that are released, and overwrite them; what was released stays. Gives how many."""
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        found = connection.execute(
+            "DELETE FROM reports WHERE (task, round) IN (SELECT task, round FROM rounds WHERE state = 'released'"
+            " AND (:task IS NULL OR task = :task) AND (:before IS NULL OR released_hour <= :before))",
+            {"task": task, "before": before},
+        )
+        return found.rowcount
+    finally:
+        connection.execute("PRAGMA secure_delete = OFF")
+
+
+def delete_task(connection: sqlite3.Connection, task: int) -> None:
+    """Delete a task, its key, its rounds and their reports, and overwrite them."""
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        for table in ("reports", "rounds", "keys"):
+            connection.execute(f"DELETE FROM {table} WHERE task = ?", (task,))
+        connection.execute("DELETE FROM tasks WHERE id = ?", (task,))
+    finally:
+        connection.execute("PRAGMA secure_delete = OFF")
 
 
 def seal_round(connection: sqlite3.Connection, task: int, number: int) -> None:
@@ -232,24 +243,9 @@ def _refuse_foreign(path: Path) -> None:
         raise SettingsInvalid(f"{path} is not a file; the collector's store is one file")
     try:
         with closing(_open(path)) as connection:
-            mark = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            empty = _is_empty(connection)
+            check_version(path, connection)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
-    if not empty and (mark != APPLICATION or version != VERSION):
-        raise SettingsInvalid(f"{path} is not a collector's store of this version; choose another file")
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    if _is_empty(connection):
-        connection.executescript(
-            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
-        )
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0)
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> SettingsInvalid:

@@ -11,52 +11,34 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from threading import Lock
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-import numpy as np
-from pydantic import ValidationError
-
 from discreet.devices.collector import store as stored
-from discreet.devices.collector.messages import explain
-from discreet.devices.collector.store import Counted, RoundRow, Store, StoredTask
+from discreet.devices.collector.refused import Refused
+from discreet.devices.collector.store import Counted, Store
+from discreet.devices.collector.task import Task, read_tasks
 from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
-from discreet.errors import DiscreetError, SettingsInvalid
+from discreet.devices.sealing import Opener, new_secret
+from discreet.errors import DiscreetError
+from discreet.operations import Log
 
-__all__ = ["Body", "Refused", "Task", "Tasks", "read_tasks"]
+__all__ = ["Body", "Count", "Tasks"]
 
 MOST_TASKS = 1000
 
 
-class Refused(Exception):
-    """A request that cannot be met: the status to answer with, and why."""
+class Count(NamedTuple):
+    """How far a task is: its open round (0 at its end), the hour it was opened, and reports so far."""
 
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
-        self.status, self.why = status, why
-
-
-@dataclass
-class Task:
-    """One task as it stands; what it says follows from the store."""
-
-    id: int
-    config: TaskConfig
-    learner: Learner
-    question: Question | None
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def asked(self) -> bytes:
-        """The open question in its canonical form."""
-        if self.question is None:
-            raise Refused(410, "the task has ended; its last round is released")
-        return self.question.to_json().encode()
+    round: int
+    opened: int
+    reports: int
 
 
 class Body:
@@ -66,42 +48,11 @@ class Body:
         self.content = content
 
 
-def read_tasks(store: Store) -> list[tuple[Task, bool]]:
-    """All stored tasks as they stand, each with whether its round is sealed and waits to be counted."""
-    found = []
-    try:
-        with closing(store.connect()) as reader:
-            for row in stored.tasks(reader):
-                rounds = stored.rounds(reader, row.id)
-                found.append((_restore(row, rounds, store), bool(rounds) and rounds[-1].state == "counting"))
-    except sqlite3.DatabaseError as error:
-        raise SettingsInvalid(f"{store.path} is damaged: {error}") from error
-    return found
-
-
-def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
-    try:
-        config = TaskConfig.model_validate_json(row.config)
-        if config.task != row.task:
-            raise ValueError(f"its configuration names {config.task}")
-        task = Task(row.id, config, config.learner(), None)
-        for past in rounds:
-            if past.estimate is not None:
-                estimate = Estimate(np.frombuffer(past.estimate), past.reports or 0)
-                task.learner = task.learner.after(estimate)
-        if rounds and rounds[-1].state != "released":
-            task.question = Question.from_json(rounds[-1].question)
-    except (DiscreetError, ValueError) as error:
-        why = explain(error.errors()) if isinstance(error, ValidationError) else str(error)
-        raise SettingsInvalid(f"task {row.task} in {store.path} is damaged: {why}") from error
-    return task
-
-
 class Tasks:
     """All tasks of a collector."""
 
-    def __init__(self, store: Store, writer: Writer) -> None:
-        self._store, self._writer = store, writer
+    def __init__(self, store: Store, writer: Writer, log: Log) -> None:
+        self._store, self._writer, self._log = store, writer, log
         self._tasks: dict[str, Task] = {}
         self._bodies: WeakValueDictionary[tuple[int, int], Body] = WeakValueDictionary()
         self._reading = Lock()
@@ -136,6 +87,7 @@ class Tasks:
             config = config.decided()
             learner = config.learner()
             question = learner.question()
+            secret = None if config.shuffle is None else new_secret()
         except (DiscreetError, ValueError) as error:
             raise Refused(422, str(error)) from error
         assert question is not None
@@ -148,11 +100,15 @@ class Tasks:
             except sqlite3.IntegrityError:
                 raise Refused(409, "there is a task of that name already") from None
             identity = int(made.lastrowid or 0)
+            if secret is not None:
+                connection.execute("INSERT INTO keys(task, secret) VALUES (?, ?)", (identity, secret))
             stored.open_round(connection, identity, question.round, question.to_json().encode())
             return identity
 
-        task = Task(await self._writer.run(write), config, learner, question)
+        opener = None if secret is None else Opener(secret)
+        task = Task(await self._writer.run(write), config, learner, question, opener)
         self._tasks[config.task] = task
+        self._log.say("task created", task=config.task)
         return task
 
     async def close(self, name: str, number: int) -> int:
@@ -170,6 +126,36 @@ class Tasks:
 
             await self._writer.run(seal)
             return await self._release(task)
+
+    async def count(self, name: str) -> Count:
+        """How many reports the open round has; for the operator."""
+        task = self.get(name)
+        question = task.question
+        if question is None:
+            return Count(0, 0, 0)
+        return await asyncio.to_thread(self._count_open, task.id, question.round)
+
+    def _count_open(self, task: int, number: int) -> Count:
+        with closing(self._store.connect()) as reader:
+            opened = stored.opened_hour(reader, task, number)
+            return Count(number, opened, stored.count_reports(reader, task, number))
+
+    async def delete_reports(self, name: str | None = None, before: int | None = None) -> int:
+        """Delete reports of released rounds, of one task or all, released before a time or ever; gives how many."""
+        task = None if name is None else self.get(name).id
+        return await self._writer.run(lambda connection: stored.delete_reports(connection, task, before))
+
+    async def delete(self, name: str) -> None:
+        """Delete a task that has ended, with all that is known of it."""
+        task = self.get(name)
+        async with task.lock:
+            if task.question is not None:
+                raise Refused(
+                    409, f"round {task.question.round} of the task is open; only a task that has ended goes"
+                )
+            await self._writer.run(lambda connection: stored.delete_task(connection, task.id))
+            del self._tasks[name]
+        self._log.say("task deleted", task=name)
 
     def released(self, name: str, number: int) -> Body:
         """What a round released, from the store."""
@@ -214,6 +200,7 @@ class Tasks:
 
         await self._writer.run(write)
         task.learner, task.question = learner, following
+        self._log.say("round released", task=task.config.task, round=question.round, reports=counted.reports)
         return counted.reports
 
     def _count(self, task: Task, question: Question) -> tuple[Counted, Learner]:

@@ -75,6 +75,7 @@ class Writer:
         self._works: deque[_Work] = deque()
         self._wake = threading.Event()
         self._stopping = False
+        self._failed = False
         self._thread = threading.Thread(target=self._run, name="collector-writer", daemon=True)
         self._thread.start()
 
@@ -93,6 +94,20 @@ class Writer:
         self._works.append(_Work(work, answer))
         self._wake.set()
         return await answer
+
+    @property
+    def waiting(self) -> int:
+        """Reports that wait for the disk."""
+        return len(self._reports)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why reports cannot be kept now, in words; none if all is well."""
+        if not self._thread.is_alive():
+            return "the collector is stopping"
+        if self._failed:
+            return "the store could not be written last time"
+        return "too many reports are waiting" if len(self._reports) >= LONGEST_QUEUE else None
 
     def stop(self) -> None:
         """Write what is waiting and end the thread."""
@@ -167,7 +182,9 @@ class Writer:
         try:
             result = work()
             self._connection.execute("COMMIT")
-        except BaseException:
+            self._failed = False
+        except BaseException as error:
+            self._failed = isinstance(error, sqlite3.Error)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from .answer import answer
 from .item_side import DeviceItemSide, largest_file
 from .question import Question, QuestionInvalid
 from .recommend import recommend
+from .shuffled import envelope, read_offer, report_id
 from .store import DeviceStore
 from .terms import Terms, TermsInvalid
 from .transport import CollectorRefused, Connection
@@ -34,23 +35,34 @@ class Cost(NamedTuple):
 
 
 def join(
-    store: DeviceStore, connection: Connection, task: str, most_epsilon: float, catalogue: str | None = None
+    store: DeviceStore,
+    connection: Connection,
+    task: str,
+    most_epsilon: float,
+    catalogue: str | None = None,
+    collector_key: str | None = None,
 ) -> Terms:
     """Agree to a task's terms, unless all of its answers together could cost more than ``most_epsilon``.
 
     A task about another item list is refused: its digest must be the one given here (:func:`.catalogue.digest`) and
-    the one that this device has pinned, which is the first it saw.
+    the one that this device has pinned, which is the first it saw. With the collector's key, ``connection`` is to a
+    shuffler, and all answers to this task go through one, sealed.
     """
     if catalogue is not None:
         store.pin_catalogue(catalogue)
-    terms = Terms.from_json(connection.get(f"/v1/tasks/{quote(task, safe='')}"))
+    path, through = f"/v1/tasks/{quote(task, safe='')}", None
+    if collector_key is None:
+        terms = Terms.from_json(connection.get(path))
+    else:
+        terms, shuffler, _ = read_offer(connection.get(f"{path}/shuffle"), collector_key)
+        through = (bytes.fromhex(collector_key), shuffler)
     if terms.task != task:
         raise TermsInvalid("the collector sent the terms of another task")
     if not terms.epsilon <= most_epsilon:
         raise TermsInvalid(
             f"the task asks for epsilon {terms.epsilon:g}; this device gives at most {most_epsilon:g}"
         )
-    store.enrol(terms)
+    store.enrol(terms, through)
     return terms
 
 
@@ -63,7 +75,7 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     """
     if not (math.isfinite(pace) and pace >= 0.0):
         raise ValueError(f"the pace must be a finite number of seconds from 0, got {pace}")
-    device = store.device(task)
+    device, keys = store.device(task), store.shuffled(task)
     try:
         question = Question.from_json(connection.get(f"/v1/tasks/{task}/question"))
     except CollectorRefused as refused:
@@ -76,12 +88,25 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     if question.kind == "factors" and question.round > 1 and question.takes_part(device):
         side = fetch_released(store, connection, task, question.round - 1)
     started = time.perf_counter()
-    given = store.answer(question, lambda: answer(question, store.ratings(), device, side))
+    given = store.answer(
+        question,
+        lambda: answer(
+            question, store.ratings(), device if keys is None else report_id(keys.secret, question), side
+        ),
+    )
     spent = 1000.0 * (time.perf_counter() - started)
     result: Result = "not asked" if given.bit is None else "already answered"
     if given.bit is not None and not given.sent:
+        report: dict[str, Any] = {
+            "task": task,
+            "round": question.round,
+            "device": device.hex(),
+            "bit": given.bit,
+        }
+        if keys is not None:
+            report = envelope(keys, question, device, given.bit)
         _wait(started, pace)
-        result = _send(connection, task, question.round, device, given.bit)
+        result = _send(connection, report)
         store.mark_sent(task, question.round)
     return Cost(result, question.round, connection.sent, connection.received, spent)
 
@@ -117,8 +142,7 @@ def _wait(started: float, pace: float) -> None:
         time.sleep(max(0.0, max(1, math.ceil(passed / pace)) * pace - passed))
 
 
-def _send(connection: Connection, task: str, number: int, device: bytes, bit: int) -> Result:
-    report = {"task": task, "round": number, "device": device.hex(), "bit": bit}
+def _send(connection: Connection, report: dict[str, Any]) -> Result:
     try:
         connection.post("/v1/reports", report)
     except CollectorRefused as refused:

@@ -62,6 +62,7 @@ class Listener:
         self._silos = silos
         self._largest = largest
         self._respond = respond
+        self.answered: Callable[[HTTPStatus], None] = lambda status: None
         self._connections = Connections()
 
     async def accept(self, listening: socket) -> None:
@@ -103,6 +104,7 @@ class Listener:
         name = silo_name(writer.get_extra_info("peercert"))
         if name is None or name not in self._silos:
             words = f"{name} is not a silo of this run's agreement"
+            self.answered(HTTPStatus.FORBIDDEN)
             await write_response(writer, Response.words(HTTPStatus.FORBIDDEN, {"error": words}))
             return
         task = asyncio.current_task()
@@ -118,6 +120,7 @@ class Listener:
             self._connections.identify(task, name)
 
         response = await self._answer(name, reader, admit)
+        self.answered(response.status)
         await write_response(
             writer, replace(response, headers=response.headers | {ENDORSEMENT: self._vouches.own})
         )

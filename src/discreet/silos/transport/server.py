@@ -27,6 +27,7 @@ from discreet.errors import DiscreetError, Refused
 from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.transport.http import SECOND_STORE, STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
+from discreet.silos.transport.operations import Operations
 from discreet.silos.transport.protocols import CoordinatorSide, Vouches
 
 __all__ = ["Server", "Terms"]
@@ -75,6 +76,8 @@ class Server(Generic[C]):
         Judges the silos' certificates, and has what is shown for the server's.
     report
         Called with the run's status whenever it may have changed.
+    operations
+        Told the same, and what was answered, for whoever watches over the server.
     """
 
     def __init__(
@@ -85,12 +88,15 @@ class Server(Generic[C]):
         context: ssl.SSLContext,
         vouches: Vouches,
         report: Callable[[dict[str, Any]], None] = lambda status: None,
+        operations: Operations | None = None,
     ) -> None:
         self._begin, self._finish = begin, finish
         self._terms = terms
-        self._report = report
+        self._report = report if operations is None else operations.also(report)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
         self._listener = Listener(context, vouches, terms.silos, terms.largest, self._respond)
+        if operations is not None:
+            self._listener.answered = operations.answered
         self._told: set[str] = set()
         self._handed_to: set[str] = set()
         self._question: bytes | None = None

@@ -1,0 +1,108 @@
+"""Copies of a store, stores from older versions, and files that are neither."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from discreet.devices.collector.backup import back_up, restore
+from discreet.devices.collector.schema import VERSION
+from discreet.devices.collector.store import Store
+from discreet.errors import SettingsInvalid
+from tests.devices.support.running import CONFIG, Running, asked_devices
+from tests.devices.support.shuffling import SHUFFLE
+
+
+def test_a_copy_taken_while_it_runs_goes_on_as_the_store_did(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    with Running(tmp_path / "s.sqlite") as server:
+        question = server.create()
+        status, body = server.ask("POST", "/v1/tasks", {**CONFIG, "task": "sealed", "shuffle": SHUFFLE})
+        assert status == 201, body
+        key = server.ask("GET", "/v1/tasks/sealed/shuffle")
+        before = list(itertools.islice(asked_devices(question), 6))
+        for device in before:
+            assert server.report(device, 1)[0] == 200
+        back_up(server.store, copy)
+        assert server.report(next(asked_devices(question)), 1)[0] == 200  # not in the copy
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert restore(copy, tmp_path / "new.sqlite") == 2
+    with Running(tmp_path / "new.sqlite") as again:
+        assert again.question() == question
+        assert again.kept() == dict.fromkeys(before, 1)
+        assert again.ask("GET", "/v1/tasks/sealed/shuffle") == key
+        assert again.close()[0] == 200
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
+    Store(tmp_path / "s.sqlite").close()
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(SettingsInvalid, match="is there already"):
+        back_up(tmp_path / "s.sqlite", tmp_path / "there")
+    with pytest.raises(SettingsInvalid, match="is there already"):
+        restore(tmp_path / "s.sqlite", tmp_path / "there")
+    assert (tmp_path / "there").read_text() == "mine"
+    with pytest.raises(SettingsInvalid, match="there is no"):
+        restore(tmp_path / "nothing", tmp_path / "new")
+    with pytest.raises(SettingsInvalid, match="there is no"):
+        back_up(tmp_path / "nothing", tmp_path / "new")
+    with closing(sqlite3.connect(tmp_path / "foreign")) as foreign, foreign:
+        foreign.execute("CREATE TABLE mine(x)")
+    (tmp_path / "empty").touch()
+    (tmp_path / "text").write_text("not a database at all, and long enough to be looked at" * 20)
+    for name in ("foreign", "empty", "text"):
+        with pytest.raises(SettingsInvalid, match=r"not a collector's store|cannot be copied"):
+            restore(tmp_path / name, tmp_path / "new")
+    with pytest.raises(SettingsInvalid, match="cannot be written"):
+        back_up(tmp_path / "s.sqlite", tmp_path / "nowhere" / "copy")
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith("new")]
+
+
+def test_a_damaged_copy_is_refused(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "s.sqlite")) as store, closing(store.connect()) as connection:
+        connection.executemany(
+            "INSERT INTO reports VALUES (1, 1, ?, 1)",
+            [(number.to_bytes(16, "big"),) for number in range(2000)],
+        )
+    back_up(tmp_path / "s.sqlite", tmp_path / "copy")
+    whole = (tmp_path / "copy").read_bytes()
+    middle = len(whole) // 4096 // 2 * 4096
+    (tmp_path / "copy").write_bytes(whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :])
+    with pytest.raises(SettingsInvalid, match=r"damaged|cannot be copied"):
+        restore(tmp_path / "copy", tmp_path / "new")
+    (tmp_path / "copy").write_bytes(whole)
+    with closing(sqlite3.connect(tmp_path / "copy")) as connection, connection:
+        connection.execute("INSERT INTO tasks(task, config) VALUES ('films', 'not one')")
+    with pytest.raises(SettingsInvalid, match=r"task films in .* is damaged"):
+        restore(tmp_path / "copy", tmp_path / "new")
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith("new")]
+
+
+def test_a_store_of_the_version_before_is_brought_up_and_goes_on(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite") as server:
+        question = server.create()
+        device = next(asked_devices(question))
+        assert server.report(device, 1)[0] == 200
+    with closing(sqlite3.connect(server.store)) as connection:  # as version 2 left it
+        connection.executescript("DROP TABLE keys; PRAGMA user_version = 2;")
+    with Running(server.store) as again:
+        assert again.question() == question
+        assert again.kept() == {device: 1}
+        assert again.rows("PRAGMA user_version") == [(VERSION,)]
+        status, body = again.ask("POST", "/v1/tasks", {**CONFIG, "task": "sealed", "shuffle": SHUFFLE})
+        assert status == 201, body
+
+
+@pytest.mark.parametrize(("version", "why"), [(1, "too old"), (VERSION + 1, "newer than this program")])
+def test_a_store_of_another_version_is_refused_in_words(tmp_path: Path, version: int, why: str) -> None:
+    Store(tmp_path / "s.sqlite").close()
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    before = (tmp_path / "s.sqlite").read_bytes()
+    with pytest.raises(SettingsInvalid, match=why):
+        Store(tmp_path / "s.sqlite")
+    assert (tmp_path / "s.sqlite").read_bytes() == before

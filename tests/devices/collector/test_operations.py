@@ -1,0 +1,269 @@
+"""What an operator sees of a collector, and what it does by itself: counts, log, health, rules, deletion."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.devices.collector import writer
+from discreet.devices.collector.app import make_app
+from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.device.question import Question
+from discreet.operations import KINDS, Counts, Gauge, prometheus
+from tests.devices.support.running import CONFIG, Running, asked_devices, body_of, wait_until
+
+TOKEN = "0123456789abcdef"
+MINE = {"authorization": f"Bearer {TOKEN}"}
+LINE = re.compile(r'[a-z_]+(\{[a-z_]+="[a-z0-9_-]+"(,[a-z_]+="[a-z0-9_-]+")*\})? [0-9]+\Z')
+
+
+def make(server: Running, **changes: Any) -> None:
+    assert server.ask("POST", "/v1/tasks", {**CONFIG, **changes}, MINE)[0] == 201
+
+
+def numbers(server: Running) -> dict[str, int]:
+    status, body = server.ask("GET", "/metrics", headers=MINE)
+    assert status == 200
+    lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
+    assert all(LINE.match(line) for line in lines), lines
+    return {name: int(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_refusals_are_counted_by_kind_and_nobody_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with Running(tmp_path / "s.sqlite", log=log, token=TOKEN, tick=0.05) as server:
+        make(server)
+        question = Question.from_json(server.ask("GET", "/v1/tasks/films/question", headers=MINE)[1])
+        devices = list(itertools.islice(asked_devices(question), 6))
+        for device in devices:
+            assert server.report(device, 1)[0] == 200
+        assert server.report(devices[0], 0)[0] == 409
+        assert server.report(devices[0], 2)[0] == 422
+        assert server.report(devices[0], 1, task="nobody")[0] == 404
+        assert server.ask("POST", "/v1/tasks/films/close", {"round": 1})[0] == 401
+        assert server.ask("POST", "/v1/reports", b"x" * 20_000)[0] == 413
+        for path in ("/metrics", "/v1/tasks/films/count"):
+            assert server.ask("GET", path)[0] == 401
+        found = numbers(server)
+        assert found["discreet_collector_reports_accepted_total"] == 6
+        refused = {
+            kind: found[f'discreet_collector_requests_refused_total{{kind="{kind}"}}']
+            for kind in KINDS.values()
+        }
+        assert {kind: count for kind, count in refused.items() if count} == {
+            "conflict": 1,
+            "malformed": 1,
+            "not_found": 1,
+            "no_token": 3,
+            "too_large": 1,
+        }
+        assert found['discreet_collector_round_reports{task="films"}'] == 6
+        assert found['discreet_collector_round{task="films"}'] == 1
+        assert found["discreet_collector_ready"] == 1
+        assert json.loads(server.ask("GET", "/v1/tasks/films/count", headers=MINE)[1]) == {
+            "task": "films",
+            "round": 1,
+            "reports": 6,
+            "minimum": 5,
+        }
+        assert server.ask("POST", "/v1/tasks/films/close", {"round": 1}, MINE)[0] == 200
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    events = [line["event"] for line in lines]
+    assert events[0] == "started"
+    assert events[-1] == "stopped"
+    assert {"task created", "round released", "counts"} <= set(events)
+    assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z", line["time"]) for line in lines)
+    counts = [line for line in lines if line["event"] == "counts"]
+    assert sum(line["accepted"] for line in counts) == 6
+    assert sum(line["refused"].get("no_token", 0) for line in counts) == 3
+    text = log.read_text()
+    for secret in (TOKEN, "127.0.0.1", "nobody", *(device.hex() for device in devices)):
+        assert secret not in text
+
+
+def test_alive_is_not_ready_where_the_store_cannot_be_written(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite", largest_file=150_000) as server:
+        question = server.create()
+        assert server.ask("GET", "/health/ready") == (200, b'{"ok":true}')
+        for device in itertools.islice(asked_devices(question), 400):
+            if server.report(device, 1)[0] != 200:
+                break
+        wire = HTTPConnection("127.0.0.1", server.port)
+        wire.request("GET", "/health/ready")
+        answer = wire.getresponse()
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+        assert "could not be written" in json.loads(answer.read())["error"]
+        wire.close()
+        for path in ("/health/live", "/healthz"):
+            assert server.ask("GET", path) == (200, b'{"ok":true}')
+
+
+async def _post(app: Any, path: str, body: bytes) -> tuple[int, dict[bytes, bytes], bytes]:
+    said: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        said.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "headers": [(b"content-type", b"application/json")],
+        "query_string": b"",
+    }
+    await app(scope, receive, send)
+    return said[0]["status"], dict(said[0]["headers"]), said[1]["body"]
+
+
+def test_too_much_at_once_is_refused_in_words_and_with_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LONGEST_QUEUE", 3)
+    app = make_app(CollectorSettings(store=tmp_path / "s.sqlite"))
+    busy, go_on = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        busy.set()
+        go_on.wait()
+
+    async def run() -> None:
+        async with app.router.lifespan_context(app):
+            (route,) = [route for route in app.router.routes if getattr(route, "path", "") == "/v1/reports"]
+            state = route.app._state  # type: ignore[attr-defined]
+            await _post(app, "/v1/tasks", json.dumps(CONFIG).encode())
+            question = state.tasks.get("films").question
+            holding = asyncio.ensure_future(state.writer.run(hold))
+            await asyncio.to_thread(busy.wait)
+            bodies = [body_of(question, device, 1) for device in itertools.islice(asked_devices(question), 4)]
+            waiting = [asyncio.ensure_future(_post(app, "/v1/reports", body)) for body in bodies[:3]]
+            await asyncio.sleep(0)
+            status, headers, body = await _post(app, "/v1/reports", bodies[3])
+            assert status == 503
+            assert headers[b"retry-after"] == b"1"
+            assert "send it again" in json.loads(body)["error"]
+            assert "too many reports are waiting" in str(state.why_not_ready())
+            go_on.set()
+            await holding
+            assert [(await answer)[0] for answer in waiting] == [200, 200, 200]
+            assert (await _post(app, "/v1/reports", bodies[3]))[0] == 200
+            assert state.counts.refused == {"overloaded": 1}
+
+    asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("rules")
+    with Running(folder / "s.sqlite", tick=0.02, log=folder / "log") as server:
+        yield server
+
+
+def test_a_round_ends_by_itself_with_enough_reports_and_not_before(quick: Running) -> None:
+    question = quick.create(task="full", enough=8)
+    devices = list(itertools.islice(asked_devices(question), 8))
+    for device in devices[:7]:
+        assert quick.report(device, 1, task="full")[0] == 200
+    assert quick.question("full").round == 1
+    assert quick.report(devices[7], 1, task="full")[0] == 200
+    wait_until(lambda: quick.question("full").round == 2)
+    ((reports,),) = quick.rows(
+        "SELECT reports FROM rounds JOIN tasks ON id = rounds.task WHERE tasks.task = 'full' AND state = 'released'"
+    )
+    assert reports == 8
+
+
+def test_a_deadline_ends_a_round_that_has_the_minimum_and_no_other(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with Running(tmp_path / "s.sqlite", tick=0.02, log=log) as server:
+        for name, count in (("late", 5), ("few", 4), ("early", 5)):
+            question = server.create(task=name, hours=1000.0 if name == "early" else 2.0)
+            for device in itertools.islice(asked_devices(question), count):
+                assert server.report(device, 1, task=name)[0] == 200
+        server.kill()
+        server.write("UPDATE rounds SET opened_hour = opened_hour - 4 * 3600")
+        server.start()
+        wait_until(lambda: server.question("late").round == 2)
+        wait_until(lambda: '"deadline passed"' in log.read_text())
+        assert server.question("few").round == 1
+        assert server.question("early").round == 1
+    told = [json.loads(line) for line in log.read_text().splitlines() if "deadline passed" in line]
+    assert [(line["task"], line["reports"], line["minimum"]) for line in told] == [("few", 4, 5)]
+
+
+def test_reports_are_deleted_and_overwritten_when_told_to(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite") as server:
+        question = server.create()
+        devices = list(itertools.islice(asked_devices(question), 300))
+        for device in devices:
+            assert server.report(device, 1)[0] == 200
+        assert (
+            json.loads(server.ask("POST", "/v1/tasks/films/delete", {"what": "reports"})[1])["deleted"] == 0
+        )
+        assert server.ask("POST", "/v1/tasks/films/delete", {"what": "task"})[0] == 409
+        assert server.close()[0] == 200
+        released = server.ask("GET", "/v1/tasks/films/released/1")
+        last = list(itertools.islice(asked_devices(server.question()), 5))
+        for device in last:
+            assert server.report(device, 1, 2)[0] == 200
+        assert (
+            json.loads(server.ask("POST", "/v1/tasks/films/delete", {"what": "reports"})[1])["deleted"] == 300
+        )
+        assert server.kept(1) == {}
+        assert server.kept(2).keys() == set(last)
+        assert server.ask("GET", "/v1/tasks/films/released/1") == released
+        assert server.close(2)[0] == 200
+    file = server.store.read_bytes()  # closed, so that its log is folded in
+    assert not any(device in file for device in devices)
+    with Running(server.store) as again:
+        assert again.ask("GET", "/v1/tasks/films/released/1") == released
+        assert (
+            json.loads(again.ask("POST", "/v1/tasks/films/delete", {"what": "task"})[1])["deleted"] == "task"
+        )
+        assert again.ask("GET", "/v1/tasks/films")[0] == 404
+        assert again.rows("SELECT count(*) FROM reports") == [(0,)]
+        assert again.create().round == 1
+
+
+def test_old_reports_go_by_themselves_and_those_of_open_rounds_stay(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite", tick=0.02, keep_days=30) as server:
+        question = server.create()
+        for device in itertools.islice(asked_devices(question), 5):
+            assert server.report(device, 1)[0] == 200
+        assert server.close()[0] == 200
+        for device in itertools.islice(asked_devices(server.question()), 5):
+            assert server.report(device, 1, 2)[0] == 200
+        assert len(server.kept(1)) == 5
+        server.kill()
+        server.write("UPDATE rounds SET opened_hour = 0, released_hour = released_hour - 31 * 86400")
+        server.start()
+        wait_until(lambda: server.kept(1) == {})
+        assert len(server.kept(2)) == 5
+
+
+def test_counts_are_text_that_prometheus_reads() -> None:
+    counts = Counts()
+    counts.accepted = 12_345_678
+    counts.refuse(401)
+    counts.refuse(418)
+    gauges = [
+        Gauge("waiting", "How many wait.", 3, (("task", "a"),)),
+        Gauge("waiting", "", 4, (("task", "b"),)),
+    ]
+    text = prometheus("x", counts, gauges)
+    assert "x_reports_accepted_total 12345678\n" in text
+    assert 'x_requests_refused_total{kind="no_token"} 1\n' in text
+    assert 'x_requests_refused_total{kind="other"} 1\n' in text
+    assert text.count("# TYPE x_waiting gauge\n") == 1
+    assert text.endswith('x_waiting{task="a"} 3\nx_waiting{task="b"} 4\n')
