@@ -133,7 +133,14 @@ def steps(world: World, rank: int) -> list[Step]:
             "float64_gflop_s",
         ),
         Step("targets", lambda: gpu.pair_targets(csr, residuals, scale, used), 10.0 * pairs, 0, pairs, ""),
-        Step("energies", lambda: gpu.weighted_squares(csr, whole, weights), 6.0 * pairs, 8.0 * pairs, 3 * pairs, ""),
+        Step(
+            "energies",
+            lambda: gpu.weighted_squares(csr, whole, weights),
+            6.0 * pairs,
+            8.0 * pairs,
+            3 * pairs,
+            "",
+        ),
         Step(
             "gradient sums",
             lambda: gpu.item_sums(by_item, features, whole, m),
@@ -143,5 +150,12 @@ def steps(world: World, rank: int) -> list[Step]:
             "",
         ),
         Step("weight sums", lambda: gpu.item_weights(by_item, omega, m), 4.0 * pairs, 4.0 * pairs, pairs, ""),
-        Step("moment", lambda: gpu.user_moment(features), 10.0 * n * order, 0, 2.0 * n * order**2, "float64_gflop_s"),
+        Step(
+            "moment",
+            lambda: gpu.user_moment(features),
+            10.0 * n * order,
+            0,
+            2.0 * n * order**2,
+            "float64_gflop_s",
+        ),
     ]

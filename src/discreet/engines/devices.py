@@ -42,7 +42,9 @@ def check_device(device: str, method: _Halves) -> None:
         return
     kind, _, number = device.partition(":")
     if kind != "cuda" or (number and not number.isdecimal()):
-        raise SettingsInvalid(f"there is no device {device!r}; use cpu, cuda, or cuda:0 for the first of several")
+        raise SettingsInvalid(
+            f"there is no device {device!r}; use cpu, cuda, or cuda:0 for the first of several"
+        )
     if method.gpu_half is None:
         raise SettingsInvalid(
             f"the method {method.method_name()} has no GPU kernels; leave out the device {device}, or use budgeted"
@@ -54,7 +56,9 @@ def check_device(device: str, method: _Halves) -> None:
     import torch
 
     if not torch.cuda.is_available():
-        raise SettingsInvalid(f"the device {device} was asked for, and torch {torch.__version__} finds no GPU")
+        raise SettingsInvalid(
+            f"the device {device} was asked for, and torch {torch.__version__} finds no GPU"
+        )
     if int(number or 0) >= torch.cuda.device_count():
         raise SettingsInvalid(f"there is no device {device}: torch finds {torch.cuda.device_count()} GPU(s)")
 

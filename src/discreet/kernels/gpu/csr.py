@@ -82,7 +82,9 @@ class Csr:
         device = self.items.device
         # 26,000 items or two thousand million: sorted by item, and by position inside an item.
         positions = torch.argsort(self.items, stable=True)
-        rows = torch.repeat_interleave(torch.arange(self.n_users, device=device, dtype=torch.int32), self.counts)
+        rows = torch.repeat_interleave(
+            torch.arange(self.n_users, device=device, dtype=torch.int32), self.counts
+        )
         users = rows[positions]
         touched, lengths = torch.unique_consecutive(self.items[positions], return_counts=True)
         pieces = (lengths + SEGMENT - 1) // SEGMENT

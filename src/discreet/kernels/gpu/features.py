@@ -28,7 +28,14 @@ def transform_users(vectors: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor
     if n:
         lanes = triton.next_power_of_2(max(rank, 1))
         _transform[(n,)](
-            vectors, matrix.contiguous(), out, rank, order, LANES=lanes, ROWS=ROWS, num_warps=4 if lanes > 32 else 1
+            vectors,
+            matrix.contiguous(),
+            out,
+            rank,
+            order,
+            LANES=lanes,
+            ROWS=ROWS,
+            num_warps=4 if lanes > 32 else 1,
         )
     return out
 

@@ -68,7 +68,9 @@ def normal_equations(
         if TILE == WIDTH:
             right = left
         else:
-            right = tl.load(factors + item[:, None] * WIDTH + columns[None, :], mask=inside[:, None], other=0.0)
+            right = tl.load(
+                factors + item[:, None] * WIDTH + columns[None, :], mask=inside[:, None], other=0.0
+            )
             if OFFSET:
                 across += right
         total = tl.dot(tl.trans(left), right, total, input_precision=PRECISION)

@@ -67,7 +67,9 @@ def user_residuals(
     return residuals, sums
 
 
-def pair_targets(csr: Csr, residuals: torch.Tensor, per_user: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
+def pair_targets(
+    csr: Csr, residuals: torch.Tensor, per_user: torch.Tensor, used: torch.Tensor
+) -> torch.Tensor:
     """``residual * per_user`` truncated toward zero, int16, one for each entry; zeros for users not ``used``."""
     out = torch.empty(residuals.shape, dtype=torch.int16, device=residuals.device)
     if csr.n_users:
@@ -158,9 +160,7 @@ def _targets(order, indptr, residuals, per_user, used, out, ENTRIES: tl.constexp
 
 
 @triton.jit
-def _weighted_squares(
-    order, indptr, items, values, scales, out, ENTRIES: tl.constexpr, VALUES: tl.constexpr
-):
+def _weighted_squares(order, indptr, items, values, scales, out, ENTRIES: tl.constexpr, VALUES: tl.constexpr):
     user = tl.load(order + tl.program_id(0)).to(tl.int64)
     start = tl.load(indptr + user)
     stop = tl.load(indptr + user + 1)

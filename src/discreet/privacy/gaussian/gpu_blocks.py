@@ -79,7 +79,9 @@ def device_blocks(mechanism: EnergyScaledSums, users: DeviceStatistics) -> list[
     blocks: list[Block] = [
         _Gradient(forms["gradient"], csr, weights, floor, _grid(features, stretch), targets),
         _Weight(forms["weight"], csr, weights, floor, _whole(omega / units.weight * (WEIGHT * floor))),
-        _Moment(forms["moment"], _grid(rows, torch.sqrt(omega * users.moment_counts / units.moment) * FEATURE)),
+        _Moment(
+            forms["moment"], _grid(rows, torch.sqrt(omega * users.moment_counts / units.moment) * FEATURE)
+        ),
     ]
     if units.curvature is not None:
         root = torch.sqrt(omega / units.curvature * floor)

@@ -86,7 +86,9 @@ class GpuBudgetedAnswers:
         single = self._upload(factors).to(torch.float32)
         scales = None
         if rule.count_exponent:
-            scales = self._for_everybody(np.maximum(self._counts, 1.0) ** rule.count_exponent).to(torch.float32)
+            scales = self._for_everybody(np.maximum(self._counts, 1.0) ** rule.count_exponent).to(
+                torch.float32
+            )
         if isinstance(rule, Ridge):
             above = (values - side.centre - offsets).to(torch.float32)
             return gpu.solve_users(self._csr, above, single, rule.offset_penalty, rule.factor_penalty, scales)
