@@ -14,6 +14,7 @@ import torch
 
 from benchmarks.gpu_kernels import DEVICE, skewed
 from discreet import Budget, BudgetedALS, Catalogue, Ratings, kernels
+from discreet.engines.device_memory import PER_ENTRY, PER_RATING
 from discreet.engines.gpu import GpuEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.kernels import gpu
@@ -141,7 +142,7 @@ def streamed(world: Ratings, question: RoundQuestion, blocks: int) -> dict[str, 
     """The same question with the ratings cut into blocks that pass through the device."""
     resident = GpuEngine(GpuBudgetedAnswers, world, DEVICE)
     whole = resident.totals(question)
-    memory = (96.0 * world.n_ratings + 64.0 * (1 + question.side.rank) * world.n_users) / blocks
+    memory = (PER_RATING * world.n_ratings + PER_ENTRY * (1.0 + question.side.rank) * world.n_users) / blocks
     engine = GpuEngine(GpuBudgetedAnswers, world, DEVICE, memory)
     engine.totals(question)
     begin = time.perf_counter()

@@ -10,24 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 
 from discreet.data.ratings import Ratings
+from discreet.engines.device_memory import cut
 from discreet.methods.question import Question
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
-from discreet.types import Indices
 
-__all__ = ["GpuEngine", "GpuHalf", "cut"]
+__all__ = ["GpuEngine", "GpuHalf"]
 
 SHARE = 0.6
 """Of the device's free memory, for the ratings and what is computed from them."""
-PER_RATING = 96
-"""Bytes on the device for each rating: by user, by item, residual, target, and what sorting them takes."""
-PER_ENTRY = 64
-"""Bytes for each entry of a user's feature vector."""
-MOST_RATINGS = 2**31 - 1
 
 
 class GpuHalf(Protocol):
@@ -64,7 +58,7 @@ class GpuEngine:
 
     def totals(self, question: Question[Any]) -> list[Total]:
         """Every user bounded, all added up."""
-        blocks = cut(self._ratings.indptr, self._memory, PER_ENTRY * _order(question))
+        blocks = cut(self._ratings.indptr, _order(question), self._memory)
         if len(blocks) == 1:
             if self._resident is None:
                 self._resident = self._half(self._ratings, self._device)
@@ -76,19 +70,6 @@ class GpuEngine:
             found = exact_totals(users.answer(question))
             total = add_totals(total, found) if total else found
         return total
-
-
-def cut(indptr: Indices, memory: float, per_user: float) -> list[slice]:
-    """Blocks of users that fit: as few as there can be, each of at least one user."""
-    n = len(indptr) - 1
-    ends, blocks, first = np.asarray(indptr, np.int64), [], 0
-    need = ends * float(PER_RATING) + np.arange(n + 1) * float(per_user)
-    while first < n:
-        stop = int(np.searchsorted(need, need[first] + memory, side="right")) - 1
-        stop = min(stop, int(np.searchsorted(ends, ends[first] + MOST_RATINGS, side="right")) - 1)
-        blocks.append(slice(first, max(stop, first + 1)))
-        first = blocks[-1].stop
-    return blocks or [slice(0, 0)]
 
 
 def _order(question: Question[Any]) -> int:

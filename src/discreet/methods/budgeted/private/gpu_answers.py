@@ -58,13 +58,14 @@ class GpuBudgetedAnswers:
         offsets = torch.index_select(self._upload(side.offsets), 0, csr.items)
         goal = self._taken(side) if isinstance(side.rule, Clicks) else self._values
         targets = goal - side.centre - offsets
-        solved = self._coefficients(side, offsets).to(torch.float64)
+        factors = self._upload(side.factors)
+        solved = self._coefficients(side, factors.to(torch.float32), offsets).to(torch.float64)
         own, vectors = solved[:, 0].contiguous(), solved[:, 1:].contiguous()
         explained: torch.Tensor | None = vectors
         if frame.start:
             explained, vectors = None, _standard_length(vectors)
         residuals, sums = gpu.user_residuals(
-            csr, targets, own, explained, self._upload(side.factors), self._upload(question.item_weights)
+            csr, targets, own, explained, factors, self._upload(question.item_weights)
         )
         counts = np.maximum(self._counts, 1.0)
         free = counts
@@ -78,12 +79,11 @@ class GpuBudgetedAnswers:
             csr, features, residuals, sums, spread / frame.residual, self._for_everybody(takes)
         )
 
-    def _coefficients(self, side: ItemSide, offsets: torch.Tensor) -> torch.Tensor:
+    def _coefficients(self, side: ItemSide, single: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
         """`ItemSide.fold_in` in float32, users x (1 + rank)."""
         rule, factors = side.rule, side.factors
         values = self._taken(side) if side.goal == "rank" else self._values
         assert isinstance(rule, Ridge | Clicks)
-        single = self._upload(factors).to(torch.float32)
         scales = None
         if rule.count_exponent:
             scales = self._for_everybody(np.maximum(self._counts, 1.0) ** rule.count_exponent).to(

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet import kernels
 from discreet.types import Floats
 
 __all__ = ["ItemWeights"]
@@ -105,8 +106,15 @@ def _sized(estimate: Floats, variance: Floats, sizes: Floats) -> tuple[Floats, F
     """
     width = np.square(0.5 * np.diff(sizes, append=sizes[-1] ** 2 / sizes[-2]))
     width[0] = 0.0
-    spread = variance[:, None] + width
-    away = estimate[:, None] - sizes
-    exponent = -0.5 * (np.square(away) / spread + np.log(spread))
-    likely = np.exp(exponent - exponent.max(axis=1, keepdims=True))
-    return np.maximum(likely, 1e-300), np.maximum(sizes + width / spread * away, 0.0)
+    likely, means = (np.empty((len(estimate), len(sizes))) for _ in range(2))
+
+    def some(rows: slice) -> None:
+        spread = variance[rows, None] + width
+        away = estimate[rows, None] - sizes
+        exponent = -0.5 * (np.square(away) / spread + np.log(spread))
+        relative = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+        np.maximum(relative, 1e-300, out=likely[rows])
+        np.maximum(sizes + width / spread * away, 0.0, out=means[rows])
+
+    kernels.by_rows(some, len(estimate))
+    return likely, means
