@@ -62,11 +62,7 @@ def milliseconds(work: Callable[[], Any], repeats: int = 10) -> float:
 
 def ceilings() -> dict[str, float]:
     """What the card does at best: GB/s of a copy (read and written), GFLOP/s of matrix products."""
-    big = torch.randn(2**30, device=DEVICE)
-    other = torch.empty_like(big)
-    found = {"copy_gb_s": 8.0 * 2**30 / 1e6 / milliseconds(lambda: other.copy_(big))}
-    del big, other
-    size = 8192
+    found, size = {"copy_gb_s": _copy()}, 8192
     left = torch.randn(size, size, device=DEVICE)
     for name, precision in (("float32_gflop_s", "highest"), ("tf32_gflop_s", "high")):
         torch.set_float32_matmul_precision(precision)
@@ -75,6 +71,12 @@ def ceilings() -> dict[str, float]:
     left = left.double()
     found["float64_gflop_s"] = 2.0 * size**3 / 1e6 / milliseconds(lambda: left @ left)
     return found
+
+
+def _copy() -> float:
+    big = torch.randn(2**30, device=DEVICE)
+    other = torch.empty_like(big)
+    return 8.0 * 2**30 / 1e6 / milliseconds(lambda: other.copy_(big))
 
 
 class Step(NamedTuple):

@@ -42,8 +42,9 @@ def _round(entry: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        f"The users' half written plainly in torch (float32, neither bounded nor exact): {entry['plain_torch_ms']:,.1f} "
-        f"ms. In {streamed['blocks']} blocks that are uploaded every time: {1e3 * streamed['seconds']:,.0f} ms, "
+        "The users' half written plainly in torch (float32, neither bounded nor exact): "
+        f"{entry['plain_torch_ms']:,.1f} ms. "
+        f"In {streamed['blocks']} blocks that are uploaded every time: {1e3 * streamed['seconds']:,.0f} ms, "
         f"{'the same bits' if streamed['same bits'] else 'OTHER BITS'}. Peak memory of the device: "
         f"{entry['peak_device_bytes'] / 2**30:.1f} GiB.",
     ]
@@ -68,7 +69,8 @@ def _kernels(entry: dict[str, Any], top: dict[str, float]) -> list[str]:
 def _agreement(entry: dict[str, Any]) -> list[str]:
     found = entry["agreement"]
     lines = [
-        f"Beside the CPU, {found['users']:,} users, {found['items']:,} items, {found['ratings']:,} ratings, a late round:",
+        f"Beside the CPU, {found['users']:,} users, {found['items']:,} items, {found['ratings']:,} ratings, "
+        "a late round:",
         "",
         "| integers | differ | of | by at most |",
         "|---|---|---|---|",
@@ -81,7 +83,12 @@ def _agreement(entry: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        f"Sums of the same integers: {'equal' if same else 'NOT EQUAL'}. Largest difference of a total: {deviations:.1e} "
-        f"standard deviations of its noise. Other users' integers without one user and in another order, at full size: "
+        f"Sums of the same integers: {'equal' if same else 'NOT EQUAL'}. Largest difference of a total: "
+        f"{deviations:.1e} standard deviations of its noise. "
+        "Other users' integers without one user and in another order, at full size: "
         f"{'the same bits' if entry['alone'] else 'NOT THE SAME'}.",
+        "",
+        "Users whose last bits library routines for batches move, of 50,000 (of 5,000 for a tenth): "
+        + "; ".join(f"{name}: {count:,}" for name, count in entry["moved_by_libraries"].items())
+        + ".",
     ]

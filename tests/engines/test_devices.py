@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from discreet import DPALS, Budget, BudgetedALS
+from discreet.cli import main
 from discreet.data import synthetic
 from discreet.engines.device_memory import MOST_RATINGS, PER_ENTRY, PER_RATING, cut
 from discreet.engines.devices import check_device
@@ -20,12 +23,12 @@ def test_an_unknown_device_is_refused_before_anything_is_spent() -> None:
     with pytest.raises(SettingsInvalid, match="no device 'gpu'; use cpu, cuda"):
         BudgetedALS(rank=1, rounds=1).fit(world, Budget(1.0, 1e-3), device="gpu")
     with pytest.raises(SettingsInvalid, match="no device 'cuda:x'"):
-        check_device("cuda:x", BudgetedALS)
+        check_device("cuda:x", "budgeted", BudgetedALS.gpu_half)
 
 
 def test_a_method_without_gpu_kernels_says_so() -> None:
     with pytest.raises(SettingsInvalid, match="the method dpals has no GPU kernels"):
-        check_device("cuda", DPALS)
+        check_device("cuda", "dpals", DPALS.gpu_half)
 
 
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,11 +39,32 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(
         SettingsInvalid, match=r"needs torch and triton: install them with pip install 'discreet\[gpu\]'"
     ):
-        check_device("cuda", BudgetedALS)
+        check_device("cuda", "budgeted", BudgetedALS.gpu_half)
+
+
+def test_where_a_gpu_half_is_said_to_be_there_is_one() -> None:
+    assert BudgetedALS.gpu_half is not None
+    room, _, name = BudgetedALS.gpu_half.partition(":")
+    found = importlib.util.find_spec(room)
+    assert found is not None
+    assert found.origin is not None
+    assert f"class {name}:" in Path(found.origin).read_text()
+
+
+def test_the_command_line_refuses_in_words(tmp_path: Path) -> None:
+    given = ["train", "none.csv", "--user", "u", "--item", "i", "--catalogue", "none.csv", "--epsilon", "1"]
+    given += ["--delta", "1e-6", "--out", str(tmp_path / "model"), "--implicit"]
+    for more, words in (
+        (["--device", "tpu"], "no device 'tpu'"),
+        (["--device", "cuda", "--method", "dpals"], "the method dpals has no GPU kernels"),
+    ):
+        result = CliRunner().invoke(main, [*given, *more])
+        assert result.exit_code == 2, result.output
+        assert words in " ".join(result.output.split())
 
 
 def test_the_cpu_needs_nothing() -> None:
-    check_device("cpu", DPALS)
+    check_device("cpu", "dpals", None)
 
 
 @pytest.mark.parametrize("memory", [0.0, 5_000.0, 20_000.0, 1e9])

@@ -118,7 +118,7 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
 
 def _check_device(device: str, method: Method) -> None:
     if issubclass(method, PrivateMethod):
-        check_device(device, method)
+        check_device(device, method.method_name(), method.gpu_half)
     elif device != "cpu":
         raise SettingsInvalid(f"--method {method.method_name()} runs on the CPU; leave out --device {device}")
 

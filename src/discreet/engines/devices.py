@@ -16,22 +16,19 @@ from discreet.privacy.gaussian.totals import Total
 __all__ = ["check_device", "engine_on"]
 
 
-class _Halves(Protocol):
-    """What is read of a method."""
-
-    private_half: type[PrivateHalf]
-    gpu_half: str | None
-
-    @classmethod
-    def method_name(cls) -> str: ...
-
-
 class _Engine(Protocol):
     def totals(self, question: Question[Any]) -> list[Total]: ...
 
 
-def check_device(device: str, method: _Halves) -> None:
+def check_device(device: str, method: str, gpu_half: str | None) -> None:
     """Refuse a device that is not there, or that a method has no kernels for. Reads nothing private.
+
+    Parameters
+    ----------
+    device
+        ``"cpu"``, ``"cuda"`` or ``"cuda:0"``.
+    method, gpu_half
+        The method's name, and where its private half on a GPU is (``module:Class``), if it has one.
 
     Raises
     ------
@@ -45,9 +42,9 @@ def check_device(device: str, method: _Halves) -> None:
         raise SettingsInvalid(
             f"there is no device {device!r}; use cpu, cuda, or cuda:0 for the first of several"
         )
-    if method.gpu_half is None:
+    if gpu_half is None:
         raise SettingsInvalid(
-            f"the method {method.method_name()} has no GPU kernels; leave out the device {device}, or use budgeted"
+            f"the method {method} has no GPU kernels; leave out the device {device}, or use budgeted"
         )
     if missing := [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]:
         raise SettingsInvalid(
@@ -63,15 +60,16 @@ def check_device(device: str, method: _Halves) -> None:
         raise SettingsInvalid(f"there is no device {device}: torch finds {torch.cuda.device_count()} GPU(s)")
 
 
-def engine_on(device: str, method: _Halves, ratings: Ratings) -> _Engine:
-    """The engine that answers for these ratings on this device."""
+def engine_on(
+    device: str, private_half: type[PrivateHalf], gpu_half: str | None, ratings: Ratings
+) -> _Engine:
+    """The engine that answers for these ratings on a device that was checked."""
     if device == "cpu":
-        return MemoryEngine(method.private_half, ratings)
-    check_device(device, method)
+        return MemoryEngine(private_half, ratings)
     import torch
 
     from discreet.engines.gpu import GpuEngine
 
-    assert method.gpu_half is not None
-    room, _, name = method.gpu_half.partition(":")
+    assert gpu_half is not None
+    room, _, name = gpu_half.partition(":")
     return GpuEngine(getattr(importlib.import_module(room), name), ratings, torch.device(device))

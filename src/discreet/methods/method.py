@@ -143,7 +143,7 @@ class PrivateMethod(Estimator):
             rounding makes of some users' last grid step (``privacy/gaussian/proofs/gpu.md``).
         """
         check_ratings(ratings)
-        check_device(device, type(self))
+        check_device(device, self.method_name(), self.gpu_half)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         known = None if start is None else _Known(start, public=start_is_public)
@@ -201,7 +201,7 @@ class PrivateMethod(Estimator):
             None if start is None else Start.of(start.model, ratings.catalogue),
         )
         self._begin(settings, facts)
-        engine = engine_on(device, type(self), ratings)
+        engine = engine_on(device, self.private_half, self.gpu_half, ratings)
         trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
         statement = Statement.from_ledger(
             gate.ledger,

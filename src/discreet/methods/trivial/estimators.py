@@ -84,7 +84,7 @@ class UserMean(PrivateMethod):
     ) -> Self:
         """Make the model; the ratings only say which catalogue and which range. What costs nothing needs no ledger."""
         check_ratings(ratings)
-        check_device(device, type(self))
+        check_device(device, self.method_name(), self.gpu_half)
         if start is not None:
             self.public_half.check_start(start)
         if ratings.catalogue is None:
