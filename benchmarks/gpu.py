@@ -82,7 +82,7 @@ def main() -> None:
         entry["alone"] = gpu_rounds.alone(ratings, question, gone=int(ratings.n_users // 3))
         entry["streamed"] = gpu_rounds.streamed(ratings, question, blocks=4)
         entry["round_on_cpu"], _ = gpu_rounds.rounds(ratings, rank, "cpu")
-        entry["moved_by_libraries"] = gpu_rounds.library_moves_others(ratings, rank)
+        entry["moved_by_libraries"] = gpu_rounds.library_moves_others(rank)
         entry["agreement"] = gpu_rounds.agreement(*smaller, rank)
         found["ranks"][str(rank)] = entry
         given.out.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,11 @@ def _agreement(entry: dict[str, Any]) -> list[str]:
         "Other users' integers without one user and in another order, at full size: "
         f"{'the same bits' if entry['alone'] else 'NOT THE SAME'}.",
         "",
-        "Users whose last bits library routines for batches move, of 50,000 (of 5,000 for a tenth): "
-        + "; ".join(f"{name}: {count:,}" for name, count in entry["moved_by_libraries"].items())
+        "Library routines for batches beside this: of so many users, how many are rounded differently when 20,000 "
+        "others are in the batch. "
+        + "; ".join(
+            f"{name}: " + ", ".join(f"{count:,} of {int(few):,}" for few, count in told.items())
+            for name, told in entry["moved_by_libraries"].items()
+        )
         + ".",
     ]

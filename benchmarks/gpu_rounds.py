@@ -152,10 +152,10 @@ def streamed(world: Ratings, question: RoundQuestion, blocks: int) -> dict[str, 
     return {"blocks": blocks, "seconds": spent, "same bits": same}
 
 
-def library_moves_others(world: Ratings, rank: int) -> dict[str, int]:
-    """How many of 50,000 users a library's batch would move, in the last bits, if one user fewer were in it."""
+def library_moves_others(rank: int) -> dict[str, dict[str, int]]:
+    """How many of the first users libraries' batches round differently when 20,000 others are in the batch too."""
     generator = torch.Generator(DEVICE).manual_seed(2)
-    n = min(50_000, world.n_users)
+    n = 20_000
     rows = torch.randn(n, rank, device=DEVICE, generator=generator, dtype=torch.float64)
     matrix = torch.randn(rank, rank, device=DEVICE, generator=generator, dtype=torch.float64)
     some = torch.randn(n, 2 * rank, rank, device=DEVICE, generator=generator)
@@ -164,21 +164,15 @@ def library_moves_others(world: Ratings, rank: int) -> dict[str, int]:
         normal = batch.transpose(1, 2) @ batch + torch.eye(rank, device=DEVICE)
         return torch.cholesky_solve(batch.sum(1)[:, :, None], torch.linalg.cholesky_ex(normal)[0])[:, :, 0]
 
-    def moved(work: Any, batch: torch.Tensor) -> int:
-        without = torch.cat([batch[: n // 3], batch[n // 3 + 1 :]])
-        whole = work(batch)
-        kept = torch.cat([whole[: n // 3], whole[n // 3 + 1 :]])
-        return int((kept != work(without)).any(1).sum())
-
-    few = some[: n // 10]
-    n = len(rows)
-    found = {"matrix product": moved(lambda batch: batch @ matrix, rows)}
-    found["matrix product, half of the users"] = int(
-        (rows[: n // 2] @ matrix != (rows @ matrix)[: n // 2]).any(1).sum()
-    )
-    found["sum over an axis, a tenth of the users"] = int(
-        (few.sum(1) != some.sum(1)[: len(few)]).any(1).sum()
-    )
-    found["batched solve, a tenth of the users"] = int((solved(few) != solved(some)[: len(few)]).any(1).sum())
-    found["batched solve, one user fewer"] = moved(solved, some)
-    return found
+    works = {
+        "matrix product": (lambda batch: batch @ matrix, rows),
+        "squared lengths": (lambda batch: (batch * batch).sum(1, keepdim=True), rows),
+        "batched solve": (solved, some),
+    }
+    return {
+        name: {
+            str(few): int((work(batch[:few]) != work(batch)[:few]).any(1).sum())
+            for few in (1, 7, 100, 1_000, n - 1)
+        }
+        for name, (work, batch) in works.items()
+    }

@@ -27,11 +27,20 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     """
     order = vectors.shape[1]
     square = weight**2
-    size = max(float(((vectors**2).mean(axis=1) - variance).sum() / square.sum()), 1e-12)
+    means, trust = np.empty_like(variance), np.empty_like(variance)
     covariance, trusted = np.zeros((order, order)), np.empty_like(vectors, order="C")
+
+    def measure(rows: slice) -> None:
+        means[rows] = (vectors[rows] ** 2).mean(axis=1)
+
+    def weigh(rows: slice) -> None:
+        np.multiply(vectors[rows], trust[rows, None], out=trusted[rows])
+
+    kernels.by_rows(measure, len(vectors))
+    size = max(float((means - variance).sum() / square.sum()), 1e-12)
     for _ in range(steps):
-        trust = square / (square * size + variance) ** 2
-        np.multiply(vectors, trust[:, None], out=trusted)
+        trust[:] = square / (square * size + variance) ** 2
+        kernels.by_rows(weigh, len(vectors))
         excess = trusted.T @ vectors - np.eye(order) * (trust * variance).sum()
         values, basis = np.linalg.eigh(excess / (trust * square).sum())
         covariance = (basis * np.maximum(values, 0.0)) @ basis.T
@@ -99,7 +108,7 @@ def estimate(
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
     turned, fit = vectors @ basis, None
-    told = np.zeros_like(turned)
+    told: Floats = np.broadcast_to(0.0, turned.shape)
     if prior is not None and values.max() > 0.0:
         fit = prior.fit(turned, size, variance, values)
         told, values = size[:, None] * fit.explained, fit.own
