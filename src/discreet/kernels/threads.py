@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,20 +90,19 @@ def share(work: Callable[..., Any], rows: int, multiplications: float, *args: An
         raise failures[0]
 
 
-def by_rows(work: Callable[[slice], object], rows: int, piece: int = 1024) -> None:
-    """Run ``work`` on pieces of rows, in threads: for array operations in which no row knows of another.
+def by_rows(work: Callable[[slice], object], rows: int, least: int = 2048) -> None:
+    """Run ``work`` on slices of rows, in threads: for array operations in which no row knows of another.
 
-    NumPy works outside the interpreter lock; its results are the same however the rows are cut. Pieces are small, so
-    that what is computed on the way stays in a near cache.
+    NumPy works outside the interpreter lock; its results are the same however the rows are cut.
     """
-    pieces = [slice(start, min(start + piece, rows)) for start in range(0, rows, piece)]
-    wanted = min(get_threads(), len(pieces))
-    if wanted <= 1:
-        for part in pieces:
-            work(part)
+    parts = max(min(get_threads(), rows // least), 1)
+    cuts = [rows * part // parts for part in range(parts + 1)]
+    slices = [slice(start, stop) for start, stop in pairwise(cuts)]
+    if parts == 1:
+        work(slices[0])
         return
-    with ThreadPoolExecutor(wanted) as pool:
-        list(pool.map(work, pieces))
+    with ThreadPoolExecutor(parts) as pool:
+        list(pool.map(work, slices))
 
 
 @intrinsic

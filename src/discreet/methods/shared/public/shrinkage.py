@@ -27,20 +27,11 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     """
     order = vectors.shape[1]
     square = weight**2
-    means, trust = np.empty_like(variance), np.empty_like(variance)
+    size = max(float(((vectors**2).mean(axis=1) - variance).sum() / square.sum()), 1e-12)
     covariance, trusted = np.zeros((order, order)), np.empty_like(vectors, order="C")
-
-    def measure(rows: slice) -> None:
-        means[rows] = (vectors[rows] ** 2).mean(axis=1)
-
-    def weigh(rows: slice) -> None:
-        np.multiply(vectors[rows], trust[rows, None], out=trusted[rows])
-
-    kernels.by_rows(measure, len(vectors))
-    size = max(float((means - variance).sum() / square.sum()), 1e-12)
     for _ in range(steps):
-        trust[:] = square / (square * size + variance) ** 2
-        kernels.by_rows(weigh, len(vectors))
+        trust = square / (square * size + variance) ** 2
+        np.multiply(vectors, trust[:, None], out=trusted)
         excess = trusted.T @ vectors - np.eye(order) * (trust * variance).sum()
         values, basis = np.linalg.eigh(excess / (trust * square).sum())
         covariance = (basis * np.maximum(values, 0.0)) @ basis.T
