@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         "the fitted method keeps the ratings",
         _FIT,
-        "        engine = MemoryEngine(self.private_half, ratings)\n",
-        "        engine = self.engine_ = MemoryEngine(self.private_half, ratings)\n",
+        "        engine = engine_on(device, self.private_half, self.gpu_half, ratings)\n",
+        "        engine = self.engine_ = engine_on(device, self.private_half, self.gpu_half, ratings)\n",
         "a fitted method keeps no training data",
         _SUITE,
         "newcomers and popularity",

@@ -44,6 +44,13 @@ __all__ = ["command"]
     help="The ratings that --start was trained on are public: nobody pays for it.",
 )
 @click.option(
+    "--device",
+    metavar="cpu|cuda",
+    default="cpu",
+    show_default=True,
+    help="Where users' contributions are computed; cuda: a GPU (extra gpu, --method budgeted).",
+)
+@click.option(
     "--preset", metavar="NAME", help="With --method dpals: a column of its paper's table 4 (ml-10m-eps-1)."
 )
 @click.option(
@@ -87,7 +94,7 @@ def command(
     run = request.enter(ctx, options, out)
     ratings = read_ratings(options)
     with progress_bar() as report:
-        fitted = request.fit(ratings, options["seed"], report, run)
+        fitted = request.fit(ratings, options["seed"], report, run, options["device"])
     fitted.model_.save(out, overwrite=force)
     result = summarise(fitted)
     counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None

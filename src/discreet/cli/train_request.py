@@ -17,6 +17,7 @@ from discreet.cli.row_options import ROW_OPTIONS
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings
+from discreet.engines.devices import check_device
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.dpals.estimator import DPALS
@@ -67,7 +68,12 @@ class TrainingRequest:
         )
 
     def fit(
-        self, ratings: Ratings, seed: int | None, report: ReportProgress, run: LedgerRun | None = None
+        self,
+        ratings: Ratings,
+        seed: int | None,
+        report: ReportProgress,
+        run: LedgerRun | None = None,
+        device: str = "cpu",
     ) -> Fitted:
         """Train."""
         if isinstance(self.method, ALS):
@@ -83,6 +89,7 @@ class TrainingRequest:
             start=self.start,
             start_is_public=self.start_is_public,
             ledger=run,
+            device=device,
         )
 
 
@@ -93,6 +100,7 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     used = issubclass(method, PrivateMethod) and method.public_half.uses_features
     check_features(method.method_name(), used=used, given=bool(options["features"]))
     start = _read_start(options, method)
+    _check_device(options.get("device", "cpu"), method)
     if method is ALS:
         _refuse_private_options(options)
         return TrainingRequest(ALS(**settings), None)
@@ -106,6 +114,13 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     if not issubclass(method, DPALS):
         raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
     return TrainingRequest(method.from_preset(preset, **settings), budget)
+
+
+def _check_device(device: str, method: Method) -> None:
+    if issubclass(method, PrivateMethod):
+        check_device(device, method.method_name(), method.gpu_half)
+    elif device != "cpu":
+        raise SettingsInvalid(f"--method {method.method_name()} runs on the CPU; leave out --device {device}")
 
 
 def _read_start(options: dict[str, Any], method: Method) -> Model | None:

@@ -17,12 +17,13 @@ from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
-from discreet.kernels.threads import get_threads, set_threads, threads
+from discreet.kernels.threads import by_rows, get_threads, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 from discreet.kernels.transpose import transpose
 from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [
+    "by_rows",
     "capped_distances",
     "co_moment",
     "device_coordinates",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.engines.memory import MemoryEngine
+from discreet.engines.devices import check_device, engine_on
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Progress, converse
@@ -60,6 +60,8 @@ class PrivateMethod(Estimator):
         What the method asks: a generator over public facts and releases.
     private_half
         What users answer.
+    gpu_half
+        Where the same answers computed on a GPU are, as ``module:Class``; ``None``: there are no kernels for them.
     model_ : Model
         What is released. The fitted object keeps nothing else of the ratings.
     statement_ : Statement
@@ -76,6 +78,7 @@ class PrivateMethod(Estimator):
 
     public_half: ClassVar[PublicHalf]
     private_half: ClassVar[type[PrivateHalf]]
+    gpu_half: ClassVar[str | None] = None
 
     model_: Model
     statement_: Statement
@@ -109,6 +112,7 @@ class PrivateMethod(Estimator):
         start: Model | None = None,
         start_is_public: bool = False,
         ledger: AnyLedger | None = None,
+        device: str = "cpu",
     ) -> Self:
         """Train within a budget.
 
@@ -134,19 +138,23 @@ class PrivateMethod(Estimator):
             Of the data set: a file (:class:`discreet.LedgerFile`, or its path) that keeps what all runs on it cost.
             The budget is reserved there before the ratings are used, and every charge is on the disk before its
             noise is drawn.
+        device
+            ``"cpu"``, or ``"cuda"`` for a GPU (extra ``gpu``). The promise is the same; the model may differ in what
+            rounding makes of some users' last grid step (``privacy/gaussian/proofs/gpu.md``).
         """
         check_ratings(ratings)
+        check_device(device, self.method_name(), self.gpu_half)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         known = None if start is None else _Known(start, public=start_is_public)
         if ledger is None:
-            return self._fit(ratings, budget, rng, progress, noise, known)
+            return self._fit(ratings, budget, rng, progress, noise, known, device=device)
         if noise is not None:
             raise SettingsInvalid("a ledger takes runs with the package's own noise alone; leave noise out")
         price = self.price(budget, discovers=ratings.catalogue is None)
         name, adaptive = self.public_half.name, self.public_half.adaptive
         with open_run(ledger, budget, price, method=name, adaptive=adaptive) as run:
-            fitted = self._fit(ratings, budget, rng, progress, None, known, run)
+            fitted = self._fit(ratings, budget, rng, progress, None, known, run, device)
             run.end()
         return fitted
 
@@ -165,6 +173,7 @@ class PrivateMethod(Estimator):
         noise: Noise | None,
         start: _Known | None,
         run: LedgerRun | None = None,
+        device: str = "cpu",
     ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
         gate = Gate(Ledger(budget), noise)
@@ -192,7 +201,7 @@ class PrivateMethod(Estimator):
             None if start is None else Start.of(start.model, ratings.catalogue),
         )
         self._begin(settings, facts)
-        engine = MemoryEngine(self.private_half, ratings)
+        engine = engine_on(device, self.private_half, self.gpu_half, ratings)
         trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
         statement = Statement.from_ledger(
             gate.ledger,

@@ -72,6 +72,7 @@ class BudgetedALS(PrivateMethod):
 
     public_half = BUDGETED
     private_half = BudgetedAnswers
+    gpu_half = "discreet.methods.budgeted.private.gpu_answers:GpuBudgetedAnswers"
 
     def __init__(
         self,

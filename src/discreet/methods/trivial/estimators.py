@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.engines.devices import check_device
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.method import PrivateMethod
@@ -79,9 +80,11 @@ class UserMean(PrivateMethod):
         start: Model | None = None,
         start_is_public: bool = False,
         ledger: AnyLedger | None = None,
+        device: str = "cpu",
     ) -> Self:
         """Make the model; the ratings only say which catalogue and which range. What costs nothing needs no ledger."""
         check_ratings(ratings)
+        check_device(device, self.method_name(), self.gpu_half)
         if start is not None:
             self.public_half.check_start(start)
         if ratings.catalogue is None:

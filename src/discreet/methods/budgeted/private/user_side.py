@@ -18,7 +18,7 @@ __all__ = ["UserStatistics", "user_statistics"]
 
 
 # Smallest share of a user's ratings to take for not used up by their own numbers.
-_LEAST_FREE = 0.2
+LEAST_FREE = 0.2
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     free = counts
     if isinstance(side.rule, Ridge):
         used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
-        free = np.maximum(counts - used, _LEAST_FREE * counts)
+        free = np.maximum(counts - used, LEAST_FREE * counts)
     square = pattern.user_sums(residuals**2) / free
     return UserStatistics(_features(coefficients, frame), residuals, np.sqrt(square))
 

@@ -313,7 +313,8 @@ def _step(
     if statistics.curvature is None:
         # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
         doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
-        return np.linalg.solve(now.moment + doubt, gradient.T).T / (now.weight + gravity)[:, None]
+        # One small inverse and a product: a solve with as many right sides as there are items takes ten times as long.
+        return gradient @ np.linalg.inv(now.moment + doubt).T / (now.weight + gravity)[:, None]
     curvature = statistics.curvature + gravity * now.moment
     ridge = np.repeat((np.sqrt(variance) + 1e-6 * now.weight)[:, None], gradient.shape[1], axis=1)
     return kernels.solve_items(curvature, gradient, ridge)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet import kernels
 from discreet.types import Floats
 
 __all__ = ["ItemWeights"]
@@ -16,9 +17,8 @@ __all__ = ["ItemWeights"]
 _SIZES = 48
 _SMALLEST = 0.01
 _STEPS = 60
-# Of a large catalogue: as many of the largest items as of the others to learn from, and items looked at in one go.
+# Of a large catalogue: as many of the largest items as of the others to learn from.
 _ENOUGH = 10_000
-_AT_ONCE = 50_000
 # Share of the mean weight that every item is taken to have at least.
 _LEAST = 0.002
 
@@ -58,16 +58,24 @@ class ItemWeights:
         largest = max(float(self.estimate.max()), 2.0 * mean)
         sizes = np.concatenate([[0.0], np.geomspace(_SMALLEST * mean, largest, _SIZES - 1)])
         looked_at, counts = _sample(self.estimate)
-        likely, _ = _sized(self.estimate[looked_at], self.variance[looked_at], sizes)
+        estimate, variance = self.estimate[looked_at], self.variance[looked_at]
+        likely = np.empty((len(estimate), _SIZES))
+
+        def look_at(rows: slice) -> None:
+            likely[rows], _ = _sized(estimate[rows], variance[rows], sizes)
+
+        kernels.by_rows(look_at, len(estimate))
         share = np.full(_SIZES, 1.0 / _SIZES)
         for _ in range(_STEPS):
             share = share * (likely.T @ (counts / (likely @ share))) / counts.sum()
         expected = np.empty_like(self.estimate)
-        for start in range(0, len(expected), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            likely, means = _sized(self.estimate[some], self.variance[some], sizes)
-            joint = likely * share
-            expected[some] = (joint * means).sum(axis=1) / joint.sum(axis=1)
+
+        def expect(rows: slice) -> None:
+            relative, means = _sized(self.estimate[rows], self.variance[rows], sizes)
+            joint = relative * share
+            expected[rows] = (joint * means).sum(axis=1) / joint.sum(axis=1)
+
+        kernels.by_rows(expect, len(expected))
         return expected
 
     def positive(self) -> Floats:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet import kernels
 from discreet.methods.shared.public.feature_prior import FeatureFit, FeaturePrior
 from discreet.types import Floats
 
@@ -27,10 +28,11 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     order = vectors.shape[1]
     square = weight**2
     size = max(float(((vectors**2).mean(axis=1) - variance).sum() / square.sum()), 1e-12)
-    covariance = np.zeros((order, order))
+    covariance, trusted = np.zeros((order, order)), np.empty_like(vectors, order="C")
     for _ in range(steps):
         trust = square / (square * size + variance) ** 2
-        excess = (vectors * trust[:, None]).T @ vectors - np.eye(order) * (trust * variance).sum()
+        np.multiply(vectors, trust[:, None], out=trusted)
+        excess = trusted.T @ vectors - np.eye(order) * (trust * variance).sum()
         values, basis = np.linalg.eigh(excess / (trust * square).sum())
         covariance = (basis * np.maximum(values, 0.0)) @ basis.T
         previous, size = size, max(float(np.maximum(values, 0.0).mean()), 1e-12)
@@ -97,16 +99,21 @@ def estimate(
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
     turned, fit = vectors @ basis, None
-    told = np.zeros_like(turned)
+    told: Floats = np.broadcast_to(0.0, turned.shape)
     if prior is not None and values.max() > 0.0:
         fit = prior.fit(turned, size, variance, values)
         told, values = size[:, None] * fit.explained, fit.own
-    signal = (size**2)[:, None] * values
-    total = signal + variance[:, None]
-    gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
-    found: Floats = (told + gain * (turned - told)) @ basis.T
-    left = (1.0 - gain) * values * expected[:, None]
-    return Estimate(found, left, basis, values, expected, fit)
+    left = np.empty_like(turned)
+
+    def some(rows: slice) -> None:
+        signal = (size[rows] ** 2)[:, None] * values
+        total = signal + variance[rows, None]
+        gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
+        turned[rows] = told[rows] + gain * (turned[rows] - told[rows])
+        left[rows] = (1.0 - gain) * values * expected[rows, None]
+
+    kernels.by_rows(some, len(turned))
+    return Estimate(turned @ basis.T, left, basis, values, expected, fit)
 
 
 def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:

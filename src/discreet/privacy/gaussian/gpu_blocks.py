@@ -1,0 +1,217 @@
+"""User energy scaling on a GPU: the blocks of :mod:`discreet.privacy.gaussian.energy_scaled`, held on the device.
+
+Proof note: ``proofs/gpu.md``. Formulas and grids are those of the CPU; the bound is checked by the same function on
+the same kind of numbers, the energies of the integers that are summed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+
+from discreet.kernels import gpu
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums
+from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
+from discreet.privacy.gaussian.noise import Noise
+from discreet.types import Bools, Floats
+
+__all__ = ["DeviceStatistics", "device_blocks"]
+
+
+class DeviceStatistics(NamedTuple):
+    """What users computed on the device; private.
+
+    Parameters
+    ----------
+    csr
+        Who touched what.
+    features
+        phi, float64, users x order.
+    residuals
+        e, float64, one for each pair.
+    sums
+        float64, users x 3: over each user's pairs, of ``e^2``, ``(c e)^2`` and ``c^2``.
+    companions, moment_counts
+        s and k, float64, one for each user.
+    """
+
+    csr: gpu.Csr
+    features: torch.Tensor
+    residuals: torch.Tensor
+    sums: torch.Tensor
+    companions: torch.Tensor
+    moment_counts: torch.Tensor
+
+
+def device_blocks(mechanism: EnergyScaledSums, users: DeviceStatistics) -> list[Block]:
+    """Scale and truncate, as :meth:`EnergyScaledSums.blocks` does.
+
+    Notes
+    -----
+    **Privacy**. Everything before truncation is elementwise or a kernel that works on one user at a time.
+    """
+    units, csr, device = mechanism.units, users.csr, users.features.device
+    squares = gpu.square_norms(users.features)
+    usable = squares + users.companions * users.companions + users.sums[:, 0] < 1e60
+    features = torch.where(usable[:, None], users.features, 0.0)
+    companions = torch.where(usable, users.companions, 0.0)
+    norms = torch.sqrt(torch.where(usable, squares, 0.0))
+    square_weights = users.sums[:, 2].contiguous()
+    moment_norms = users.moment_counts * (norms * norms + companions * companions)
+    energy = norms * norms * torch.where(usable, users.sums[:, 1], 0.0)
+    energy = energy + square_weights / units.weight**2
+    moment_parts = moment_norms / units.moment
+    energy = energy + moment_parts * moment_parts
+    if units.curvature is not None:
+        energy = energy + norms * norms * norms * norms * square_weights / units.curvature**2
+    energy = torch.clamp(energy, min=units.least_energy)
+    active = (csr.counts > 0) & (energy > 0)
+    omega = torch.where(active, MARGIN / torch.sqrt(torch.where(active, energy, 1.0)), 0.0)
+    floor = float(mechanism.item_weights.min())
+    weights = torch.as_tensor(mechanism.item_weights, dtype=torch.float64).to(device)
+    stretch = torch.where(norms > 0, FEATURE / torch.where(norms > 0, norms, 1.0), 0.0)
+    targets = gpu.pair_targets(csr, users.residuals, omega * norms * (TARGET * floor), usable)
+    rows = torch.cat([features, companions[:, None]], 1)
+    forms = {form.name: form for form in mechanism.empty()}
+    blocks: list[Block] = [
+        _Gradient(forms["gradient"], csr, weights, floor, _grid(features, stretch), targets),
+        _Weight(forms["weight"], csr, weights, floor, _whole(omega / units.weight * (WEIGHT * floor))),
+        _Moment(
+            forms["moment"], _grid(rows, torch.sqrt(omega * users.moment_counts / units.moment) * FEATURE)
+        ),
+    ]
+    if units.curvature is not None:
+        root = torch.sqrt(omega / units.curvature * floor)
+        blocks.append(_Curvature(forms["curvature"], csr, weights, floor, _grid(features, root * FEATURE)))
+    return blocks
+
+
+def _grid(values: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """Truncate toward zero, which never raises a norm; one scale per row."""
+    return torch.trunc(values * scale[:, None]).to(torch.int16)
+
+
+def _whole(values: torch.Tensor) -> torch.Tensor:
+    return torch.trunc(values).to(torch.int32)
+
+
+def _square_norms(features: torch.Tensor) -> torch.Tensor:
+    """Exact: sums of squares of int16 stay below 2^53."""
+    rows = features.to(torch.float64)
+    return (rows * rows).sum(1)
+
+
+def _silenced(values: torch.Tensor, users: Bools) -> torch.Tensor:
+    kept = values.clone()
+    kept[torch.as_tensor(users).to(values.device)] = 0
+    return kept
+
+
+def _host(values: torch.Tensor) -> Floats:
+    array: Floats = values.to(torch.float64).cpu().numpy()
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class _OnDevice:
+    """A block of the CPU without users says its name, unit and noise; the users are on the device."""
+
+    form: Any
+
+    @property
+    def name(self) -> str:
+        return str(self.form.name)
+
+    @property
+    def unit(self) -> float:
+        return float(self.form.unit)
+
+    def sigmas(self, mu: float) -> Floats:
+        scales: Floats = self.form.sigmas(mu)
+        return scales
+
+    def noise(self, source: Noise, mu: float) -> Floats:
+        drawn: Floats = self.form.noise(source, mu)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class _ByItem(_OnDevice):
+    csr: gpu.Csr
+    weights: torch.Tensor
+    floor: float
+
+    def _scales(self) -> torch.Tensor:
+        """c_j / unit, divided before anything is squared."""
+        return self.weights / self.unit
+
+    def largest_entry(self) -> float:
+        """As on the CPU: each user is bounded by ``unit / c_j`` on item j, and by the grid."""
+        return self.csr.n_users * min(self.unit / self.floor, 2.0**30)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gradient(_ByItem):
+    features: torch.Tensor
+    targets: torch.Tensor
+
+    def energies(self) -> Floats:
+        weighted = gpu.weighted_squares(self.csr, self.targets, self._scales())
+        return _host(_square_norms(self.features) * weighted)
+
+    def without(self, users: Bools) -> _Gradient:
+        return replace(self, features=_silenced(self.features, users))
+
+    def total(self) -> Floats:
+        return _host(gpu.item_sums(self.csr.by_item, self.features, self.targets, self.csr.n_items))
+
+
+@dataclass(frozen=True, eq=False)
+class _Weight(_ByItem):
+    omega: torch.Tensor
+
+    def energies(self) -> Floats:
+        whole = self.omega.to(torch.float64)
+        return _host(whole * whole * gpu.weighted_squares(self.csr, None, self._scales()))
+
+    def without(self, users: Bools) -> _Weight:
+        return replace(self, omega=_silenced(self.omega, users))
+
+    def total(self) -> Floats:
+        return _host(gpu.item_weights(self.csr.by_item, self.omega, self.csr.n_items))
+
+
+@dataclass(frozen=True, eq=False)
+class _Moment(_OnDevice):
+    rows: torch.Tensor
+
+    def energies(self) -> Floats:
+        share = _square_norms(self.rows) / self.unit
+        return _host(share * share)
+
+    def without(self, users: Bools) -> _Moment:
+        return replace(self, rows=_silenced(self.rows, users))
+
+    def total(self) -> Floats:
+        return _host(gpu.user_moment(self.rows))
+
+    def largest_entry(self) -> float:
+        return len(self.rows) * min(self.unit, 2.0**30)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curvature(_ByItem):
+    features: torch.Tensor
+
+    def energies(self) -> Floats:
+        squares = _square_norms(self.features)
+        return _host(squares * squares * gpu.weighted_squares(self.csr, None, self._scales()))
+
+    def without(self, users: Bools) -> _Curvature:
+        return replace(self, features=_silenced(self.features, users))
+
+    def total(self) -> Floats:
+        return _host(gpu.item_moments(self.csr.by_item, self.features, self.csr.n_items))

@@ -1,0 +1,203 @@
+"""Rounds on a GPU: every user bounded and alone, sums exact, and next to the CPU's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from discreet import Budget, BudgetedALS, kernels
+from discreet.data import synthetic
+from discreet.engines.device_memory import PER_ENTRY, PER_RATING
+from discreet.engines.gpu import GpuEngine
+from discreet.engines.memory import MemoryEngine
+from discreet.kernels import gpu
+from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.private.gpu_answers import GpuBudgetedAnswers
+from discreet.privacy.gaussian.gpu_blocks import DeviceStatistics, device_blocks
+from discreet.privacy.gaussian.grid import SLACK
+from discreet.privacy.gaussian.totals import exact_totals
+
+USERS = 5  # the interpreter takes a second for each
+
+
+MARKET = synthetic.market(400, 40, 4_000, rng=1)
+
+
+def asked(**settings: Any) -> list[Any]:
+    """The questions of a run of the whole market on the CPU; a question can be put to any users."""
+    questions: list[Any] = []
+    ask = MemoryEngine.totals
+
+    def noted(self: MemoryEngine, question: Any) -> Any:
+        questions.append(question)
+        return ask(self, question)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryEngine, "totals", noted)
+        BudgetedALS(rank=2, rounds=2, **settings).fit(MARKET, Budget(20.0, 1e-3), rng=0)
+    return questions
+
+
+@pytest.fixture(scope="module")
+def world() -> Any:
+    return MARKET.take_users(slice(0, USERS))
+
+
+@pytest.fixture(scope="module")
+def questions() -> list[Any]:
+    return asked(curvature="full")
+
+
+@pytest.fixture(scope="module")
+def blocks(world: Any, questions: list[Any], device: torch.device) -> Any:
+    return GpuBudgetedAnswers(world, device).answer(questions[-1])
+
+
+def integers(blocks: Any) -> dict[str, Any]:
+    gradient, weight, moment, curvature = blocks
+    arrays = {
+        "features": gradient.features,
+        "targets": gradient.targets,
+        "omega": weight.omega,
+        "rows": moment.rows,
+        "curvature": curvature.features,
+    }
+    return {name: array.cpu().numpy() for name, array in arrays.items()}
+
+
+def test_a_round_is_the_cpus_but_for_a_grid_step(world: Any, questions: list[Any], blocks: Any) -> None:
+    question = questions[-1]
+    host = BudgetedAnswers(world).answer(question)
+    here = {
+        "features": host[0].features,
+        "targets": host[0].targets,
+        "omega": host[1].weights,
+        "rows": host[2].features,
+        "curvature": host[3].features,
+    }
+    for name, there in integers(blocks).items():
+        step = np.abs(there.astype(np.int64) - here[name]).max()
+        assert step <= (256 if name == "omega" else 1), name  # omega is 14 bits finer than the others
+        assert np.abs(there).max() > 100, name
+    totals, wanted = exact_totals(blocks), exact_totals(host)
+    for one, two in zip(totals, wanted, strict=True):
+        assert one.name == two.name
+        assert one.largest == two.largest
+        assert np.array_equal(one.unit, two.unit)
+        assert np.abs(one.value - two.value).max() < 1e-3 * two.unit.min()
+
+
+def test_energies_of_the_integers_are_the_cpus_and_below_the_bound(
+    world: Any, questions: list[Any], blocks: Any
+) -> None:
+    told = [block.energies() for block in blocks]
+    assert np.sum(told, axis=0).max() <= 1.0
+    there = integers(blocks)
+    host = BudgetedAnswers(world).answer(questions[-1])
+    same = [
+        replace(host[0], features=there["features"], targets=there["targets"]),
+        replace(host[1], weights=there["omega"]),
+        replace(host[2], features=there["rows"]),
+        replace(host[3], features=there["curvature"]),
+    ]
+    for mine, block in zip(told, same, strict=True):
+        np.testing.assert_allclose(mine, block.energies(), rtol=1e-12)
+    for one, two in zip(exact_totals(blocks), exact_totals(same), strict=True):
+        assert np.array_equal(one.value, two.value), one.name
+
+
+def test_other_users_do_not_move_when_one_goes(
+    world: Any, questions: list[Any], blocks: Any, device: torch.device
+) -> None:
+    kept = np.array([4, 0, 3, 2])  # without user 1, in another order
+    less = world.take_users(kept)
+    entries = np.concatenate([np.arange(world.indptr[user], world.indptr[user + 1]) for user in kept])
+    after = integers(GpuBudgetedAnswers(less, device).answer(questions[-1]))
+    for name, before in integers(blocks).items():
+        assert np.array_equal(before[entries if name == "targets" else kept], after[name]), name
+
+
+def test_blocks_of_users_give_the_same_bits(
+    world: Any, questions: list[Any], blocks: Any, device: torch.device
+) -> None:
+    counts = np.diff(world.indptr)
+    memory = float(PER_RATING * counts.max() + PER_ENTRY * 3) * 2.0
+    engine = GpuEngine(GpuBudgetedAnswers, world, device, memory)
+    for one, two in zip(engine.totals(questions[-1]), exact_totals(blocks), strict=True):
+        assert np.array_equal(one.value, two.value), one.name
+
+
+def test_who_exceeds_the_bound_is_left_out(blocks: Any) -> None:
+    gradient, *others = blocks
+    louder = gradient.features.clone()
+    louder[2] = 2 * louder[2]
+    without = [block.without(np.arange(USERS) == 2) for block in blocks]
+    tampered = [replace(gradient, features=louder), *others]
+    assert np.sum([block.energies() for block in tampered], axis=0)[2] > 1.0 + SLACK
+    for one, two in zip(exact_totals(tampered), exact_totals(without), strict=True):
+        assert np.array_equal(one.value, two.value), one.name
+
+
+def test_a_user_with_numbers_that_are_none_counts_with_weights_alone(
+    world: Any, questions: list[Any], device: torch.device
+) -> None:
+    question, csr = questions[-1], gpu.Csr.upload(world.indptr, world.items, world.n_items, device)
+    order = len(question.frame.whiten)
+    features = torch.ones((USERS, order), dtype=torch.float64, device=device)
+    features[1, 0] = torch.nan
+    residuals = torch.ones(world.n_ratings, dtype=torch.float64, device=device)
+    residuals[world.indptr[3]] = torch.inf
+    sums = torch.ones((USERS, 3), dtype=torch.float64, device=device)
+    sums[3, :2] = torch.inf
+    ones = torch.ones(USERS, dtype=torch.float64, device=device)
+    blocks = device_blocks(question.mechanism, DeviceStatistics(csr, features, residuals, sums, ones, ones))
+    found = integers(blocks)
+    owner = np.repeat(np.arange(USERS), np.diff(world.indptr))
+    for user in (1, 3):
+        assert not found["features"][user].any()
+        assert not found["rows"][user].any()
+        assert not found["targets"][owner == user].any()
+        assert found["omega"][user] > 0
+    assert found["targets"][owner == 0].all()
+    assert np.isfinite(np.sum([block.energies() for block in blocks], axis=0)).all()
+
+
+def test_sums_of_the_same_integers_are_exact(world: Any, device: torch.device) -> None:
+    rng = np.random.default_rng(3)
+    features = rng.integers(-(2**14), 2**14 + 1, (USERS, 3)).astype(np.int16)
+    targets = rng.integers(-(2**15) + 1, 2**15, world.n_ratings).astype(np.int16)
+    omega = rng.integers(0, 2**28, USERS).astype(np.int32)
+    by_item = gpu.Csr.upload(world.indptr, world.items, world.n_items, device).by_item
+    turned = kernels.transpose(world.indptr, world.items, world.n_items)
+    there = [torch.as_tensor(array).to(device) for array in (features, targets, omega)]
+    m = world.n_items
+    sums = gpu.item_sums(by_item, there[0], there[1], m).cpu().numpy()
+    assert np.array_equal(sums, kernels.item_sums(*turned, features, targets))
+    weights = gpu.item_weights(by_item, there[2], m).cpu().numpy()
+    assert np.array_equal(weights, kernels.item_weights(*turned[:2], omega))
+    moments = gpu.item_moments(by_item, there[0], m).cpu().numpy()
+    assert np.array_equal(moments, kernels.item_moments(*turned[:2], features))
+    assert np.array_equal(gpu.user_moment(there[0]).cpu().numpy(), kernels.user_moment(features))
+
+
+def test_a_popular_item_is_cut_into_segments(device: torch.device) -> None:
+    users = 2500
+    csr = gpu.Csr.upload(np.arange(users + 1), np.full(users, 1, np.int32), 3, device)
+    starts = csr.by_item.segment_starts.cpu().tolist()
+    assert starts == [0, 1024, 2048, 2500]
+    assert csr.by_item.segment_items.cpu().tolist() == [1, 1, 1]
+    assert csr.by_item.users.cpu().tolist() == list(range(users))
+
+
+def test_clicks_are_the_cpus_but_for_a_grid_step(device: torch.device) -> None:
+    world = MARKET.take_users(slice(7, 10))
+    question = asked(goal="rank")[-1]
+    there = GpuBudgetedAnswers(world, device).answer(question)
+    here = BudgetedAnswers(world).answer(question)
+    assert np.abs(there[0].features.cpu().numpy().astype(int) - here[0].features).max() <= 1
+    assert np.abs(there[0].targets.cpu().numpy().astype(int) - here[0].targets).max() <= 1
+    assert np.abs(there[2].rows.cpu().numpy().astype(int) - here[2].features).max() <= 1
