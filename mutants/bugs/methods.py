@@ -141,7 +141,7 @@ MUTANTS = (
         "engines/memory.py",
         "return exact_totals(self._users.answer(question))",
         "from discreet.privacy.gaussian.totals import Total\n\n        "
-        "return [Total(b.name, 2.0 * b.total(), b.largest_entry(), b.sigmas(1.0)) "
+        "return [Total(b.name, 2 * b.total().astype('i8'), b.sigmas(1.0)) "
         "for b in self._users.answer(question)]",
         "an engine adds up contributions as they are",
         _SUITE,
