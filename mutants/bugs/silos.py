@@ -88,8 +88,8 @@ MUTANTS = (
     Mutant(
         "totals lose their lowest bits on the way to a mask",
         _MASKS,
-        "return np.concatenate([total.ravel() for total in totals]).view(np.uint64)",
-        "return np.concatenate([total.ravel() for total in totals]).astype(np.float64).astype(np.int64).view(np.uint64)",
+        "return flat.view(np.uint64)",
+        "return flat.astype(np.float64).astype(np.int64).view(np.uint64)",
         "sums modulo 2^64 are those of exact integers",
         _T_MASKS,
     ),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.engines.memory import MemoryEngine
+from discreet.engines.choice import AnyRatings, engine_of
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Progress, converse
@@ -100,7 +100,7 @@ class PrivateMethod(Estimator):
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         budget: Budget,
         *,
         rng: np.random.Generator | int | None = None,
@@ -115,7 +115,8 @@ class PrivateMethod(Estimator):
         Parameters
         ----------
         ratings
-            With a public catalogue, or without one if ``discover_share`` is set.
+            With a public catalogue, or without one if ``discover_share`` is set; in memory, or prepared on disk
+            (:func:`discreet.data.blocks.prepare`), which changes no bit of the model.
         budget
             What the run may spend.
         rng
@@ -158,7 +159,7 @@ class PrivateMethod(Estimator):
 
     def _fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         budget: Budget,
         rng: np.random.Generator | int | None,
         progress: Progress | None,
@@ -176,6 +177,7 @@ class PrivateMethod(Estimator):
         told = self.public_half.public_things(() if features is None else features.names)
         public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
         if ratings.catalogue is None:
+            assert isinstance(ratings, Ratings)
             ratings, public = _discover(gate, ratings, settings), public[1:]
         assert ratings.catalogue is not None
         check_items(ratings.n_items)
@@ -192,7 +194,7 @@ class PrivateMethod(Estimator):
             None if start is None else Start.of(start.model, ratings.catalogue),
         )
         self._begin(settings, facts)
-        engine = MemoryEngine(self.private_half, ratings)
+        engine = engine_of(self.private_half, ratings)
         trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
         statement = Statement.from_ledger(
             gate.ledger,

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.method import PrivateMethod
@@ -70,7 +70,7 @@ class UserMean(PrivateMethod):
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         budget: Budget | None = None,
         *,
         rng: np.random.Generator | int | None = None,

@@ -63,7 +63,9 @@ def mask(
 
 def from_totals(totals: Sequence[Ints]) -> Words:
     """Blocks of integers as one vector modulo 2^64."""
-    return np.concatenate([total.ravel() for total in totals]).view(np.uint64)
+    # A float is refused, not taken for the integer that has its bits.
+    flat = np.concatenate([total.ravel() for total in totals], dtype=np.int64, casting="safe")
+    return flat.view(np.uint64)
 
 
 def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Ints]:
