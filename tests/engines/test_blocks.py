@@ -49,18 +49,28 @@ FORMS: dict[str, Write] = {
     "csv": _file("csv"),
     "parquet": _file("parquet"),
     "ndjson": _file("ndjson"),
-    "text ids": lambda frame, place: _file("csv")(frame.with_columns(pl.format("u{}", "who").alias("who")), place),
-    "text item ids": lambda frame, place: _file("parquet")(frame.with_columns(pl.col("what").cast(pl.String)), place),
-    "float ids": lambda frame, place: _file("parquet")(frame.with_columns(pl.col("who").cast(pl.Float64)), place),
+    "text ids": lambda frame, place: _file("csv")(
+        frame.with_columns(pl.format("u{}", "who").alias("who")), place
+    ),
+    "text item ids": lambda frame, place: _file("parquet")(
+        frame.with_columns(pl.col("what").cast(pl.String)), place
+    ),
+    "float ids": lambda frame, place: _file("parquet")(
+        frame.with_columns(pl.col("who").cast(pl.Float64)), place
+    ),
     "giant ids": lambda frame, place: _file("parquet")(
         frame.with_columns(
-            pl.col("who").abs().cast(pl.UInt64) + pl.when(pl.col("when") < 600).then(0).otherwise(2**63).cast(pl.UInt64)
+            pl.col("who").abs().cast(pl.UInt64)
+            + pl.when(pl.col("when") < 600).then(0).otherwise(2**63).cast(pl.UInt64)
         ),
         place,
     ),
     "one id that is no number": lambda frame, place: _file("csv")(
         frame.with_columns(
-            pl.when(pl.col("when") == 650).then(pl.lit("007")).otherwise(pl.col("who").cast(pl.String)).alias("who")
+            pl.when(pl.col("when") == 650)
+            .then(pl.lit("007"))
+            .otherwise(pl.col("who").cast(pl.String))
+            .alias("who")
         ),
         place,
     ),
@@ -71,7 +81,7 @@ FORMS: dict[str, Write] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("rated", (True, False))
+@pytest.mark.parametrize("rated", [True, False])
 def test_prepared_ratings_are_those_read_whole(form: str, rated: bool, tmp_path: Path) -> None:
     source = FORMS[form](table(), tmp_path / "ratings")
     whole, blocks = in_memory(source, rated=rated), stored(source, tmp_path / "blocks", rated=rated)
@@ -82,20 +92,23 @@ def test_prepared_ratings_are_those_read_whole(form: str, rated: bool, tmp_path:
     assert any(not items for items, _ in histories(blocks).values())
 
 
-@pytest.mark.parametrize("rules", (RowRules(out_of_range="clip"), RowRules(missing="drop", unknown_items="drop")))
+@pytest.mark.parametrize(
+    "rules", [RowRules(out_of_range="clip"), RowRules(missing="drop", unknown_items="drop")]
+)
 def test_rules_hold_alike(rules: RowRules, tmp_path: Path) -> None:
     table().write_parquet(tmp_path / "r.parquet")
-    whole, blocks = in_memory(tmp_path / "r.parquet", rules=rules), stored(
-        tmp_path / "r.parquet", tmp_path / "b", rules=rules
+    whole, blocks = (
+        in_memory(tmp_path / "r.parquet", rules=rules),
+        stored(tmp_path / "r.parquet", tmp_path / "b", rules=rules),
     )
     assert histories(blocks) == histories(whole)
     assert blocks.left_out == whole.left_out
 
 
 @pytest.mark.parametrize(
-    "rules", (RowRules(missing="error"), RowRules(out_of_range="error"), RowRules(unknown_items="error"))
+    "rules", [RowRules(missing="error"), RowRules(out_of_range="error"), RowRules(unknown_items="error")]
 )
-@pytest.mark.parametrize("name", ("csv", "parquet"))
+@pytest.mark.parametrize("name", ["csv", "parquet"])
 def test_a_refusal_names_the_same_row(rules: RowRules, name: str, tmp_path: Path) -> None:
     frame = table()
     good = frame.filter(
@@ -119,7 +132,11 @@ def test_repeats_are_refused_where_the_rules_say_so(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "r.parquet")
     with pytest.raises(RatingsInvalid, match="row 3: user 1"):
         stored(tmp_path / "r.parquet", tmp_path / "b", rules=RowRules(duplicates="error"), run_rows=1)
-    (only,) = [values for _, values in histories(stored(tmp_path / "r.parquet", tmp_path / "c")).values() if values != [2.0]]
+    (only,) = [
+        values
+        for _, values in histories(stored(tmp_path / "r.parquet", tmp_path / "c")).values()
+        if values != [2.0]
+    ]
     assert only == [3.0]
 
 
@@ -131,7 +148,7 @@ def test_a_query_is_prepared_like_a_file(tmp_path: Path) -> None:
     assert not list((tmp_path / "b").glob("*.parquet"))
 
 
-@pytest.mark.parametrize("sizes", ((1, 1), (50, 1000), (10_000, 10_000)))
+@pytest.mark.parametrize("sizes", [(1, 1), (50, 1000), (10_000, 10_000)])
 def test_sizes_change_nothing(sizes: tuple[int, int], tmp_path: Path) -> None:
     table(rows=200).write_parquet(tmp_path / "r.parquet")
     blocks = stored(tmp_path / "r.parquet", tmp_path / "b", block_ratings=sizes[0], run_rows=sizes[1])

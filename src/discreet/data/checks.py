@@ -112,8 +112,8 @@ def check_ids(values: Ids, column: str, what: str, before: int = 0) -> pl.Series
     ids, missing = read_ids(values, column)
     if missing.any():
         raise RatingsInvalid(
-            f"row {before + _first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the row, or "
-            "leave such rows out with missing='drop'"
+            f"row {before + _first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the "
+            "row, or leave such rows out with missing='drop'"
         )
     return ids
 
@@ -156,8 +156,8 @@ def check_inside(
     if outside.any():
         row, (low, high) = _first(outside), rating_range
         raise RatingsInvalid(
-            f"row {before + row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, give the "
-            "range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
+            f"row {before + row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, give "
+            "the range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
         )
 
 

@@ -167,17 +167,13 @@ def arrange(
     return Arrays(indptr, items[order].astype(np.int32), values[order].astype(np.float64)), repeats
 
 
-def _ids(
-    values: pl.Series, column: str, what: str, rules: RowRules, before: int
-) -> tuple[pl.Series, Mask]:
+def _ids(values: pl.Series, column: str, what: str, rules: RowRules, before: int) -> tuple[pl.Series, Mask]:
     if rules.missing == "error":
         return check_ids(values, column, what, before), np.zeros(len(values), dtype=bool)
     return read_ids(values, column)
 
 
-def _item_index(
-    items: pl.Series, used: Mask, catalogue: Catalogue | None
-) -> tuple[Integers, IdArray | None]:
+def _item_index(items: pl.Series, used: Mask, catalogue: Catalogue | None) -> tuple[Integers, IdArray | None]:
     if catalogue is not None:
         return catalogue.index(items), None
     seen = (items if used.all() else items.filter(pl.Series(used))).unique().sort()

@@ -124,7 +124,7 @@ def read_query(query: str, database: str | os.PathLike[str] | None, columns: Col
 
 
 def write_query(query: str, columns: Columns, path: Path) -> None:
-    """Run a query and write the named columns of its rows to a Parquet file, in their order and without holding them."""
+    """Run a query and write the named columns of its rows to a Parquet file, in order, without holding them."""
     with _answered(query, None, columns) as answer:
         types = dict(zip(answer.columns, answer.types, strict=True))
         # Parquet has no whole numbers of 128 bits and would take them for fractions.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,6 +12,8 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings, engine_of
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
+from discreet.methods.checkpoint import Checkpoint
+from discreet.methods.checkpoint.terms import run_terms
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Progress, converse
 from discreet.methods.discovery import discover_catalogue
@@ -22,9 +26,11 @@ from discreet.model import Model
 from discreet.model.start import Start
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
+from discreet.privacy.account.resumed import ResumedRun
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.kept_gate import KeptGate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
@@ -109,6 +115,7 @@ class PrivateMethod(Estimator):
         start: Model | None = None,
         start_is_public: bool = False,
         ledger: AnyLedger | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
         """Train within a budget.
 
@@ -135,21 +142,49 @@ class PrivateMethod(Estimator):
             Of the data set: a file (:class:`discreet.LedgerFile`, or its path) that keeps what all runs on it cost.
             The budget is reserved there before the ratings are used, and every charge is on the disk before its
             noise is drawn.
+        checkpoint
+            A folder to keep the run in, release by release. Killed at any moment, the same call goes on where it was:
+            nothing is drawn twice, and nothing paid twice. It is left there at the end; remove it then.
         """
         check_ratings(ratings)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         known = None if start is None else _Known(start, public=start_is_public)
-        if ledger is None:
-            return self._fit(ratings, budget, rng, progress, noise, known)
-        if noise is not None:
-            raise SettingsInvalid("a ledger takes runs with the package's own noise alone; leave noise out")
-        price = self.price(budget, discovers=ratings.catalogue is None)
-        name, adaptive = self.public_half.name, self.public_half.adaptive
-        with open_run(ledger, budget, price, method=name, adaptive=adaptive) as run:
-            fitted = self._fit(ratings, budget, rng, progress, None, known, run)
+        if noise is not None and (ledger is not None or checkpoint is not None):
+            raise SettingsInvalid(
+                "a ledger and a checkpoint take runs with the package's own noise alone; leave noise out"
+            )
+        with ExitStack() as held:
+            kept = None
+            if checkpoint is not None:
+                kept = (
+                    checkpoint
+                    if isinstance(checkpoint, Checkpoint)
+                    else held.enter_context(Checkpoint(checkpoint))
+                )
+                terms = run_terms(self, ratings, budget, start, ledger=ledger is not None)
+                if isinstance(rng, np.random.Generator):
+                    raise SettingsInvalid(
+                        "a run that may be resumed needs a seed or None as rng, not a generator"
+                    )
+                rng = kept.begin(terms, rng)
+            if ledger is None:
+                return self._fit(ratings, budget, rng, progress, _gate(budget, noise, kept), known)
+            price = self.price(budget, discovers=ratings.catalogue is None)
+            run = held.enter_context(
+                open_run(
+                    ledger,
+                    budget,
+                    price,
+                    method=self.public_half.name,
+                    adaptive=self.public_half.adaptive,
+                    run=None if kept is None else kept.ledger_run,
+                )
+            )
+            gate = _gate(budget, None, kept, run)
+            fitted = self._fit(ratings, budget, rng, progress, gate, known, run)
             run.end()
-        return fitted
+            return fitted
 
     def price(self, budget: Budget, *, discovers: bool = False) -> Price:
         """What a run reserves in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
@@ -163,13 +198,11 @@ class PrivateMethod(Estimator):
         budget: Budget,
         rng: np.random.Generator | int | None,
         progress: Progress | None,
-        noise: Noise | None,
+        gate: Gate,
         start: _Known | None,
         run: LedgerRun | None = None,
     ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
-        gate = Gate(Ledger(budget), noise)
-        gate.ledger.keep_in(run)
         features = None if ratings.catalogue is None else ratings.catalogue.features
         self.public_half.check_features(features is not None)
         if start is not None:
@@ -216,6 +249,18 @@ class PrivateMethod(Estimator):
         self.rank_, self.rounds_ = trained.side.rank, trained.rounds
         self.model_, self.statement_ = model, model.statement
         return self
+
+
+def _gate(budget: Budget, noise: Noise | None, kept: Checkpoint | None, run: LedgerRun | None = None) -> Gate:
+    """Where the run may be killed and go on, a gate that keeps releases."""
+    ledger = Ledger(budget)
+    if kept is None:
+        ledger.keep_in(run)
+        return Gate(ledger, noise)
+    if run is not None:
+        done = kept.count
+        ledger.keep_in(ResumedRun(run, released=done, intended=kept.intended(done) is not None))
+    return KeptGate(ledger, kept)
 
 
 def _discover(gate: Gate, ratings: Ratings, settings: PrivateSettings) -> Ratings:

@@ -9,10 +9,10 @@ import pytest
 
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy import Gate, Ledger
+from discreet.privacy.gaussian import pattern
 from discreet.privacy.gaussian.blocks import Block, UserVector
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.silo_gate import SiloGate
-from discreet.privacy.gaussian import pattern
 from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
 from tests.privacy.checks.samples import louder, mute, one_of_each
 from tests.privacy.mechanisms import CASES, hostile_users
@@ -43,7 +43,7 @@ def test_totals_add_up_beyond_what_double_precision_holds() -> None:
     assert TINY.value.tolist() == [1, -2]
 
 
-@pytest.mark.parametrize("most", (1, 7, 29))
+@pytest.mark.parametrize("most", [1, 7, 29])
 def test_users_taken_in_parts_give_the_same_totals(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = exact_totals(one_of_each())
     sizes = []

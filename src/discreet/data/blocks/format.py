@@ -97,7 +97,9 @@ class Manifest(_Frozen):
             raise RatingsInvalid(f"{folder} has no prepared ratings, or they are unfinished") from None
         except (OSError, ValidationError, ValueError) as error:
             reason = str(error).split("\n")[0]
-            raise RatingsInvalid(f"{folder / MANIFEST} is no manifest of prepared ratings: {reason}") from None
+            raise RatingsInvalid(
+                f"{folder / MANIFEST} is no manifest of prepared ratings: {reason}"
+            ) from None
 
 
 class Block(NamedTuple):

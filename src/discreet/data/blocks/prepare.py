@@ -111,9 +111,7 @@ def prepare(
         plan = _planned(place, source, columns, reading, block_ratings, run_rows)
         path = place / _QUERY if is_query(source) else source
         table = Table(path, columns, plan.rows, plan.user_ids, plan.item_ids)
-        spool = Spool(
-            place / _RUNS, table, rating_range, catalogue, rules, plan.partitions, plan.run_rows
-        )
+        spool = Spool(place / _RUNS, table, rating_range, catalogue, rules, plan.partitions, plan.run_rows)
         known = _group(place, plan, spool, table, progress)
     return StoredRatings(place, known, catalogue, rules)
 
@@ -121,7 +119,9 @@ def prepare(
 def _finished(place: Path, reading: Reading, source: str) -> Manifest | None:
     if place.exists() and not (place / MANIFEST).is_file() and not (place / _PLAN).is_file():
         if not place.is_dir() or any(not file.name.endswith(_QUERY) for file in place.iterdir()):
-            raise RatingsInvalid(f"{place} has other things in it; give another folder for the prepared ratings")
+            raise RatingsInvalid(
+                f"{place} has other things in it; give another folder for the prepared ratings"
+            )
         return None
     if not (place / MANIFEST).is_file():
         return None

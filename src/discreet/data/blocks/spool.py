@@ -1,7 +1,7 @@
 """First half of preparation: rows, read by the rules, dealt to partitions by a hash of their user, run by run.
 
-    runs/00007.arrow   rows of one run, partition by partition, each in the order of the table
-    runs/00007.json    where each partition begins, and how many rows were left out; written last
+runs/00007.arrow   rows of one run, partition by partition, each in the order of the table
+runs/00007.json    where each partition begins, and how many rows were left out; written last
 """
 
 from __future__ import annotations

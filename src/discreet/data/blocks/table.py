@@ -1,4 +1,4 @@
-"""A table of ratings that is never held as a whole: how many rows it has, of what kind its ids are, and its rows in runs."""
+"""A table of ratings that is never held as a whole: its size, the kind of its ids, and its rows in runs."""
 
 from __future__ import annotations
 

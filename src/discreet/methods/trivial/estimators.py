@@ -6,11 +6,13 @@ same metrics as anything that claims to be better.
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
 import numpy as np
 
 from discreet.engines.choice import AnyRatings
+from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.method import PrivateMethod
@@ -79,14 +81,21 @@ class UserMean(PrivateMethod):
         start: Model | None = None,
         start_is_public: bool = False,
         ledger: AnyLedger | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Make the model; the ratings only say which catalogue and which range. What costs nothing needs no ledger."""
+        """Make the model; the ratings only say which catalogue and which range. What costs nothing is not kept."""
         check_ratings(ratings)
         if start is not None:
             self.public_half.check_start(start)
         if ratings.catalogue is None:
             # Without a budget this is refused there, in the words that all methods have.
-            given = {"rng": rng, "progress": progress, "noise": noise, "ledger": ledger}
+            given = {
+                "rng": rng,
+                "progress": progress,
+                "noise": noise,
+                "ledger": ledger,
+                "checkpoint": checkpoint,
+            }
             return super().fit(ratings, budget, **given)  # type: ignore[arg-type]
         self.public_half.check_features(ratings.catalogue.features is not None)
         check_items(ratings.n_items)

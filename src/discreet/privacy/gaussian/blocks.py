@@ -217,7 +217,9 @@ class UserMatrix:
         return replace(self, features=_silenced(self.features, users))
 
     def parts(self) -> Sequence[UserMatrix]:
-        return [replace(self, features=self.features[start:stop]) for start, stop in spans(len(self.features))]
+        return [
+            replace(self, features=self.features[start:stop]) for start, stop in spans(len(self.features))
+        ]
 
     def total(self) -> Floats:
         return kernels.user_moment(self.features)

@@ -54,6 +54,10 @@ class Gate:
         """How many times larger the noise is than what is charged needs."""
         return self._noise.excess
 
+    def recall(self, name: str, *, mu: float) -> dict[str, Floats] | None:
+        """A release that was made before the run was stopped, where a gate keeps them; ``None``: still to be made."""
+        return None
+
     def release(
         self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0
     ) -> dict[str, Floats]:
@@ -141,7 +145,9 @@ def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total]) -> 
         raise SettingsInvalid(f"{name!r} has totals of other blocks than {', '.join(names)}")
     for form, total in zip(forms, totals, strict=True):
         if total.value.dtype != np.int64:
-            raise SettingsInvalid(f"{name!r}: the total of {total.name} holds {total.value.dtype}, not integers")
+            raise SettingsInvalid(
+                f"{name!r}: the total of {total.name} holds {total.value.dtype}, not integers"
+            )
         if not np.array_equal(total.unit, form.sigmas(1.0)):
             raise SettingsInvalid(
                 f"{name!r}: the users of {total.name} were bounded in another unit than its noise is drawn in"

@@ -93,9 +93,7 @@ class Pattern:
         for start, stop in spans(self.n_users):
             first, last = int(self.indptr[start]), int(self.indptr[stop])
             rows = self.indptr[start : stop + 1] - first
-            parts.append(
-                (Pattern(rows, self.items[first:last], self.n_items), (start, stop), (first, last))
-            )
+            parts.append((Pattern(rows, self.items[first:last], self.n_items), (start, stop), (first, last)))
         return parts
 
     def user_sums(self, values: Floats) -> Floats:
