@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +18,17 @@ from discreet.data.checks import Columns
 from discreet.data.ratings import Reading
 from discreet.data.rules import RowRules
 from discreet.engines.choice import fits_into_memory
-from discreet.errors import SettingsInvalid
+from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 
-__all__ = ["chosen_engine", "clear_run", "engine_options", "open_checkpoint", "prepare_ratings"]
+__all__ = [
+    "chosen_engine",
+    "clear_run",
+    "engine_options",
+    "leaves_nothing",
+    "open_checkpoint",
+    "prepare_ratings",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,9 +55,13 @@ def chosen_engine(options: dict[str, Any], *, private: bool) -> str:
     return asked
 
 
-def open_checkpoint(ctx: click.Context, options: dict[str, Any], out: str, engine: str) -> Checkpoint | None:
+def open_checkpoint(
+    ctx: click.Context, options: dict[str, Any], out: str, engine: str, *, private: bool
+) -> Checkpoint | None:
     """The run's folder, where it is kept: asked for, or because its ratings are on disk."""
     given = resumed(ctx) or options["checkpoint"]
+    if given is not None and not private:
+        raise SettingsInvalid("a method without a budget has no releases for a checkpoint; leave it out")
     if given is None and engine == "memory":
         return None
     kept = ctx.with_resource(Checkpoint(given or _beside(out)))
@@ -73,6 +85,17 @@ def prepare_ratings(
         rules=RowRules(reading["missing"], reading["out_of_range"], reading["unknown_items"]),
         progress=report,
     )
+
+
+@contextmanager
+def leaves_nothing(kept: Checkpoint | None) -> Iterator[None]:
+    """A run that is refused before its first release leaves no folder behind."""
+    try:
+        yield
+    except DiscreetError:
+        if kept is not None and kept.untouched:
+            clear_run(kept)
+        raise
 
 
 def clear_run(kept: Checkpoint) -> None:

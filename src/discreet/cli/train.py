@@ -13,6 +13,7 @@ from discreet.cli.engine_options import (
     chosen_engine,
     clear_run,
     engine_options,
+    leaves_nothing,
     open_checkpoint,
     prepare_ratings,
 )
@@ -99,9 +100,9 @@ def command(
             "--accounting paper belongs to --method dpals; other methods have no other count"
         )
     engine = chosen_engine(options, private=request.budget is not None)
-    kept = open_checkpoint(ctx, options, out, engine) if request.budget is not None else None
-    run = request.enter(ctx, options, out, kept)
-    with progress_bar() as report:
+    kept = open_checkpoint(ctx, options, out, engine, private=request.budget is not None)
+    with leaves_nothing(kept), progress_bar() as report:
+        run = request.enter(ctx, options, out, kept)
         ratings: AnyRatings
         if engine == "disk" and kept is not None:
             ratings = prepare_ratings(read_reading(options), options, kept, report)

@@ -13,7 +13,6 @@ from discreet.cli.columns import read_features
 from discreet.cli.goal import read_goal
 from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
-from discreet.cli.row_options import ROW_OPTIONS
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import Ratings, Reading
@@ -230,5 +229,7 @@ def read_reading(options: dict[str, Any]) -> Reading:
         rating=rating,
         rating_range=rating_range or None,
         catalogue=catalogue,
-        **{name: options[name] for name in ROW_OPTIONS},  # type: ignore[typeddict-item]
+        missing=options["missing"],
+        out_of_range=options["out_of_range"],
+        unknown_items=options["unknown_items"],
     )

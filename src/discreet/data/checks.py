@@ -156,8 +156,8 @@ def check_inside(
     if outside.any():
         row, (low, high) = _first(outside), rating_range
         raise RatingsInvalid(
-            f"row {before + row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, give "
-            "the range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
+            f"row {before + row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, "
+            "give the range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
         )
 
 

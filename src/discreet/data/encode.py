@@ -68,7 +68,7 @@ def encode(
     place = positions(read.users, user_ids)
     listed = catalogue if read.seen_items is None else read.seen_items
     assert listed is not None
-    arrays, repeats = arrange(place[rows], read.index[rows], read.values[rows], len(user_ids), len(listed))
+    arrays, repeats = arrange(place[rows], read.place[rows], read.values[rows], len(user_ids), len(listed))
     if rules.duplicates == "error":
         check_pairs(np.arange(frame.height)[rows][repeats], read.users, read.items)
     return Encoded(arrays, user_ids.to_numpy(writable=True), read.seen_items, rating_range, read.left_out)
@@ -81,7 +81,7 @@ class Rows(NamedTuple):
     ----------
     users, nobody
         Ids, and which rows have none.
-    items, index
+    items, place
         Ids, and their places in the catalogue (or among the items seen, where there is none).
     values, out
         Ratings, and which rows are left out.
@@ -92,7 +92,7 @@ class Rows(NamedTuple):
     users: pl.Series
     nobody: Mask
     items: pl.Series
-    index: Integers
+    place: Integers
     values: npt.NDArray[np.float64]
     out: Mask
     seen_items: IdArray | None

@@ -137,7 +137,7 @@ def read_block(folder: Path, entry: BlockEntry) -> Block:
         content = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
         raise RatingsInvalid(f"{path} cannot be read: {error}; prepare the ratings again") from None
-    if hashlib.sha256(content).hexdigest() != entry.sha256:
+    if hashlib.sha256(content.data).hexdigest() != entry.sha256:
         raise RatingsInvalid(f"{path} was altered or damaged; prepare the ratings again")
     arrays = _views(content)
     items = arrays["items"]

@@ -34,6 +34,7 @@ from discreet.data.encode import Arrays, arrange, refuse_all
 from discreet.data.readers import is_query, write_query
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
+from discreet.model.directory import remove_partial
 
 __all__ = ["BLOCK_RATINGS", "prepare"]
 
@@ -98,6 +99,7 @@ def prepare(
         Sizes; they change how much is held at once, and nothing else.
     """
     place = Path(folder)
+    remove_partial(place)
     rating_range = check_range(rating_range, columns.rating is not None)
     reading = Reading(
         **columns._asdict(),
@@ -186,7 +188,7 @@ def _group(place: Path, plan: _Plan, spool: Spool, table: Table, progress: Progr
         reading=plan.reading,
         source=plan.source,
         user_ids=plan.user_ids,
-        left_out=tuple(left_out),
+        left_out=left_out,
         blocks=blocks,
     )
     write_json(place / MANIFEST, manifest)

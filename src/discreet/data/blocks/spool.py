@@ -19,7 +19,7 @@ from discreet.data.blocks.format import write_json
 from discreet.data.blocks.table import Table
 from discreet.data.encode import read_rows
 from discreet.data.rules import LeftOut, RowRules
-from discreet.model.directory import replace_file
+from discreet.model.directory import remove_partial, replace_file
 
 __all__ = ["RunNote", "Spool"]
 
@@ -70,6 +70,7 @@ class Spool:
     def fill(self) -> None:
         """Write all runs; those that are there already stay."""
         self._folder.mkdir(exist_ok=True)
+        remove_partial(self._folder)
         done = 0
         while self._note(done).is_file():
             done += 1
@@ -93,7 +94,7 @@ class Spool:
     def _write(self, number: int, frame: pl.DataFrame) -> None:
         before = number * self._size
         rows = read_rows(frame, self._table.columns, self._range, self._catalogue, self._rules, before)
-        index = np.where(rows.out, -1, rows.index).astype(np.int32)
+        index = np.where(rows.out, -1, rows.place).astype(np.int32)
         dealt = {"user": rows.users, "item": index}
         if self._range is not None:
             dealt["value"] = rows.values
@@ -105,7 +106,7 @@ class Spool:
         starts: npt.NDArray[np.int64] = np.searchsorted(place[order], np.arange(self._partitions + 1))
         run = pl.DataFrame(dealt)[order]
         replace_file(self._run(number), lambda file: run.write_ipc(file))
-        write_json(self._note(number), RunNote(starts=starts.tolist(), left_out=tuple(rows.left_out)))
+        write_json(self._note(number), RunNote(starts=starts.tolist(), left_out=rows.left_out))
 
     def _run(self, number: int) -> Path:
         return self._folder / f"{number:05}.arrow"

@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from discreet.errors import SettingsInvalid
-from discreet.model.directory import replace_file
+from discreet.model.directory import remove_partial, replace_file
 from discreet.privacy.account.locks import try_lock
 from discreet.privacy.gaussian.kept_gate import Intent, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES
@@ -79,13 +79,14 @@ class Checkpoint:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise SettingsInvalid(f"{self.folder} is not a folder; give another one for the run")
+        if self.folder.exists() and not self._is_own():
+            raise SettingsInvalid(f"{self.folder} has other things in it; give another folder for the run")
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._descriptor: int | None = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         if not try_lock(self._descriptor):
             self.close()
             raise SettingsInvalid(f"the run in {self.folder} goes on in another process; end that one first")
+        remove_partial(self.folder)
         self._run: _Run | None = None
 
     def begin(self, terms: Mapping[str, str], seed: int | None) -> int:
@@ -129,6 +130,11 @@ class Checkpoint:
         while self._made(number) is not None:
             number += 1
         return number
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no release was made, nor was about to be."""
+        return self._record(0) is None
 
     def released(self, number: int) -> tuple[Terms, dict[str, Floats]] | None:
         """A release that was made, from the disk."""
@@ -179,6 +185,10 @@ class Checkpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _is_own(self) -> bool:
+        """Whether a run is there, or nothing: its lock is the first file and the last."""
+        return self.folder.is_dir() and ((self.folder / _LOCK).is_file() or not any(self.folder.iterdir()))
 
     def _read_run(self) -> _Run | None:
         if self._run is None and (self.folder / _RUN).is_file():

@@ -30,7 +30,7 @@ class ResumedRun:
         found = len(self._entered)
         if found > released + intended:
             raise LedgerInvalid(
-                f"the ledger has {found} charges of this run, and its folder knows of {released + intended}: the folder "
+                f"the ledger has {found} charges of this run, and its folder knows of {released + intended}: that "
                 "was set back, and what was released since cannot be drawn again. Begin a new run"
             )
         if found < released:

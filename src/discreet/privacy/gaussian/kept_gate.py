@@ -109,8 +109,8 @@ class KeptGate(Gate):
         _check_terms(intent.terms, terms)
         if intent.totals != _digest(intent.secret, totals):
             raise SettingsInvalid(
-                f"{name!r} was about to be released when the run was stopped, and comes out differently now: the same "
-                "noise must not meet other sums. Go on where it began, with the same ratings and program, or begin a new run"
+                f"{name!r} was about to be released when the run was stopped, and comes out differently now: "
+                "the same noise must not meet other sums. Go on with the same ratings and program, or begin a new run"
             )
         self._noise = Noise.from_secret(intent.secret)
         release = super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
