@@ -78,15 +78,15 @@ MUTANTS = (
     Mutant(
         "rounding lifts over a threshold",
         _GATE,
-        "np.floor(noisy / step, out=noisy)",
-        "np.ceil(noisy / step, out=noisy)",
+        "    noisy >>= bits\n",
+        "    noisy += 2**bits - 1\n    noisy >>= bits\n",
         "nothing passes a threshold by rounding",
         _T_GATE,
     ),
     Mutant(
         "noise finer than the grid passes",
         _GATE,
-        "if not block.sigmas(mu).min() >= _FINEST:",
+        "if not sigmas.min() >= _FINEST:",
         "if False:",
         "the grid is at most a 1024th of the noise",
         _T_GATE,
@@ -120,10 +120,11 @@ MUTANTS = (
         _GATE,
         """    if noise.shape != total.value.shape:
         raise SettingsInvalid(f"{total.name}: a total of shape {total.value.shape}, noise of {noise.shape}")
-    noise += total.value
-    return noise
+    noisy = noise.astype(np.int64)
+    noisy += total.value
+    return noisy
 """,
-        """    return noise + total.value
+        """    return noise.astype(np.int64) + total.value
 """,
         "every entry has noise of its own",
         _T_TOTALS,

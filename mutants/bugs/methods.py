@@ -72,10 +72,10 @@ MUTANTS = (
     Mutant(
         "the seed reaches the noise",
         _FIT,
-        "gate = Gate(Ledger(budget), noise)",
-        "gate = Gate(Ledger(budget), noise)\n"
-        "        if noise is None and isinstance(rng, int):\n"
-        "            gate._noise._next_key = lambda: rng  # type: ignore[method-assign]",
+        "        settings, generator = self.settings, np.random.default_rng(rng)\n",
+        "        settings, generator = self.settings, np.random.default_rng(rng)\n"
+        "        if not gate._noise.fixed and isinstance(rng, int):\n"
+        "            gate._noise._next_key = lambda: rng  # type: ignore[method-assign]\n",
         "noise is another in every run, whatever the seed",
         _SUITE,
         "says_what_it_cost and popularity",
@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         "the fitted method keeps the ratings",
         _FIT,
-        "        engine = MemoryEngine(self.private_half, ratings)\n",
-        "        engine = self.engine_ = MemoryEngine(self.private_half, ratings)\n",
+        "        engine = engine_of(self.private_half, ratings)\n",
+        "        engine = self.engine_ = engine_of(self.private_half, ratings)\n",
         "a fitted method keeps no training data",
         _SUITE,
         "newcomers and popularity",

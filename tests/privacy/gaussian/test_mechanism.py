@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy import Gate, Ledger, gaussian
+from discreet.privacy.gaussian import pattern
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.mechanism import Mechanism, release
 from discreet.privacy.gaussian.noise import Noise
@@ -69,6 +70,18 @@ def test_parts_of_users_add_up_to_the_bits_of_the_whole(name: str) -> None:
             for one, other in zip(whole, added, strict=True):
                 assert one.name == other.name
                 assert np.array_equal(one.value, other.value)
+
+
+@every_case
+def test_some_users_at_a_time_give_the_same_totals(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, users = CASES[name], hostile_users(2)
+    loud = np.arange(len(users)) % 5 == 1
+    whole = exact_totals([block.without(loud) for block in case.blocks(users)])
+    monkeypatch.setattr(pattern, "MOST_USERS", 4)
+    blocks = [block.without(loud) for block in case.blocks(users)]
+    for one, other, block in zip(whole, exact_totals(blocks), blocks, strict=True):
+        assert len(block.parts()) == -(-len(users) // 4)
+        assert np.array_equal(one.value, other.value)
 
 
 @every_case
