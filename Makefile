@@ -57,6 +57,7 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_kills.py
 	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
 	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
+	DISCREET_RUN_KILLS=100 $(BIN)/pytest -q --timeout 4000 tests/engines/test_kills.py
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
