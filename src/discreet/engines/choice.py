@@ -16,8 +16,9 @@ from discreet.methods.private_half import PrivateHalf
 
 __all__ = ["AnyRatings", "engine_of", "fits_into_memory"]
 
-# Bytes that training in memory takes for each rating, and for each byte of a text file (docs/scale.md).
-_PER_RATING, _PER_BYTE, _PER_PACKED_BYTE = 200, 15, 60
+# Bytes that training in memory may take for each rating, and for each byte of a text file: some 70 were measured for
+# reading clicks (benchmarks/results/scale.md), and ratings have values and residuals beside.
+_PER_RATING, _PER_BYTE, _PER_PACKED_BYTE = 120, 10, 40
 # Share of the machine's memory that ratings may take before they stay on disk.
 _SHARE = 0.5
 _CGROUP = Path("/sys/fs/cgroup/memory.max")

@@ -134,7 +134,8 @@ def read_block(folder: Path, entry: BlockEntry) -> Block:
     """A block, mapped into memory, if its bytes are those that were written."""
     path = folder / entry.file
     try:
-        content = np.memmap(path, dtype=np.uint8, mode="r")
+        # Copied where it is written to, which nobody does: compiled code has one version for arrays that can be.
+        content = np.asarray(np.memmap(path, dtype=np.uint8, mode="c"))
     except (OSError, ValueError) as error:
         raise RatingsInvalid(f"{path} cannot be read: {error}; prepare the ratings again") from None
     if hashlib.sha256(content.data).hexdigest() != entry.sha256:
