@@ -61,6 +61,7 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
 	DISCREET_JAVASCRIPT=2000 $(BIN)/pytest -q --timeout 1800 tests/devices/javascript/test_agreement.py
 	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
+	DISCREET_RUN_KILLS=100 $(BIN)/pytest -q --timeout 4000 tests/engines/test_kills.py
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
 	DISCREET_EXCHANGES=100 DISCREET_IDLE=2000 $(BIN)/pytest -q --timeout 1800 tests/service/test_exchange.py tests/service/test_flood.py
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 3600 tests/service/test_fuzz.py

@@ -78,15 +78,15 @@ MUTANTS = (
     Mutant(
         "rounding lifts over a threshold",
         _GATE,
-        "np.floor(noisy / step, out=noisy)",
-        "np.ceil(noisy / step, out=noisy)",
+        "    noisy >>= bits\n",
+        "    noisy += 2**bits - 1\n    noisy >>= bits\n",
         "nothing passes a threshold by rounding",
         _T_GATE,
     ),
     Mutant(
         "noise finer than the grid passes",
         _GATE,
-        "if not block.sigmas(mu).min() >= _FINEST:",
+        "if not sigmas.min() >= _FINEST:",
         "if False:",
         "the grid is at most a 1024th of the noise",
         _T_GATE,
@@ -120,10 +120,11 @@ MUTANTS = (
         _GATE,
         """    if noise.shape != total.value.shape:
         raise SettingsInvalid(f"{total.name}: a total of shape {total.value.shape}, noise of {noise.shape}")
-    noise += total.value
-    return noise
+    noisy = noise.astype(np.int64)
+    noisy += total.value
+    return noisy
 """,
-        """    return noise + total.value
+        """    return noise.astype(np.int64) + total.value
 """,
         "every entry has noise of its own",
         _T_TOTALS,
@@ -178,18 +179,18 @@ MUTANTS = (
         _T_GATE + _T_TOTALS,
     ),
     Mutant(
-        "sums beyond 2^53",
+        "sums beyond 2^53 in one go",
         _TOTALS,
-        "if not largest * (1.0 + SLACK) < EXACT:",
-        "if False:",
-        "sums that need not be exact are refused",
-        _T_GATE + _T_TOTALS,
+        "first, *others = block.parts()",
+        "first, *others = [block]",
+        "sums of more users than double precision holds are taken in parts",
+        _T_TOTALS,
     ),
     Mutant(
-        "totals of parts forget how large they can be",
+        "totals of parts lose a part",
         _TOTALS,
-        "largest = left.largest + right.largest",
-        "largest = max(left.largest, right.largest)",
+        "total += part.total().astype(np.int64)",
+        "total = part.total().astype(np.int64)",
         "sums of many parts stay exact",
         _T_TOTALS,
     ),

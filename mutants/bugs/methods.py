@@ -72,10 +72,10 @@ MUTANTS = (
     Mutant(
         "the seed reaches the noise",
         _FIT,
-        "gate = Gate(Ledger(budget), noise)",
-        "gate = Gate(Ledger(budget), noise)\n"
-        "        if noise is None and isinstance(rng, int):\n"
-        "            gate._noise._next_key = lambda: rng  # type: ignore[method-assign]",
+        "        settings, generator = self.settings, np.random.default_rng(rng)\n",
+        "        settings, generator = self.settings, np.random.default_rng(rng)\n"
+        "        if not gate._noise.fixed and isinstance(rng, int):\n"
+        "            gate._noise._next_key = lambda: rng  # type: ignore[method-assign]\n",
         "noise is another in every run, whatever the seed",
         _SUITE,
         "says_what_it_cost and popularity",
@@ -141,7 +141,7 @@ MUTANTS = (
         "engines/memory.py",
         "return exact_totals(self._users.answer(question))",
         "from discreet.privacy.gaussian.totals import Total\n\n        "
-        "return [Total(b.name, 2.0 * b.total(), b.largest_entry(), b.sigmas(1.0)) "
+        "return [Total(b.name, 2 * b.total().astype('i8'), b.sigmas(1.0)) "
         "for b in self._users.answer(question)]",
         "an engine adds up contributions as they are",
         _SUITE,

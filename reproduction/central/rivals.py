@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.frank_wolfe.estimator import FrankWolfe
 from discreet.methods.projected_gradient.estimator import ProjectedGradient
@@ -39,7 +39,7 @@ class FrankWolfeNoise(FrankWolfe):
     matrix and symmetrised, is smaller off the diagonal by sqrt(2) at the same mu, so mu is divided by that too.
     """
 
-    def fit(self, ratings: Ratings, budget: Budget, **options: Any) -> Self:
+    def fit(self, ratings: AnyRatings, budget: Budget, **options: Any) -> Self:
         """Spend as little of the budget as the paper's constants leave."""
         mu = budget.epsilon / math.sqrt(128.0 * math.log(1.0 / budget.delta))
         return super().fit(ratings, Budget(epsilon_from(mu, budget.delta), budget.delta), **options)

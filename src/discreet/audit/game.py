@@ -148,7 +148,8 @@ class _Attacker:
     def see(self, forms: Sequence[Block], mu: float, released: dict[str, Floats]) -> None:
         """Score a release along the direction in which the canary moves it."""
         scales, (without, present) = noise_scales(forms, mu), self._totals
-        direction = whitened([a.value - b.value for a, b in zip(present, without, strict=True)], scales)
+        moved = [a.value - b.value for a, b in zip(present, without, strict=True)]
+        direction = whitened([change.astype(np.float64) for change in moved], scales)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
             return

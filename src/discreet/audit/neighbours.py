@@ -46,7 +46,7 @@ class Move(NamedTuple):
 def moved(question: Question[Any], full: Sequence[Total], rest: PrivateHalf, one: PrivateHalf) -> Move:
     """Compare totals of everybody with those of the rest and of one user alone."""
     less, own = answers(rest, [question])[0], answers(one, [question])[0]
-    changes = [whole.value - part.value for whole, part in zip(full, less, strict=True)]
+    changes = [(whole.value - part.value).astype(np.float64) for whole, part in zip(full, less, strict=True)]
     alone = all(np.array_equal(change, mine.value) for change, mine in zip(changes, own, strict=True))
     return Move(distance(changes, question.mechanism.empty(), question.mu), alone)
 

@@ -101,7 +101,7 @@ def _train(
         scales = noise_scales(forms, question.mu)
         left = whitened(_less(released, alone.totals(question)), scales)
         for place, single in enumerate(singles):
-            direction = whitened([total.value for total in single.totals(question)], scales)
+            direction = whitened([t.value.astype(np.float64) for t in single.totals(question)], scales)
             scores[place] += float(left @ direction)
         conversation.take(released)
         conversation.forget()

@@ -60,4 +60,4 @@ def distance(moved: Sequence[Floats], forms: Sequence[Block], mu: float = 0.01) 
 def move(full: Sequence[Block], less: Sequence[Block], mu: float = 0.01) -> float:
     """How many units of the bound lie between two releases that are as the gate makes them but for the noise."""
     pairs = zip(exact_totals(full), exact_totals(less), strict=True)
-    return distance([one.value - other.value for one, other in pairs], full, mu)
+    return distance([(one.value - other.value).astype(np.float64) for one, other in pairs], full, mu)

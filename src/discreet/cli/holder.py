@@ -10,14 +10,14 @@ import sys
 from typing import Any
 
 from discreet.cli.output import printer
-from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 
 __all__ = ["counts", "peak_rss_mb", "show_holder"]
 
 _TITLE = "For you alone: exact, covered by no promise, not to be published"
 
 
-def counts(ratings: Ratings, items: int | None = None) -> dict[str, Any]:
+def counts(ratings: AnyRatings, items: int | None = None) -> dict[str, Any]:
     """How many users, items and ratings took part, and how many rows did not or were mended."""
     left_out = ratings.left_out
     told = {"users": ratings.n_users, "items": ratings.n_items if items is None else items}

@@ -29,7 +29,7 @@ Option: TypeAlias = Callable[[Any], Any]
 _CONFIGURED = "discreet.settings"
 _TABLE = "settings"
 # Not for a file: what it would be circular or dangerous to leave lying there.
-_ONLY_TYPED = {"config", "set", "json", "force"}
+_ONLY_TYPED = {"config", "set", "json", "force", "resume"}
 # What JSON does not take for a number although it is one: .05, 5., +2.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 

@@ -9,22 +9,34 @@ from typing import Any
 import click
 from rich.table import Table
 
+from discreet.cli.engine_options import (
+    chosen_engine,
+    clear_run,
+    engine_options,
+    leaves_nothing,
+    open_checkpoint,
+    prepare_ratings,
+)
 from discreet.cli.holder import counts, peak_rss_mb
 from discreet.cli.output import print_json, printer, progress_bar
-from discreet.cli.train_request import read_ratings, read_request
+from discreet.cli.resumable import ResumableCommand, resumed
+from discreet.cli.train_request import read_ratings, read_reading, read_request
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
+from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.dpals.presets import Accounting
 from discreet.model.storage import check_target
 from discreet.privacy.statement_text import round_up
+from discreet.silos.shared.saving import save_once
 
 __all__ = ["command"]
 
 
-@click.command("train")
+@click.command("train", cls=ResumableCommand)
 @training_options
+@engine_options
 @click.option(
     "--discover-items",
     "discover",
@@ -76,6 +88,9 @@ def command(
           --catalogue items.csv --goal rate --epsilon 1 --delta 1e-6 --out model/
       discreet train may.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --start april/ --epsilon 0.5 --delta 1e-6 --out may/
+      discreet train events/ --user user --item item --catalogue items.csv --engine disk \\
+          --ledger people.ledger --epsilon 1 --delta 1e-9 --out model/
+      discreet train --resume model.run
       discreet train plays.parquet --user who --item song --discover-items \\
           --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
@@ -85,22 +100,31 @@ def command(
           --accounting paper --out published/
     """
     started = time.perf_counter()
-    check_target(out, overwrite=force)
+    check_target(out, overwrite=force or resumed(ctx) is not None)
     request = read_request(ctx, options)
     if accounting == "paper" and not isinstance(request.method, DPALS):
         raise SettingsInvalid(
             "--accounting paper belongs to --method dpals; other methods have no other count"
         )
-    run = request.enter(ctx, options, out)
-    ratings = read_ratings(options)
-    with progress_bar() as report:
-        fitted = request.fit(ratings, options["seed"], report, run, options["device"])
-    fitted.model_.save(out, overwrite=force)
+    engine = chosen_engine(options, private=request.budget is not None)
+    kept = open_checkpoint(ctx, options, out, engine, private=request.budget is not None)
+    with leaves_nothing(kept), progress_bar() as report:
+        run = request.enter(ctx, options, out, kept)
+        ratings: AnyRatings
+        if engine == "disk" and kept is not None:
+            ratings = prepare_ratings(read_reading(options), options, kept, report)
+        else:
+            ratings = read_ratings(options)
+        fitted = request.fit(ratings, options["seed"], report, run, kept, options["device"])
+    save_once(fitted.model_, out, overwrite=force)
+    if kept is not None:
+        clear_run(kept)
     result = summarise(fitted)
     counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None
     if counted is not None:
         result["accounting"] = asdict(counted)
     result["holder"] = {
+        **({"engine": engine} if engine != "memory" else {}),
         **counts(ratings, fitted.model_.item_side.n_items),
         "seconds": round(time.perf_counter() - started, 3),
         "peak_rss_mb": round(peak_rss_mb(), 1),

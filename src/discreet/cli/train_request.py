@@ -13,13 +13,14 @@ from discreet.cli.columns import read_features
 from discreet.cli.goal import read_goal
 from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
-from discreet.cli.row_options import ROW_OPTIONS
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
-from discreet.data.ratings import Ratings
+from discreet.data.ratings import Ratings, Reading
+from discreet.engines.choice import AnyRatings
 from discreet.engines.devices import check_device
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.als import ALS
+from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import check_features
@@ -29,7 +30,7 @@ from discreet.model import Model
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 
-__all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_request", "read_settings"]
+__all__ = ["TrainingRequest", "read_budget", "read_ratings", "read_reading", "read_request", "read_settings"]
 
 # Settings that have an option of their own in a command that has it: its name there, and as it is typed.
 OWN_OPTIONS = {
@@ -49,7 +50,9 @@ class TrainingRequest:
     start: Model | None = None
     start_is_public: bool = False
 
-    def enter(self, ctx: click.Context, options: dict[str, Any], out: str) -> LedgerRun | None:
+    def enter(
+        self, ctx: click.Context, options: dict[str, Any], out: str, kept: Checkpoint | None = None
+    ) -> LedgerRun | None:
         """Reserve the budget in the ledger, where there is one: before any rating is read."""
         if isinstance(self.method, ALS) or self.budget is None:
             refuse_ledger(ctx, f"--method {self.method.method_name()}, which spends no budget,")
@@ -64,22 +67,27 @@ class TrainingRequest:
                 method=self.method.public_half.name,
                 adaptive=self.method.public_half.adaptive,
                 model=Path(out).name or None,
+                run=None if kept is None else kept.ledger_run,
             )
         )
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         seed: int | None,
         report: ReportProgress,
         run: LedgerRun | None = None,
+        kept: Checkpoint | None = None,
         device: str = "cpu",
     ) -> Fitted:
         """Train."""
         if isinstance(self.method, ALS):
+            assert isinstance(ratings, Ratings)
             return self.method.fit(ratings, rng=seed, progress=report)
         if isinstance(self.method, UserMean):
-            return self.method.fit(ratings, self.budget, rng=seed, progress=report, ledger=run)
+            return self.method.fit(
+                ratings, self.budget, rng=seed, progress=report, ledger=run, checkpoint=kept
+            )
         assert self.budget is not None
         return self.method.fit(
             ratings,
@@ -90,6 +98,7 @@ class TrainingRequest:
             start_is_public=self.start_is_public,
             ledger=run,
             device=device,
+            checkpoint=kept,
         )
 
 
@@ -205,6 +214,11 @@ def _discover_share(options: dict[str, Any]) -> float | None:
 
 def read_ratings(options: dict[str, Any]) -> Ratings:
     """The ratings, as the options describe them."""
+    return Ratings.from_file(options["source"], **read_reading(options))
+
+
+def read_reading(options: dict[str, Any]) -> Reading:
+    """How the options say that the ratings are read."""
     rating, rating_range = options["rating"], options["rating_range"]
     if options["implicit"] and (rating or rating_range):
         raise RatingsInvalid(
@@ -220,12 +234,13 @@ def read_ratings(options: dict[str, Any]) -> Ratings:
     catalogue, features = options["catalogue"], read_features(options["features"], options["catalogue"])
     if features is not None:
         catalogue = Catalogue.from_file(catalogue, features=features)
-    return Ratings.from_file(
-        options["source"],
+    return Reading(
         user=options["user"],
         item=options["item"],
         rating=rating,
         rating_range=rating_range or None,
         catalogue=catalogue,
-        **{name: options[name] for name in ROW_OPTIONS},
+        missing=options["missing"],
+        out_of_range=options["out_of_range"],
+        unknown_items=options["unknown_items"],
     )

@@ -103,8 +103,8 @@ def read_ids(values: Ids, column: str) -> tuple[pl.Series, Mask]:
     return ids, missing.to_numpy()
 
 
-def check_ids(values: Ids, column: str, what: str) -> pl.Series:
-    """The ids of a column, as integers or text, none of them missing."""
+def check_ids(values: Ids, column: str, what: str, before: int = 0) -> pl.Series:
+    """The ids of a column, as integers or text, none of them missing; ``before``: rows that came before these."""
     try:
         as_ids(values)  # where one has a fraction, say that
     except TypeError as error:
@@ -112,8 +112,8 @@ def check_ids(values: Ids, column: str, what: str) -> pl.Series:
     ids, missing = read_ids(values, column)
     if missing.any():
         raise RatingsInvalid(
-            f"row {_first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the row, or "
-            "leave such rows out with missing='drop'"
+            f"row {before + _first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the "
+            "row, or leave such rows out with missing='drop'"
         )
     return ids
 
@@ -134,7 +134,7 @@ def read_values(values: pl.Series, column: str) -> tuple[npt.NDArray[np.float64]
     return numbers, ~np.isfinite(numbers)
 
 
-def check_values(values: pl.Series, column: str, missing: Mask) -> None:
+def check_values(values: pl.Series, column: str, missing: Mask, before: int = 0) -> None:
     """Refuse a column in which a rating is missing."""
     if missing.any():
         row = _first(missing)
@@ -146,27 +146,29 @@ def check_values(values: pl.Series, column: str, missing: Mask) -> None:
         else:
             found = f"the rating in column {column!r} is {value}"
         raise RatingsInvalid(
-            f"row {row}: {found}; correct or remove it, or leave such rows out with missing='drop'"
+            f"row {before + row}: {found}; correct or remove it, or leave such rows out with missing='drop'"
         )
 
 
-def check_inside(numbers: npt.NDArray[np.float64], rating_range: tuple[float, float], outside: Mask) -> None:
+def check_inside(
+    numbers: npt.NDArray[np.float64], rating_range: tuple[float, float], outside: Mask, before: int = 0
+) -> None:
     """Refuse ratings outside the range."""
     if outside.any():
         row, (low, high) = _first(outside), rating_range
         raise RatingsInvalid(
-            f"row {row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, give the "
-            "range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
+            f"row {before + row}: the rating {numbers[row - 1]:g} is outside {low:g} to {high:g}; correct the row, "
+            "give the range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
         )
 
 
-def check_known(unknown: Mask, items: pl.Series) -> None:
+def check_known(unknown: Mask, items: pl.Series, before: int = 0) -> None:
     """Refuse items the catalogue does not list."""
     if unknown.any():
         row = int(unknown.argmax())
         distinct = items.filter(pl.Series(unknown)).n_unique()
         raise RatingsInvalid(
-            f"row {row + 1}: item {items[row]!r} is not in the catalogue ({int(unknown.sum())} rows name "
+            f"row {before + row + 1}: item {items[row]!r} is not in the catalogue ({int(unknown.sum())} rows name "
             f"{distinct} unlisted items); list it there, or leave such rows out with unknown_items='drop'"
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from discreet.data.checks import (
 from discreet.data.rules import LeftOut, RowRules
 from discreet.errors import RatingsInvalid
 
-__all__ = ["Arrays", "Encoded", "arrange", "bring_inside", "encode"]
+__all__ = ["Arrays", "Encoded", "Rows", "arrange", "bring_inside", "encode", "read_rows", "refuse_all"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -61,40 +61,84 @@ def encode(
     """
     rating_range = check_range(rating_range, columns.rating is not None)
     check_filled(frame.height)
-    users, nobody = _ids(frame[columns.user], columns.user, "user", rules)
-    items, nothing = _ids(frame[columns.item], columns.item, "item", rules)
+    read = read_rows(frame, columns, rating_range, catalogue, rules)
+    rows = _rows(read.out, read.items, read.left_out)
+    named = read.users if not read.nobody.any() else read.users.filter(pl.Series(~read.nobody))
+    user_ids = named.unique().sort()
+    place = positions(read.users, user_ids)
+    listed = catalogue if read.seen_items is None else read.seen_items
+    assert listed is not None
+    arrays, repeats = arrange(place[rows], read.place[rows], read.values[rows], len(user_ids), len(listed))
+    if rules.duplicates == "error":
+        check_pairs(np.arange(frame.height)[rows][repeats], read.users, read.items)
+    return Encoded(arrays, user_ids.to_numpy(writable=True), read.seen_items, rating_range, read.left_out)
+
+
+class Rows(NamedTuple):
+    """Rows as the rules read them, each by itself.
+
+    Parameters
+    ----------
+    users, nobody
+        Ids, and which rows have none.
+    items, place
+        Ids, and their places in the catalogue (or among the items seen, where there is none).
+    values, out
+        Ratings, and which rows are left out.
+    seen_items, left_out
+        Items that were seen, where there is no catalogue, and how many rows are out.
+    """
+
+    users: pl.Series
+    nobody: Mask
+    items: pl.Series
+    place: Integers
+    values: npt.NDArray[np.float64]
+    out: Mask
+    seen_items: IdArray | None
+    left_out: LeftOut
+
+
+def read_rows(
+    frame: pl.DataFrame,
+    columns: Columns,
+    rating_range: tuple[float, float] | None,
+    catalogue: Catalogue | None,
+    rules: RowRules,
+    before: int = 0,
+) -> Rows:
+    """Apply the rules to some rows of a table; ``before``: how many came before them, for the words of a refusal."""
+    users, nobody = _ids(frame[columns.user], columns.user, "user", rules, before)
+    items, nothing = _ids(frame[columns.item], columns.item, "item", rules, before)
     missing, values = nobody | nothing, np.ones(frame.height)
     outside = clipped = np.zeros(frame.height, dtype=bool)
     if columns.rating is not None and rating_range is not None:
         values, unrated = read_values(frame[columns.rating], columns.rating)
         if rules.missing == "error":
-            check_values(frame[columns.rating], columns.rating, unrated)
+            check_values(frame[columns.rating], columns.rating, unrated, before)
         missing |= unrated
-        values, outside, clipped = bring_inside(values, missing, rating_range, rules)
-    index, seen_items, n_items = _item_index(items, ~(missing | outside), catalogue)
+        values, outside, clipped = bring_inside(values, missing, rating_range, rules, before)
+    index, seen_items = _item_index(items, ~(missing | outside), catalogue)
     unknown = ~missing & ~outside & (index < 0)
     if rules.unknown_items == "error":
-        check_known(unknown, items)
+        check_known(unknown, items, before)
     met = (missing, outside, unknown, clipped & ~unknown)
     left_out = LeftOut(*(int(rows.sum()) for rows in met))
-    rows = _rows(missing | outside | unknown, items, left_out)
-    named = users if not nobody.any() else users.filter(pl.Series(~nobody))
-    user_ids = named.unique().sort()
-    place = positions(users, user_ids)
-    arrays, repeats = arrange(place[rows], index[rows], values[rows], len(user_ids), n_items)
-    if rules.duplicates == "error":
-        check_pairs(np.arange(frame.height)[rows][repeats], users, items)
-    return Encoded(arrays, user_ids.to_numpy(writable=True), seen_items, rating_range, left_out)
+    return Rows(users, nobody, items, index, values, missing | outside | unknown, seen_items, left_out)
 
 
 def bring_inside(
-    values: npt.NDArray[np.float64], missing: Mask, rating_range: tuple[float, float], rules: RowRules
+    values: npt.NDArray[np.float64],
+    missing: Mask,
+    rating_range: tuple[float, float],
+    rules: RowRules,
+    before: int = 0,
 ) -> tuple[npt.NDArray[np.float64], Mask, Mask]:
     """The values, clipped if the rules say so; which of those there lie outside the range; which were clipped."""
     low, high = rating_range
     outside = ~missing & ~((values >= low) & (values <= high))
     if rules.out_of_range == "error":
-        check_inside(values, rating_range, outside)
+        check_inside(values, rating_range, outside, before)
     if rules.out_of_range != "clip":
         return values, outside, np.zeros_like(outside)
     return (np.clip(values, low, high) if outside.any() else values), np.zeros_like(outside), outside
@@ -123,34 +167,37 @@ def arrange(
     return Arrays(indptr, items[order].astype(np.int32), values[order].astype(np.float64)), repeats
 
 
-def _ids(values: pl.Series, column: str, what: str, rules: RowRules) -> tuple[pl.Series, Mask]:
+def _ids(values: pl.Series, column: str, what: str, rules: RowRules, before: int) -> tuple[pl.Series, Mask]:
     if rules.missing == "error":
-        return check_ids(values, column, what), np.zeros(len(values), dtype=bool)
+        return check_ids(values, column, what, before), np.zeros(len(values), dtype=bool)
     return read_ids(values, column)
 
 
-def _item_index(
-    items: pl.Series, used: Mask, catalogue: Catalogue | None
-) -> tuple[Integers, IdArray | None, int]:
+def _item_index(items: pl.Series, used: Mask, catalogue: Catalogue | None) -> tuple[Integers, IdArray | None]:
     if catalogue is not None:
-        return catalogue.index(items), None, len(catalogue)
+        return catalogue.index(items), None
     seen = (items if used.all() else items.filter(pl.Series(used))).unique().sort()
-    return positions(items, seen), seen.to_numpy(writable=True), len(seen)
+    return positions(items, seen), seen.to_numpy(writable=True)
 
 
 def _rows(out: Mask, items: pl.Series, left_out: LeftOut) -> Integers | slice:
     """The rows to keep, of which there must be one."""
     if not out.any():
         return slice(None)  # the usual case: nothing to copy
-    if not out.all():
-        return np.flatnonzero(~out)
-    if left_out.unknown_items == len(out):
+    if out.all():
+        refuse_all(len(out), items[0], left_out)
+    return np.flatnonzero(~out)
+
+
+def refuse_all(rows: int, first_item: object, left_out: LeftOut) -> NoReturn:
+    """Refuse a table of which no row can be used."""
+    if left_out.unknown_items == rows:
         raise RatingsInvalid(
-            f"none of the rated items is in the catalogue (the first is {items[0]!r}); give the catalogue of "
+            f"none of the rated items is in the catalogue (the first is {first_item!r}); give the catalogue of "
             "these ratings"
         )
     raise RatingsInvalid(
-        f"none of the {len(out)} rows can be used: {left_out.missing} lack a user, an item or a rating, the ratings of "
+        f"none of the {rows} rows can be used: {left_out.missing} lack a user, an item or a rating, the ratings of "
         f"{left_out.out_of_range} are outside the range, {left_out.unknown_items} name items outside the catalogue; "
         "check the columns, the range and the catalogue"
     )

@@ -6,10 +6,12 @@ and are never imported otherwise.
 
 from __future__ import annotations
 
+import glob
 import importlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,19 @@ from discreet.catalogue import TABLE_ERRORS, as_ids, infer_ids, scan_table
 from discreet.data.checks import Columns, check_columns
 from discreet.errors import RatingsInvalid
 
-__all__ = ["is_query", "read_file", "read_frame", "read_query", "without_types"]
+__all__ = [
+    "is_query",
+    "list_files",
+    "read_file",
+    "read_frame",
+    "read_query",
+    "readable",
+    "scan_files",
+    "without_types",
+    "write_query",
+]
 
+_PATTERN = re.compile(r"[*?\[]")
 _QUERY = re.compile(r"""\s*(select|from|with)[\s("'*]""", re.IGNORECASE)
 
 
@@ -33,20 +46,97 @@ def is_query(source: object) -> bool:
 def read_file(
     path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str | None = None
 ) -> pl.DataFrame:
-    """Read CSV, TSV, Parquet or NDJSON, by the extension or the kind given (``".csv"``)."""
-    try:
-        if Path(path).is_file() and not Path(path).stat().st_size:
+    """Read CSV, TSV, Parquet or NDJSON, by the extension or the kind given (``".csv"``).
+
+    A folder or a pattern (``ratings/*.parquet``) stands for all its files, one after another by their names.
+    """
+    typed, table = scan_files(path, columns, kind, separator)
+    with readable(path):
+        frame = table.collect()
+    return frame if typed else without_types(frame, columns)
+
+
+def scan_files(
+    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str = ","
+) -> tuple[bool, pl.LazyFrame]:
+    """Whether its columns have types, and the table of the named columns, not read yet."""
+    with readable(path):
+        files = list_files(path)
+        if all(file.is_file() and not file.stat().st_size for file in files):
             raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row")
-        names, typed, table = scan_table(path, kind, separator)
+        scans = [scan_table(file, kind, separator) for file in files[:1]]
+        if len(files) > 1 or files[0] != Path(path):
+            scans = [_scan_many(files, separator)]
+        ((names, typed, table),) = scans
         check_columns(names, columns)
-        frame = table.select(columns.names()).collect()
+        return typed, table.select(columns.names())
+
+
+def list_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The file itself, the files in a folder and below it, or those that a pattern matches; by their names."""
+    place = Path(path)
+    if place.is_dir():
+        found = [file for file in place.rglob("*") if file.is_file() and file.name[0] not in "._"]
+    elif _PATTERN.search(str(path)) and not _is_path(str(path)):
+        found = [Path(name) for name in glob.glob(str(path), recursive=True) if Path(name).is_file()]
+    else:
+        return [place]
+    if not found:
+        raise RatingsInvalid(f"{path} has no files in it; name a file, a folder or a pattern with some")
+    kinds = sorted({_kind(file) for file in found})
+    if len(kinds) > 1:
+        raise RatingsInvalid(
+            f"{path} has files of several kinds ({', '.join(kinds)}); give a pattern such as *{kinds[0]}"
+        )
+    return sorted(found)
+
+
+@contextmanager
+def readable(path: object) -> Iterator[None]:
+    """Say in words why a table cannot be read."""
+    try:
+        yield
     except TABLE_ERRORS as error:
         raise RatingsInvalid(f"{path} cannot be read: {_reason(error)}") from error
-    return frame if typed else without_types(frame, columns)
+
+
+def _scan_many(files: list[Path], separator: str) -> tuple[list[str], bool, pl.LazyFrame]:
+    kind = _kind(files[0])
+    if kind in (".parquet", ".pq"):
+        table = pl.scan_parquet(files, hive_partitioning=True)
+    elif kind in (".csv", ".tsv"):
+        table = pl.scan_csv(files, separator="\t" if kind == ".tsv" else separator, infer_schema=False)
+    elif kind in (".ndjson", ".jsonl"):
+        table = pl.scan_ndjson(files, infer_schema_length=None)
+    else:
+        raise ValueError(f"the extension of {files[0].name} is unknown; use .csv, .tsv, .parquet or .ndjson")
+    return table.collect_schema().names(), kind not in (".csv", ".tsv"), table
+
+
+def _kind(file: Path) -> str:
+    return Path(file.stem if file.suffix in (".gz", ".zst") else file).suffix.lower()
 
 
 def read_query(query: str, database: str | os.PathLike[str] | None, columns: Columns) -> pl.DataFrame:
     """Run a query with DuckDB, in a database file (opened read-only) or in none."""
+    with _answered(query, database, columns) as answer:
+        return _fetched(answer).select(columns.names())
+
+
+def write_query(query: str, columns: Columns, path: Path) -> None:
+    """Run a query and write the named columns of its rows to a Parquet file, in order, without holding them."""
+    with _answered(query, None, columns) as answer:
+        types = dict(zip(answer.columns, answer.types, strict=True))
+        # Parquet has no whole numbers of 128 bits and would take them for fractions.
+        wide = {name for name, kind in types.items() if str(kind) in ("HUGEINT", "UHUGEINT")}
+        quoted = {name: '"' + name.replace('"', '""') + '"' for name in columns.names()}
+        chosen = [f"{text}::VARCHAR AS {text}" if name in wide else text for name, text in quoted.items()]
+        answer.project(", ".join(chosen)).write_parquet(os.fspath(path))
+
+
+@contextmanager
+def _answered(query: str, database: str | os.PathLike[str] | None, columns: Columns) -> Iterator[Any]:
+    """What a query selects, not fetched yet."""
     try:
         duckdb = importlib.import_module("duckdb")
     except ImportError:
@@ -62,7 +152,7 @@ def read_query(query: str, database: str | os.PathLike[str] | None, columns: Col
             if answer is None:
                 raise RatingsInvalid("the query gives no table; write one that selects rows")
             check_columns(answer.columns, columns)
-            return _fetched(answer).select(columns.names())
+            yield answer
     except duckdb.Error as error:
         raise RatingsInvalid(f"the query failed: {_reason(error)}") from error
 

@@ -7,7 +7,7 @@ import importlib.util
 from typing import Any, Protocol
 
 from discreet.data.ratings import Ratings
-from discreet.engines.memory import MemoryEngine
+from discreet.engines.choice import AnyRatings, engine_of
 from discreet.errors import SettingsInvalid
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.question import Question
@@ -61,11 +61,15 @@ def check_device(device: str, method: str, gpu_half: str | None) -> None:
 
 
 def engine_on(
-    device: str, private_half: type[PrivateHalf], gpu_half: str | None, ratings: Ratings
+    device: str, private_half: type[PrivateHalf], gpu_half: str | None, ratings: AnyRatings
 ) -> _Engine:
     """The engine that answers for these ratings on a device that was checked."""
     if device == "cpu":
-        return MemoryEngine(private_half, ratings)
+        return engine_of(private_half, ratings)
+    if not isinstance(ratings, Ratings):
+        raise SettingsInvalid(
+            f"ratings on disk are added up on the CPU; leave out the device {device}, or hold them in memory"
+        )
     import torch
 
     from discreet.engines.gpu import GpuEngine

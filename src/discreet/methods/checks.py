@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid
 
@@ -20,6 +21,8 @@ def check_items(n_items: int) -> None:
 
 def check_users(ratings: Ratings) -> None:
     """Refuse fewer than two users with ratings. For methods that are not private: the number is not public."""
+    if isinstance(ratings, StoredRatings):
+        raise RatingsInvalid("a method that is not private needs its ratings in memory: use --engine memory")
     if np.count_nonzero(np.diff(ratings.indptr)) < 2:
         raise RatingsInvalid(
             "only one user has ratings, so there is nobody to learn from; check the user column, or bring more users"
@@ -28,7 +31,7 @@ def check_users(ratings: Ratings) -> None:
 
 def check_ratings(ratings: object) -> None:
     """Refuse anything but ratings, and say how to make them."""
-    if not isinstance(ratings, Ratings):
+    if not isinstance(ratings, Ratings | StoredRatings):
         raise RatingsInvalid(
             f"fit takes discreet.Ratings, not {type(ratings).__name__}; make them with "
             "discreet.Ratings.from_frame(frame, user=..., item=..., rating=..., rating_range=..., catalogue=...)"

@@ -206,9 +206,11 @@ def converse(
     while (question := conversation.question) is not None:
         # Where the number is not known yet, this question is not the last.
         _report(progress, done, done + 2 if question.planned is None else question.planned)
-        release = gate.release_totals(
-            question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu
-        )
+        release = gate.recall(question.name, mu=question.mu)
+        if release is None:
+            release = gate.release_totals(
+                question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu
+            )
         conversation.take(release, facts.noise_excess)
         conversation.forget()
         done += 1

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 from discreet.engines.devices import check_device, engine_on
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
+from discreet.methods.checkpoint import Checkpoint
+from discreet.methods.checkpoint.terms import run_terms
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Progress, converse
 from discreet.methods.discovery import discover_catalogue
@@ -22,9 +27,11 @@ from discreet.model import Model
 from discreet.model.start import Start
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
+from discreet.privacy.account.resumed import ResumedRun
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.kept_gate import KeptGate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
@@ -103,7 +110,7 @@ class PrivateMethod(Estimator):
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         budget: Budget,
         *,
         rng: np.random.Generator | int | None = None,
@@ -113,13 +120,15 @@ class PrivateMethod(Estimator):
         start_is_public: bool = False,
         ledger: AnyLedger | None = None,
         device: str = "cpu",
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
         """Train within a budget.
 
         Parameters
         ----------
         ratings
-            With a public catalogue, or without one if ``discover_share`` is set.
+            With a public catalogue, or without one if ``discover_share`` is set; in memory, or prepared on disk
+            (:func:`discreet.data.blocks.prepare`), which changes no bit of the model.
         budget
             What the run may spend.
         rng
@@ -141,22 +150,50 @@ class PrivateMethod(Estimator):
         device
             ``"cpu"``, or ``"cuda"`` for a GPU (extra ``gpu``). The promise is the same; the model may differ in what
             rounding makes of some users' last grid step (``privacy/gaussian/proofs/gpu.md``).
+        checkpoint
+            A folder to keep the run in, release by release. Killed at any moment, the same call goes on where it was:
+            nothing is drawn twice, and nothing paid twice. It is left there at the end; remove it then.
         """
         check_ratings(ratings)
         check_device(device, self.method_name(), self.gpu_half)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         known = None if start is None else _Known(start, public=start_is_public)
-        if ledger is None:
-            return self._fit(ratings, budget, rng, progress, noise, known, device=device)
-        if noise is not None:
-            raise SettingsInvalid("a ledger takes runs with the package's own noise alone; leave noise out")
-        price = self.price(budget, discovers=ratings.catalogue is None)
-        name, adaptive = self.public_half.name, self.public_half.adaptive
-        with open_run(ledger, budget, price, method=name, adaptive=adaptive) as run:
-            fitted = self._fit(ratings, budget, rng, progress, None, known, run, device)
+        if noise is not None and (ledger is not None or checkpoint is not None):
+            raise SettingsInvalid(
+                "a ledger and a checkpoint take runs with the package's own noise alone; leave noise out"
+            )
+        with ExitStack() as held:
+            kept = None
+            if checkpoint is not None:
+                kept = (
+                    checkpoint
+                    if isinstance(checkpoint, Checkpoint)
+                    else held.enter_context(Checkpoint(checkpoint))
+                )
+                terms = run_terms(self, ratings, budget, start, ledger=ledger is not None)
+                if isinstance(rng, np.random.Generator):
+                    raise SettingsInvalid(
+                        "a run that may be resumed needs a seed or None as rng, not a generator"
+                    )
+                rng = kept.begin(terms, rng)
+            if ledger is None:
+                return self._fit(ratings, budget, rng, progress, _gate(budget, noise, kept), known, device=device)
+            price = self.price(budget, discovers=ratings.catalogue is None)
+            run = held.enter_context(
+                open_run(
+                    ledger,
+                    budget,
+                    price,
+                    method=self.public_half.name,
+                    adaptive=self.public_half.adaptive,
+                    run=None if kept is None else kept.ledger_run,
+                )
+            )
+            gate = _gate(budget, None, kept, run)
+            fitted = self._fit(ratings, budget, rng, progress, gate, known, run, device)
             run.end()
-        return fitted
+            return fitted
 
     def price(self, budget: Budget, *, discovers: bool = False) -> Price:
         """What a run reserves in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
@@ -166,18 +203,16 @@ class PrivateMethod(Estimator):
 
     def _fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         budget: Budget,
         rng: np.random.Generator | int | None,
         progress: Progress | None,
-        noise: Noise | None,
+        gate: Gate,
         start: _Known | None,
         run: LedgerRun | None = None,
         device: str = "cpu",
     ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
-        gate = Gate(Ledger(budget), noise)
-        gate.ledger.keep_in(run)
         features = None if ratings.catalogue is None else ratings.catalogue.features
         self.public_half.check_features(features is not None)
         if start is not None:
@@ -185,6 +220,7 @@ class PrivateMethod(Estimator):
         told = self.public_half.public_things(() if features is None else features.names)
         public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
         if ratings.catalogue is None:
+            assert isinstance(ratings, Ratings)
             ratings, public = _discover(gate, ratings, settings), public[1:]
         assert ratings.catalogue is not None
         check_items(ratings.n_items)
@@ -223,6 +259,18 @@ class PrivateMethod(Estimator):
         self.rank_, self.rounds_ = trained.side.rank, trained.rounds
         self.model_, self.statement_ = model, model.statement
         return self
+
+
+def _gate(budget: Budget, noise: Noise | None, kept: Checkpoint | None, run: LedgerRun | None = None) -> Gate:
+    """Where the run may be killed and go on, a gate that keeps releases."""
+    ledger = Ledger(budget)
+    if kept is None:
+        ledger.keep_in(run)
+        return Gate(ledger, noise)
+    if run is not None:
+        done = kept.count
+        ledger.keep_in(ResumedRun(run, released=done, intended=kept.intended(done) is not None))
+    return KeptGate(ledger, kept)
 
 
 def _discover(gate: Gate, ratings: Ratings, settings: PrivateSettings) -> Ratings:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replace_directory", "replace_file"]
+__all__ = ["remove_partial", "replace_directory", "replace_file"]
 
 
 def replace_directory(target: Path, files: Mapping[str, bytes]) -> None:
@@ -48,6 +48,12 @@ def replace_file(target: Path, write: Callable[[BinaryIO], object]) -> None:
     finally:
         fresh.unlink(missing_ok=True)
     _flush_directory(target.parent)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what a process left in a folder that was killed while it wrote; nobody else may write there now."""
+    for path in folder.glob(".*.partial-*"):
+        path.unlink(missing_ok=True)
 
 
 def _sibling(target: Path, purpose: str) -> Path:

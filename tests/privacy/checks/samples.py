@@ -85,7 +85,6 @@ class Loud:
     name: str = "loud"
     unit: float = 2.0**20
     users: int | float = 3
-    most: float = 3.0
 
     def energies(self) -> Floats:
         return self.claimed
@@ -96,8 +95,8 @@ class Loud:
     def total(self) -> Floats:
         return np.array([float(self.users)])
 
-    def largest_entry(self) -> float:
-        return self.most
+    def parts(self) -> list[Loud]:
+        return [self]
 
     def sigmas(self, mu: float) -> Floats:
         return np.array(self.unit / mu)

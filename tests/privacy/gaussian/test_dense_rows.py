@@ -200,7 +200,6 @@ def test_noise_and_bounds_are_those_of_a_symmetric_matrix() -> None:
     off = noise[:, ~np.eye(M, dtype=bool)]
     assert off.std() == pytest.approx(rows.sigmas(0.01).min(), rel=0.05)
     assert noise[:, np.arange(M), np.arange(M)].std() == pytest.approx(rows.unit / 0.01, rel=0.1)
-    assert rows.largest_entry() == 10 * 2.0**28
 
 
 def test_nobody_sums_to_zero() -> None:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.privacy import Gate, Ledger, gaussian
+from discreet.privacy.gaussian import pattern
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.mechanism import Mechanism, release
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.pattern import MOST_USERS
 from discreet.privacy.gaussian.totals import add_totals, exact_totals
 from tests.privacy.mechanisms import CASES, hostile_users
 from tests.privacy.worlds import BUDGET, LARGE, MU
@@ -68,23 +70,31 @@ def test_parts_of_users_add_up_to_the_bits_of_the_whole(name: str) -> None:
             for one, other in zip(whole, added, strict=True):
                 assert one.name == other.name
                 assert np.array_equal(one.value, other.value)
-                assert other.largest == pytest.approx(one.largest, rel=1e-12)
 
 
 @every_case
-def test_no_partial_sum_passes_the_bound_that_exactness_is_judged_by(name: str) -> None:
-    """The largest sum of some users has as many of them as have the same sign; a bound of 0 would let anything pass."""
+def test_some_users_at_a_time_give_the_same_totals(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, users = CASES[name], hostile_users(2)
+    loud = np.arange(len(users)) % 5 == 1
+    whole = exact_totals([block.without(loud) for block in case.blocks(users)])
+    monkeypatch.setattr(pattern, "MOST_USERS", 4)
+    blocks = [block.without(loud) for block in case.blocks(users)]
+    for one, other, block in zip(whole, exact_totals(blocks), blocks, strict=True):
+        assert len(block.parts()) == -(-len(users) // 4)
+        assert np.array_equal(one.value, other.value)
+
+
+@every_case
+def test_nobody_hands_in_more_than_exactness_allows_for(name: str) -> None:
+    """Double precision adds up those of MOST_USERS, and 64 bits those of 2^32."""
     case = CASES[name]
     for seed in range(6):
         users = hostile_users(seed)
-        blocks, alone = case.blocks(users), [case.blocks(users.take([user])) for user in range(len(users))]
-        for place, block in enumerate(blocks):
+        alone = [case.blocks(users.take([user])) for user in range(len(users))]
+        for place, _ in enumerate(case.mechanism.empty()):
             parts = np.abs([part[place].total() for part in alone])
-            assert parts.sum(axis=0).max() <= block.largest_entry()
-            assert parts.max() > 0.0
-            assert all(part[place].largest_entry() > 0.0 for part in alone)
-        for total, block in zip(exact_totals(blocks), blocks, strict=True):
-            assert np.abs(total.value).max() <= total.largest == block.largest_entry()
+            assert 0.0 < parts.max() <= 2.0**31
+            assert parts.max() * MOST_USERS < 2.0**53
 
 
 @every_case
@@ -99,7 +109,6 @@ def test_nobodys_blocks_are_public_and_have_the_form_of_everybodys(name: str) ->
             noise = [kind.noise(Noise.fixed_key_not_private("k"), MU) for kind in (block, other)]
             assert np.array_equal(*noise)
             assert not block.total().any()
-            assert block.largest_entry() == 0.0
             assert block.energies().shape == (0,)
 
 

@@ -6,12 +6,14 @@ same metrics as anything that claims to be better.
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
 import numpy as np
 
-from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 from discreet.engines.devices import check_device
+from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.method import PrivateMethod
@@ -71,7 +73,7 @@ class UserMean(PrivateMethod):
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: AnyRatings,
         budget: Budget | None = None,
         *,
         rng: np.random.Generator | int | None = None,
@@ -81,15 +83,22 @@ class UserMean(PrivateMethod):
         start_is_public: bool = False,
         ledger: AnyLedger | None = None,
         device: str = "cpu",
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Make the model; the ratings only say which catalogue and which range. What costs nothing needs no ledger."""
+        """Make the model; the ratings only say which catalogue and which range. What costs nothing is not kept."""
         check_ratings(ratings)
         check_device(device, self.method_name(), self.gpu_half)
         if start is not None:
             self.public_half.check_start(start)
         if ratings.catalogue is None:
             # Without a budget this is refused there, in the words that all methods have.
-            given = {"rng": rng, "progress": progress, "noise": noise, "ledger": ledger}
+            given = {
+                "rng": rng,
+                "progress": progress,
+                "noise": noise,
+                "ledger": ledger,
+                "checkpoint": checkpoint,
+            }
             return super().fit(ratings, budget, **given)  # type: ignore[arg-type]
         self.public_half.check_features(ratings.catalogue.features is not None)
         check_items(ratings.n_items)

@@ -78,7 +78,7 @@ class LedgerFile:
         adaptive
             Whether costs of later releases may follow from earlier ones. Then it counts whole once it has charged.
         run
-            Of a run that may be stopped and go on (a silo's): its id. It goes on where it was.
+            Of a run that may be stopped and go on (a silo's, or one that is kept): its id. It goes on where it was.
 
         Raises
         ------
@@ -202,11 +202,13 @@ AnyLedger: TypeAlias = LedgerFile | LedgerRun | str | os.PathLike[str]
 """A ledger as ``fit`` takes it: a file, its path, or a run that was entered already."""
 
 
-def open_run(ledger: AnyLedger, budget: Budget, price: Price, *, method: str, adaptive: bool) -> LedgerRun:
-    """The run to charge: a new one, or the one that was entered before the ratings were read."""
+def open_run(
+    ledger: AnyLedger, budget: Budget, price: Price, *, method: str, adaptive: bool, run: str | None = None
+) -> LedgerRun:
+    """The run to charge: a new one, one that goes on (``run``), or one that was entered before ratings were read."""
     if not isinstance(ledger, LedgerRun):
         file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(ledger)
-        return file.begin(budget, price, method=method, adaptive=adaptive)
+        return file.begin(budget, price, method=method, adaptive=adaptive, run=run)
     asked = ledger.asked
     wanted = (budget.epsilon, budget.delta, price, adaptive)
     if (asked.epsilon, asked.delta, asked.reserved, asked.adaptive) != wanted or ledger.over:

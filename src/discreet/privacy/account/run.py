@@ -89,6 +89,12 @@ class LedgerRun:
         """Whether it has ended."""
         return self._over
 
+    @property
+    def charges(self) -> tuple[Charged, ...]:
+        """What the ledger has of this run, in order."""
+        with self._file.reading() as chain:
+            return Account.from_chain(chain).runs[self.asked.run].charges
+
     def charge(self, charge: Charge | PureCharge) -> None:
         """Enter a charge of the run's own ledger, before it counts there."""
         self.pay(charge.name, _price(charge))

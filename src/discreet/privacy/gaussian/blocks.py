@@ -22,10 +22,11 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.pattern import MOST_USERS, Pattern, spans
 from discreet.types import Bools, Floats, Shorts
 
 __all__ = [
+    "MOST_USERS",
     "Block",
     "CoMoment",
     "ItemMatrix",
@@ -39,8 +40,6 @@ __all__ = [
 
 _Value = TypeVar("_Value", bound=np.generic)
 
-# No product of two int16 is larger.
-_LARGEST_PRODUCT = 2.0**30
 # A symmetrised matrix has this much less noise beside its diagonal (see Noise.symmetric_integers).
 _OFF_DIAGONAL = math.sqrt(0.5)
 
@@ -60,12 +59,12 @@ class Block(Protocol):
         """The same block with these users' contributions set to zero."""
         ...
 
-    def total(self) -> Floats:
-        """Exact integer sum over users."""
+    def parts(self) -> Sequence[Self]:
+        """The same contributions, at most :data:`MOST_USERS` users at a time."""
         ...
 
-    def largest_entry(self) -> float:
-        """Bound on the absolute value that any entry of any partial sum can take."""
+    def total(self) -> Floats:
+        """Exact integer sum over at most :data:`MOST_USERS` users, in double precision."""
         ...
 
     def sigmas(self, mu: float) -> Floats:
@@ -102,11 +101,6 @@ class _ItemBlock:
     def sigmas(self, mu: float) -> Floats:
         return self._sigma(mu)
 
-    def largest_entry(self) -> float:
-        """Each user is bounded by ``unit / c_j`` on item j and by the grid, hence n users by n times that."""
-        bound = self.unit / float(self.item_weights.min())
-        return self.pattern.n_users * min(bound, _LARGEST_PRODUCT)
-
 
 @dataclass(frozen=True)
 class ItemVector(_ItemBlock):
@@ -129,6 +123,14 @@ class ItemVector(_ItemBlock):
 
     def without(self, users: Bools) -> ItemVector:
         return replace(self, features=_silenced(self.features, users))
+
+    def parts(self) -> Sequence[ItemVector]:
+        return [
+            replace(
+                self, pattern=pattern, features=self.features[start:stop], targets=self.targets[first:last]
+            )
+            for pattern, (start, stop), (first, last) in self.pattern.parts
+        ]
 
     def total(self) -> Floats:
         return kernels.item_sums(*self.pattern.by_item, self.features, self.targets)
@@ -156,6 +158,12 @@ class ItemMatrix(_ItemBlock):
     def without(self, users: Bools) -> ItemMatrix:
         return replace(self, features=_silenced(self.features, users))
 
+    def parts(self) -> Sequence[ItemMatrix]:
+        return [
+            replace(self, pattern=pattern, features=self.features[start:stop])
+            for pattern, (start, stop), _ in self.pattern.parts
+        ]
+
     def total(self) -> Floats:
         indptr, users, _ = self.pattern.by_item
         return kernels.item_moments(indptr, users, self.features)
@@ -174,14 +182,17 @@ class ItemWeight(_ItemBlock):
         super().__post_init__()
         _must_fit(self.name, self.weights.shape, (self.pattern.n_users,))
 
-    def largest_entry(self) -> float:
-        return self.pattern.n_users * min(self.unit / float(self.item_weights.min()), 2.0**31)
-
     def energies(self) -> Floats:
         return self.weights.astype(np.float64) ** 2 * self._weight_sums()
 
     def without(self, users: Bools) -> ItemWeight:
         return replace(self, weights=_silenced(self.weights, users))
+
+    def parts(self) -> Sequence[ItemWeight]:
+        return [
+            replace(self, pattern=pattern, weights=self.weights[start:stop])
+            for pattern, (start, stop), _ in self.pattern.parts
+        ]
 
     def total(self) -> Floats:
         indptr, users, _ = self.pattern.by_item
@@ -205,11 +216,13 @@ class UserMatrix:
     def without(self, users: Bools) -> UserMatrix:
         return replace(self, features=_silenced(self.features, users))
 
+    def parts(self) -> Sequence[UserMatrix]:
+        return [
+            replace(self, features=self.features[start:stop]) for start, stop in spans(len(self.features))
+        ]
+
     def total(self) -> Floats:
         return kernels.user_moment(self.features)
-
-    def largest_entry(self) -> float:
-        return len(self.features) * min(self.unit, _LARGEST_PRODUCT)
 
     def sigmas(self, mu: float) -> Floats:
         return np.array(self.unit / mu * _OFF_DIAGONAL)
@@ -241,11 +254,14 @@ class CoMoment:
         pairs = np.repeat(users, np.diff(self.pattern.indptr))
         return replace(self, values=_silenced(self.values, pairs))
 
+    def parts(self) -> Sequence[CoMoment]:
+        return [
+            replace(self, pattern=pattern, values=self.values[first:last])
+            for pattern, _, (first, last) in self.pattern.parts
+        ]
+
     def total(self) -> Floats:
         return kernels.co_moment(self.pattern.indptr, self.pattern.items, self.values, self.pattern.n_items)
-
-    def largest_entry(self) -> float:
-        return self.pattern.n_users * min(self.unit, _LARGEST_PRODUCT)
 
     def sigmas(self, mu: float) -> Floats:
         return np.array(self.unit / mu * _OFF_DIAGONAL)
@@ -270,12 +286,12 @@ class UserVector:
     def without(self, users: Bools) -> UserVector:
         return replace(self, values=_silenced(self.values, users))
 
+    def parts(self) -> Sequence[UserVector]:
+        return [replace(self, values=self.values[start:stop]) for start, stop in spans(len(self.values))]
+
     def total(self) -> Floats:
         total: npt.NDArray[np.int64] = self.values.sum(axis=0, dtype=np.int64)
         return total.astype(np.float64)
-
-    def largest_entry(self) -> float:
-        return len(self.values) * self.unit
 
     def sigmas(self, mu: float) -> Floats:
         return np.array(self.unit / mu)

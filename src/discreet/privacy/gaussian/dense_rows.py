@@ -7,7 +7,7 @@ needed, some users at a time, from that user's own numbers and public ones. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,22 +94,31 @@ class DenseRows:
         return np.trunc(dense, out=dense).astype(np.int16)
 
     def energies(self) -> Floats:
-        squares = [np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in self._parts()]
+        squares = [np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in self._rows()]
         return np.concatenate([np.zeros(0), *squares]) ** 2 / self.unit**2
 
     def without(self, users: Bools) -> DenseRows:
         return replace(self, silent=users if self.silent is None else self.silent | users)
 
+    def parts(self) -> Sequence[DenseRows]:
+        return [
+            replace(
+                self,
+                pattern=pattern,
+                values=self.values[first:last],
+                weights=self.weights[start:stop],
+                silent=None if self.silent is None else self.silent[start:stop],
+            )
+            for pattern, (start, stop), (first, last) in self.pattern.parts
+        ]
+
     def total(self) -> Floats:
         """Integers in double precision, every partial sum below 2^53: exact in any order, by BLAS as well."""
         total = np.zeros((self.pattern.n_items, self.pattern.n_items))
-        for rows in self._parts():
+        for rows in self._rows():
             whole = rows.astype(np.float64)
             total += whole.T @ whole
         return total
-
-    def largest_entry(self) -> float:
-        return self.pattern.n_users * self.unit
 
     def sigmas(self, mu: float) -> Floats:
         return np.array(self.unit / mu * math.sqrt(0.5))
@@ -118,7 +127,7 @@ class DenseRows:
         order = self.pattern.n_items
         return source.symmetric_integers(np.array([self.unit / mu]), order).reshape(order, order)
 
-    def _parts(self) -> Iterator[Shorts]:
+    def _rows(self) -> Iterator[Shorts]:
         size = max(1, _ENTRIES // self.pattern.n_items)
         for start in range(0, self.pattern.n_users, size):
             yield self.rows(start, min(start + size, self.pattern.n_users))

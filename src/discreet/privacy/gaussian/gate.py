@@ -17,15 +17,17 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.grid import SLACK
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.totals import Total, check_exact, exact_totals
+from discreet.privacy.gaussian.totals import Total, exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import why_not_private
-from discreet.types import Floats
+from discreet.types import Floats, Ints
 
 __all__ = ["Gate", "check_noise", "check_totals", "paid", "with_noise"]
 
 
 _FINEST = 2.0**10
+# No normal number of the generator is beyond 13 standard deviations: noise of this scale stays within 64 bits.
+_LARGEST = 2.0**58
 # What leaves lies on steps of about this part of the noise. A normal number from a generator of 52 bits lies on
 # some 2^52 points; every step must hold so many of them that no likelihood shows where they are.
 _RESOLUTION = 2.0**14
@@ -52,6 +54,10 @@ class Gate:
         """How many times larger the noise is than what is charged needs."""
         return self._noise.excess
 
+    def recall(self, name: str, *, mu: float) -> dict[str, Floats] | None:
+        """A release that was made before the run was stopped, where a gate keeps them; ``None``: still to be made."""
+        return None
+
     def release(
         self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0
     ) -> dict[str, Floats]:
@@ -71,7 +77,7 @@ class Gate:
         Returns
         -------
         dict
-            For each block's name its noisy sum, in grid steps (integers held in float64).
+            For each block's name its noisy sum, in grid steps (64-bit integers rounded to steps, as float64).
 
         Notes
         -----
@@ -117,36 +123,45 @@ class Gate:
 
 
 def check_noise(name: str, blocks: Sequence[Block], mu: float) -> None:
-    """Refuse a release without a cost, or one whose noise would be too fine for the grid. Reads nothing private."""
+    """Refuse a release without a cost, or with noise that the grid or 64 bits do not hold. Reads nothing private."""
     if not mu > 0.0:
         raise BudgetInvalid(f"{name!r} must cost more than nothing, got mu {mu}")
     for block in blocks:
-        if not block.sigmas(mu).min() >= _FINEST:
+        sigmas = block.sigmas(mu)
+        if not sigmas.min() >= _FINEST:
             raise SettingsInvalid(
                 f"{block.name}: mu {mu:.4g} asks for noise finer than 1024 grid steps; use a smaller epsilon"
+            )
+        if not sigmas.max() <= _LARGEST:
+            raise SettingsInvalid(
+                f"{block.name}: mu {mu:.4g} asks for noise beyond 64-bit numbers; use a larger epsilon"
             )
 
 
 def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total]) -> None:
-    """Refuse totals of other blocks, of users bounded in other units, and totals that need not be exact."""
+    """Refuse totals of other blocks, of users bounded in other units, and any that are no 64-bit integers."""
     names = [form.name for form in forms]
     if [total.name for total in totals] != names:
         raise SettingsInvalid(f"{name!r} has totals of other blocks than {', '.join(names)}")
     for form, total in zip(forms, totals, strict=True):
-        check_exact(total.name, total.largest)
+        if total.value.dtype != np.int64:
+            raise SettingsInvalid(
+                f"{name!r}: the total of {total.name} holds {total.value.dtype}, not integers"
+            )
         if not np.array_equal(total.unit, form.sigmas(1.0)):
             raise SettingsInvalid(
                 f"{name!r}: the users of {total.name} were bounded in another unit than its noise is drawn in"
             )
 
 
-def with_noise(form: Block, total: Total, source: Noise, mu: float) -> Floats:
-    """A total and fresh noise of its own shape: broadcast, either would count for several entries."""
+def with_noise(form: Block, total: Total, source: Noise, mu: float) -> Ints:
+    """A total and fresh noise of its own shape, modulo 2^64: broadcast, either would count for several entries."""
     noise = form.noise(source, paid(mu))
     if noise.shape != total.value.shape:
         raise SettingsInvalid(f"{total.name}: a total of shape {total.value.shape}, noise of {noise.shape}")
-    noise += total.value
-    return noise
+    noisy = noise.astype(np.int64)
+    noisy += total.value
+    return noisy
 
 
 def paid(mu: float) -> float:
@@ -154,9 +169,9 @@ def paid(mu: float) -> float:
     return mu / (1.0 + SLACK)
 
 
-def _coarse(noisy: Floats, sigma: Floats) -> Floats:
+def _coarse(noisy: Ints, sigma: Floats) -> Floats:
     """Round down to a power of two of about ``sigma`` / 2^14. Down, so that nothing passes a threshold by it."""
-    step = np.maximum(2.0 ** np.floor(np.log2(sigma / _RESOLUTION)), 1.0)
-    np.floor(noisy / step, out=noisy)
-    noisy *= step
-    return noisy
+    bits = np.maximum(np.floor(np.log2(sigma / _RESOLUTION)), 0.0).astype(np.int64)
+    noisy >>= bits
+    noisy <<= bits
+    return noisy.astype(np.float64)

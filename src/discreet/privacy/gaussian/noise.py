@@ -19,7 +19,9 @@ from discreet import kernels
 from discreet.privacy.own_noise import own_noise
 from discreet.types import Floats
 
-__all__ = ["Noise"]
+__all__ = ["SECRET_BYTES", "Noise", "fresh_secret"]
+
+SECRET_BYTES = 32
 
 
 # Each block has a key of its own, so blocks can be filled by any number of threads with the same outcome.
@@ -41,12 +43,25 @@ class Noise:
 
     def __init__(self, *, key: bytes | None = None) -> None:
         self._key = key
+        self._secret: bytes | None = None
         self._blocks = 0
 
     @classmethod
     def fixed_key_not_private(cls, key: bytes | str) -> Noise:
         """A repeatable stream for tests. Whoever knows the key can subtract the noise: nothing is private."""
         return cls(key=key.encode() if isinstance(key, str) else key)
+
+    @classmethod
+    def from_secret(cls, secret: bytes) -> Noise:
+        """The stream of a secret that :func:`fresh_secret` made and nobody has seen, for a release that is kept.
+
+        A gate that was killed draws the same noise once more with it, and never other noise (``proofs/kept.md``).
+        """
+        if len(secret) != SECRET_BYTES:
+            raise ValueError(f"a secret has {SECRET_BYTES} bytes, not {len(secret)}")
+        noise = cls()
+        noise._secret = secret
+        return noise
 
     @property
     def fixed(self) -> bool:
@@ -86,10 +101,16 @@ class Noise:
 
     def _next_key(self) -> int:
         self._blocks += 1
-        if self._key is None:
+        key = self._key if self._secret is None else self._secret
+        if key is None:
             return secrets.randbits(128)
-        digest = hashlib.sha256(self._key + self._blocks.to_bytes(8, "little")).digest()
+        digest = hashlib.sha256(key + self._blocks.to_bytes(8, "little")).digest()
         return int.from_bytes(digest[:16], "little")
+
+
+def fresh_secret() -> bytes:
+    """A secret for the noise of one release, from the operating system's entropy."""
+    return secrets.token_bytes(SECRET_BYTES)
 
 
 def _fill(out: Floats, key: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +13,19 @@ from discreet import kernels
 from discreet.errors import RatingsInvalid
 from discreet.types import Floats
 
-__all__ = ["Pattern"]
+__all__ = ["MOST_USERS", "Pattern", "spans"]
 
 Ints = npt.NDArray[np.integer]
+Span = tuple[int, int]
+
+MOST_USERS = 2**21
+"""No contribution is larger than an int32, so double precision adds up those of so many users without error."""
+
+
+def spans(n_users: int) -> list[Span]:
+    """Users in order, at most :data:`MOST_USERS` at a time; one empty span where there is nobody."""
+    starts = range(0, max(n_users, 1), MOST_USERS)
+    return [(start, min(start + MOST_USERS, n_users)) for start in starts]
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,18 @@ class Pattern:
     def by_item(self) -> tuple[Ints, Ints, Ints]:
         """The same pairs item by item: (indptr, users, position in the user-major order)."""
         return kernels.transpose(self.indptr, self.items, self.n_items)
+
+    @cached_property
+    def parts(self) -> Sequence[tuple[Pattern, Span, Span]]:
+        """The same, at most :data:`MOST_USERS` users at a time, with the spans of users and of pairs of each part."""
+        if self.n_users <= MOST_USERS:
+            return [(self, (0, self.n_users), (0, len(self.items)))]
+        parts = []
+        for start, stop in spans(self.n_users):
+            first, last = int(self.indptr[start]), int(self.indptr[stop])
+            rows = self.indptr[start : stop + 1] - first
+            parts.append((Pattern(rows, self.items[first:last], self.n_items), (start, stop), (first, last)))
+        return parts
 
     def user_sums(self, values: Floats) -> Floats:
         """Sum of a value per pair over each user's pairs."""

@@ -17,7 +17,7 @@ from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import why_not_private
-from discreet.types import Floats
+from discreet.types import Ints
 
 __all__ = ["SiloGate"]
 
@@ -45,10 +45,10 @@ class SiloGate:
         *,
         mu: float,
         detail: Mapping[str, Detail],
-    ) -> list[Floats]:
+    ) -> list[Ints]:
         """Exact totals of the silo's users, with its share of the noise, for one charge of ``mu``.
 
-        Integers held in float64, block by block. To be masked before they leave, unless there is one silo only.
+        Integers, block by block. To be masked before they leave, unless there is one silo only.
         """
         check_noise(name, forms, mu)
         check_totals(name, forms, totals)

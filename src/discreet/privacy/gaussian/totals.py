@@ -1,4 +1,8 @@
-"""From integer contributions to exact totals: where every user is bounded, before anything is added up."""
+"""From integer contributions to exact totals: where every user is bounded, before anything is added up.
+
+Totals are 64-bit integers and add up modulo 2^64, noise included (``proofs/gate.md``): no number of users is too large
+for the promise, and with up to 2^32 of them no sum of this package wraps around.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,9 @@ import numpy as np
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.grid import SLACK
-from discreet.types import Floats
+from discreet.types import Floats, Ints
 
-__all__ = ["EXACT", "Total", "add_totals", "bounded", "check_exact", "exact_totals"]
-
-EXACT = 2.0**53
-"""Integers below it are exact in double precision, in any order of summation."""
+__all__ = ["Total", "add_totals", "bounded", "exact_totals"]
 
 
 class Total(NamedTuple):
@@ -27,16 +28,13 @@ class Total(NamedTuple):
         Of the block.
     value
         The sum, in grid steps.
-    largest
-        Bound on every entry of every partial sum.
     unit
         Noise scale of each entry at a cost of 1, from the very block whose users were bounded. A gate draws no other
         noise for it: bounded in one unit and noised in another, a release would cost more than is charged.
     """
 
     name: str
-    value: Floats
-    largest: float
+    value: Ints
     unit: Floats
 
 
@@ -56,12 +54,7 @@ def exact_totals(blocks: Sequence[Block]) -> list[Total]:
     -----
     **Privacy**. Private until noise is added: only a gate may let totals out.
     """
-    for block in blocks:
-        check_exact(block.name, block.largest_entry())
-    return [
-        Total(block.name, block.total(), block.largest_entry(), block.sigmas(1.0))
-        for block in bounded(blocks)
-    ]
+    return [Total(block.name, _sum(block), block.sigmas(1.0)) for block in bounded(blocks)]
 
 
 def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
@@ -74,15 +67,13 @@ def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
             raise SettingsInvalid(
                 f"{left.name}: cannot add totals whose users were bounded in different units"
             )
-        largest = left.largest + right.largest
-        check_exact(left.name, largest)
-        added.append(Total(left.name, left.value + right.value, largest, left.unit))
+        added.append(Total(left.name, left.value + right.value, left.unit))
     return added
 
 
-def check_exact(name: str, largest: float) -> None:
-    """Refuse sums that would not be exact."""
-    if not largest * (1.0 + SLACK) < EXACT:
-        raise SettingsInvalid(
-            f"{name}: too many users for exact sums on this grid (partial sums could pass 2^53)"
-        )
+def _sum(block: Block) -> Ints:
+    first, *others = block.parts()
+    total = first.total().astype(np.int64)
+    for part in others:
+        total += part.total().astype(np.int64)
+    return total

@@ -49,7 +49,7 @@ class PureGate:
 
         **Privacy**: a user's amounts are at most `bound` together, over all cells.
         """
-        _check_exact(given.n_users, bound)
+        _check_bound(bound)
         rate = rate_at_most(epsilon / bound)
 
         def noisy(exact: Ints) -> Ints:
@@ -160,6 +160,7 @@ class PureGate:
         return released
 
 
-def _check_exact(n_users: int, bound: int) -> None:
-    if not (bound >= 1 and n_users * bound < _EXACT):
-        raise SettingsInvalid(f"a bound of {bound} for each of {n_users} users cannot be summed exactly")
+def _check_bound(bound: int) -> None:
+    """A public bound that single users' amounts can be held to exactly; their sum is one of 64-bit integers."""
+    if not 1 <= bound < _EXACT:
+        raise SettingsInvalid(f"a bound of {bound} for each user must lie between 1 and 2^53")

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DiscreetError, Refused
+from discreet.errors import DiscreetError, Refused, SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.totals import Total
@@ -19,6 +19,9 @@ from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.position import Position
 
 __all__ = ["answer_size", "release_sum"]
+
+# Twice what 2^32 users can add up to. Masks that do not cancel leave numbers anywhere below 2^63.
+_LARGEST_SUM = 2**62
 
 
 def answer_size(position: Position) -> int:
@@ -41,13 +44,11 @@ def release_sum(
         total += AnswerMessage.decode(body, agreement).masked
     values = to_totals(total, list(position.shapes().values()))
     forms = position.forms()
-    totals = [
-        Total(form.name, value, float(np.abs(value).max(initial=0.0)), form.sigmas(1.0))
-        for form, value in zip(forms, values, strict=True)
-    ]
+    totals = [Total(form.name, value, form.sigmas(1.0)) for form, value in zip(forms, values, strict=True)]
     # A ledger of its own: the run's is charged once the release is on the disk.
     gate = Gate(Ledger(agreement.budget), noise)
     try:
+        _check_sums(totals)
         return gate.release_totals(
             position.question.name,
             forms,
@@ -61,3 +62,9 @@ def release_sum(
             f"otherwise than agreed ({error}). Go on without that silo ('discreet federate drop'), or end the run with "
             "the rounds before ('discreet federate finish')"
         ) from None
+
+
+def _check_sums(totals: Iterable[Total]) -> None:
+    for total in totals:
+        if total.value.max(initial=0) >= _LARGEST_SUM or total.value.min(initial=0) <= -_LARGEST_SUM:
+            raise SettingsInvalid(f"{total.name}: a sum passes 2^62")

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import Refused, SettingsInvalid
-from discreet.types import Floats, Words
+from discreet.types import Ints, Words
 
 __all__ = ["from_totals", "generate_key", "mask", "public_key", "to_totals"]
 
 
-_EXACT = 2.0**53
 KEY_BYTES = 32
 
 
@@ -62,20 +61,19 @@ def mask(
     return total
 
 
-def from_totals(totals: Sequence[Floats]) -> Words:
-    """Blocks of integers (held in float64) as one vector modulo 2^64."""
-    flat = np.concatenate([total.ravel() for total in totals])
-    if not (np.abs(flat) < _EXACT).all():
-        raise SettingsInvalid("a total and its noise pass 2^53; split the silo or use a larger epsilon")
-    return flat.astype(np.int64).view(np.uint64)
+def from_totals(totals: Sequence[Ints]) -> Words:
+    """Blocks of integers as one vector modulo 2^64."""
+    # A float is refused, not taken for the integer that has its bits.
+    flat = np.concatenate([total.ravel() for total in totals], dtype=np.int64, casting="safe")
+    return flat.view(np.uint64)
 
 
-def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Ints]:
     """The blocks back from the sum of all vectors."""
     signed, start, totals = vector.view(np.int64), 0, []
     for shape in shapes:
         size = int(np.prod(shape))
-        totals.append(signed[start : start + size].astype(np.float64).reshape(shape))
+        totals.append(signed[start : start + size].reshape(shape))
         start += size
     return totals
 

@@ -1,0 +1,153 @@
+"""Bugs in runs that are kept and go on, and in ratings that are prepared on disk."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_GATE = "privacy/gaussian/kept_gate.py"
+_RESUMED = "privacy/account/resumed.py"
+_CHECKPOINT = "methods/checkpoint/checkpoint.py"
+_NOISE = "privacy/gaussian/noise.py"
+_TERMS = "methods/checkpoint/terms.py"
+_DISK = "engines/disk.py"
+_SPOOL = "data/blocks/spool.py"
+_FORMAT = "data/blocks/format.py"
+_PREPARE = "data/blocks/prepare.py"
+_T_KEPT = ("engines/test_checkpoint.py",)
+_T_BLOCKS = ("engines/test_blocks.py",)
+_T_DISK = ("engines/test_disk.py",)
+
+MUTANTS = (
+    Mutant(
+        "a stopped release is drawn with other noise",
+        _GATE,
+        "        if intent is None:\n",
+        "        if True:\n",
+        "a release whose noise was drawn is never drawn again",
+        _T_KEPT,
+    ),
+    Mutant(
+        "the same noise meets other sums",
+        _GATE,
+        "if intent.totals != _digest(intent.secret, totals):",
+        "if False:",
+        "two releases with the same noise would show the difference of their sums",
+        _T_KEPT,
+    ),
+    Mutant(
+        "a recalled release is not charged to the run",
+        _GATE,
+        "        self.ledger.redeem(\n"
+        '            self.ledger.charge(name, mu=mu, delta=delta, detail={"blocks": ", ".join(release)})\n'
+        "        )\n",
+        "",
+        "a resumed run's statement has all its releases",
+        _T_KEPT,
+    ),
+    Mutant(
+        "releases of another question are recalled",
+        _GATE,
+        "    if known != asked:",
+        "    if False:",
+        "a release is read as what it was",
+        _T_KEPT,
+    ),
+    Mutant(
+        "one secret for all releases",
+        _GATE,
+        "            secret = fresh_secret()\n",
+        "            secret = bytes(32)\n",
+        "noise cannot be predicted, and no two releases share it",
+        _T_KEPT,
+    ),
+    Mutant(
+        "the secret of the noise stays beside the release",
+        _CHECKPOINT,
+        "self._write(self._name(number), _Record(**vars(terms), sha256=hashlib.sha256(content).hexdigest()))",
+        "self._write(self._name(number), (self._record(number) or _Record(**vars(terms))).model_copy("
+        "update={'sha256': hashlib.sha256(content).hexdigest()}))",
+        "who reads the folder later cannot take the noise off",
+        _T_KEPT,
+    ),
+    Mutant(
+        "a charge is entered again",
+        _RESUMED,
+        "        if not self._entered:\n",
+        "        if True:\n",
+        "nothing is paid twice",
+        _T_KEPT,
+    ),
+    Mutant(
+        "a folder that was set back goes on",
+        _RESUMED,
+        "if found > released + intended:",
+        "if False:",
+        "a release whose noise was drawn is never drawn again",
+        _T_KEPT,
+    ),
+    Mutant(
+        "a ledger that was set back goes on",
+        _RESUMED,
+        "if found < released:",
+        "if False:",
+        "every release is charged",
+        _T_KEPT,
+    ),
+    Mutant(
+        "all blocks of a secret's noise have one key",
+        _NOISE,
+        'digest = hashlib.sha256(key + self._blocks.to_bytes(8, "little")).digest()',
+        "digest = hashlib.sha256(key).digest()",
+        "entries have independent noise",
+        (*_T_KEPT, "privacy/gaussian/test_noise.py"),
+    ),
+    Mutant(
+        "a run goes on with other ratings",
+        _TERMS,
+        '"ratings": _digest(ratings),',
+        '"ratings": "some",',
+        "a run is about one data set",
+        _T_KEPT,
+    ),
+    Mutant(
+        "the last block is left out",
+        _DISK,
+        "        for ratings in blocks:\n",
+        "        for ratings in list(blocks)[:-1]:\n",
+        "every engine gives the same bits",
+        _T_DISK,
+        "counted_twice or popularity",
+    ),
+    Mutant(
+        "users of two partitions",
+        _SPOOL,
+        "place = (rows.users.hash(0) % self._partitions).to_numpy()",
+        "place = np.arange(frame.height) % self._partitions",
+        "a user is in one block, and bounded once",
+        _T_BLOCKS,
+    ),
+    Mutant(
+        "of repeated rows the first counts",
+        _SPOOL,
+        "for run in range(self.count):\n            starts",
+        "for run in reversed(range(self.count)):\n            starts",
+        "row rules are those of ratings in memory",
+        _T_BLOCKS,
+    ),
+    Mutant(
+        "damaged blocks are read",
+        _FORMAT,
+        "if hashlib.sha256(content.data).hexdigest() != entry.sha256:",
+        "if False:",
+        "what was not written is not summed",
+        _T_BLOCKS,
+    ),
+    Mutant(
+        "blocks of a file that changed are used",
+        _PREPARE,
+        "if (manifest.reading, manifest.source) != (reading, source):",
+        "if manifest.reading != reading:",
+        "a model is about the ratings that were given",
+        _T_BLOCKS,
+    ),
+)

@@ -1,0 +1,57 @@
+"""Which engine: by where the ratings are, and where they go by how many there are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+
+from discreet.data.blocks.stored import StoredRatings
+from discreet.data.ratings import Ratings
+from discreet.data.readers import is_query, list_files, readable
+from discreet.engines.disk import DiskEngine
+from discreet.engines.memory import MemoryEngine
+from discreet.methods.private_half import PrivateHalf
+
+__all__ = ["AnyRatings", "engine_of", "fits_into_memory"]
+
+# Bytes that training in memory may take for each rating, and for each byte of a text file: some 70 were measured for
+# reading clicks (benchmarks/results/scale.md), and ratings have values and residuals beside.
+_PER_RATING, _PER_BYTE, _PER_PACKED_BYTE = 120, 10, 40
+# Share of the machine's memory that ratings may take before they stay on disk.
+_SHARE = 0.5
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
+
+AnyRatings = Ratings | StoredRatings
+"""Ratings in memory, or prepared on disk."""
+
+
+def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEngine | DiskEngine:
+    """The engine that adds up these users' contributions, wherever they are."""
+    if isinstance(ratings, StoredRatings):
+        return DiskEngine(private_half, ratings)
+    return MemoryEngine(private_half, ratings)
+
+
+def fits_into_memory(source: str) -> bool:
+    """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
+    if is_query(source):
+        return True  # how many rows a query gives is known when it has run
+    with readable(source):
+        return sum(_needed(file) for file in list_files(source) if file.is_file()) <= _SHARE * _memory()
+
+
+def _needed(file: Path) -> int:
+    if file.suffix in (".parquet", ".pq"):
+        return _PER_RATING * int(pl.scan_parquet(file).select(pl.len()).collect().item())
+    return file.stat().st_size * (_PER_PACKED_BYTE if file.suffix in (".gz", ".zst") else _PER_BYTE)
+
+
+def _memory() -> int:
+    """Bytes of the machine, or those that this process may have of it."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(whole, int(_CGROUP.read_text()))
+    except (OSError, ValueError):  # no limit, or none that is told
+        return whole

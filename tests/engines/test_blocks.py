@@ -1,0 +1,224 @@
+"""Prepared ratings are those that were read whole: every row rule, every kind of file, and no damage is let through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet import Catalogue
+from discreet.data.blocks import StoredRatings, prepare
+from discreet.data.rules import RowRules
+from discreet.errors import RatingsInvalid
+from tests.engines.tables import CATALOGUE, EXPLICIT, histories, in_memory, stored, table
+
+Write = Callable[[pl.DataFrame, Path], str]
+
+
+def _partitioned(frame: pl.DataFrame, folder: Path) -> str:
+    for number, part in enumerate(frame.iter_slices(150)):
+        (folder / f"year={number}").mkdir(parents=True)
+        part.write_parquet(folder / f"year={number}" / "part.parquet")
+    return str(folder)
+
+
+def _many_csv(frame: pl.DataFrame, folder: Path) -> str:
+    folder.mkdir()
+    for number, part in enumerate(frame.iter_slices(150)):
+        part.write_csv(folder / f"{number}.csv")
+    return str(folder / "*.csv")
+
+
+def _blank_end(frame: pl.DataFrame, path: Path) -> str:
+    path.write_text(frame.write_csv() + ",,,\n,,,\n")
+    return str(path)
+
+
+def _file(name: str) -> Write:
+    def write(frame: pl.DataFrame, place: Path) -> str:
+        path = place.with_suffix(f".{name}")
+        getattr(frame, f"write_{name}")(path)
+        return str(path)
+
+    return write
+
+
+FORMS: dict[str, Write] = {
+    "csv": _file("csv"),
+    "parquet": _file("parquet"),
+    "ndjson": _file("ndjson"),
+    "text ids": lambda frame, place: _file("csv")(
+        frame.with_columns(pl.format("u{}", "who").alias("who")), place
+    ),
+    "text item ids": lambda frame, place: _file("parquet")(
+        frame.with_columns(pl.col("what").cast(pl.String)), place
+    ),
+    "float ids": lambda frame, place: _file("parquet")(
+        frame.with_columns(pl.col("who").cast(pl.Float64)), place
+    ),
+    "giant ids": lambda frame, place: _file("parquet")(
+        frame.with_columns(
+            pl.col("who").abs().cast(pl.UInt64)
+            + pl.when(pl.col("when") < 600).then(0).otherwise(2**63).cast(pl.UInt64)
+        ),
+        place,
+    ),
+    "one id that is no number": lambda frame, place: _file("csv")(
+        frame.with_columns(
+            pl.when(pl.col("when") == 650)
+            .then(pl.lit("007"))
+            .otherwise(pl.col("who").cast(pl.String))
+            .alias("who")
+        ),
+        place,
+    ),
+    "partitioned": _partitioned,
+    "pattern": _many_csv,
+    "blank rows at the end": lambda frame, place: _blank_end(frame, place.with_suffix(".csv")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("rated", [True, False])
+def test_prepared_ratings_are_those_read_whole(form: str, rated: bool, tmp_path: Path) -> None:
+    source = FORMS[form](table(), tmp_path / "ratings")
+    whole, blocks = in_memory(source, rated=rated), stored(source, tmp_path / "blocks", rated=rated)
+    assert blocks.n_blocks > 5
+    assert histories(blocks) == histories(whole)
+    facts = ("n_users", "n_items", "n_ratings", "left_out", "rating_range", "explicit")
+    assert [getattr(blocks, fact) for fact in facts] == [getattr(whole, fact) for fact in facts]
+    assert any(not items for items, _ in histories(blocks).values())
+
+
+@pytest.mark.parametrize(
+    "rules", [RowRules(out_of_range="clip"), RowRules(missing="drop", unknown_items="drop")]
+)
+def test_rules_hold_alike(rules: RowRules, tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    whole, blocks = (
+        in_memory(tmp_path / "r.parquet", rules=rules),
+        stored(tmp_path / "r.parquet", tmp_path / "b", rules=rules),
+    )
+    assert histories(blocks) == histories(whole)
+    assert blocks.left_out == whole.left_out
+
+
+@pytest.mark.parametrize(
+    "rules", [RowRules(missing="error"), RowRules(out_of_range="error"), RowRules(unknown_items="error")]
+)
+@pytest.mark.parametrize("name", ["csv", "parquet"])
+def test_a_refusal_names_the_same_row(rules: RowRules, name: str, tmp_path: Path) -> None:
+    frame = table()
+    good = frame.filter(
+        pl.all_horizontal(pl.all().is_not_null())
+        & pl.col("what").is_between(100, 111)
+        & pl.col("stars").is_between(1.0, 5.0)
+    )
+    bad = frame[list(range(len(frame)))].filter(~pl.col("when").is_in(good["when"].implode()))
+    source = _file(name)(pl.concat([good[:300], bad]), tmp_path / "r")
+    with pytest.raises(RatingsInvalid) as whole:
+        in_memory(source, rules=rules)
+    with pytest.raises(RatingsInvalid) as apart:
+        stored(source, tmp_path / "b", rules=rules)
+    row = str(whole.value).partition(":")[0]
+    assert row.startswith("row 3")
+    assert str(apart.value).partition(":")[0] == row
+
+
+def test_repeats_are_refused_where_the_rules_say_so(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"who": [1, 2, 1], "what": [100, 100, 100], "stars": [1.0, 2.0, 3.0]})
+    frame.write_parquet(tmp_path / "r.parquet")
+    with pytest.raises(RatingsInvalid, match="row 3: user 1"):
+        stored(tmp_path / "r.parquet", tmp_path / "b", rules=RowRules(duplicates="error"), run_rows=1)
+    (only,) = [
+        values
+        for _, values in histories(stored(tmp_path / "r.parquet", tmp_path / "c")).values()
+        if values != [2.0]
+    ]
+    assert only == [3.0]
+
+
+def test_a_query_is_prepared_like_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    table().write_parquet(tmp_path / "r.parquet")
+    query = f"SELECT who, what, stars FROM '{tmp_path / 'r.parquet'}' ORDER BY \"when\""
+    assert histories(stored(query, tmp_path / "b")) == histories(in_memory(tmp_path / "r.parquet"))
+    assert not list((tmp_path / "b").glob("*.parquet"))
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (50, 1000), (10_000, 10_000)])
+def test_sizes_change_nothing(sizes: tuple[int, int], tmp_path: Path) -> None:
+    table(rows=200).write_parquet(tmp_path / "r.parquet")
+    blocks = stored(tmp_path / "r.parquet", tmp_path / "b", block_ratings=sizes[0], run_rows=sizes[1])
+    assert histories(blocks) == histories(in_memory(tmp_path / "r.parquet"))
+
+
+def test_prepared_ratings_are_used_again_and_only_for_the_same_question(tmp_path: Path) -> None:
+    source = tmp_path / "r.parquet"
+    table().write_parquet(source)
+    first = stored(source, tmp_path / "b")
+    written = {file: file.stat().st_mtime_ns for file in first.folder.iterdir()}
+    assert stored(source, tmp_path / "b").digest == first.digest
+    assert {file: file.stat().st_mtime_ns for file in first.folder.iterdir()} == written
+    assert sorted(file.suffix for file in written)[0] == ".json"
+    with pytest.raises(RatingsInvalid, match="another file, or otherwise"):
+        stored(source, tmp_path / "b", rules=RowRules(out_of_range="clip"))
+    table(1).write_parquet(source)
+    with pytest.raises(RatingsInvalid, match="changed since"):
+        stored(source, tmp_path / "b")
+
+
+def test_a_damaged_block_is_refused_and_says_which(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    blocks = stored(tmp_path / "r.parquet", tmp_path / "b")
+    victim = sorted(blocks.folder.glob("block-*"))[3]
+    content = bytearray(victim.read_bytes())
+    content[-9] ^= 1
+    victim.write_bytes(content)
+    with pytest.raises(RatingsInvalid, match=victim.name):
+        list(blocks.blocks())
+    victim.unlink()
+    with pytest.raises(RatingsInvalid, match=victim.name):
+        list(blocks.blocks())
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "holiday.jpg").write_bytes(b"sun")
+    with pytest.raises(RatingsInvalid, match="other things"):
+        stored(tmp_path / "r.parquet", tmp_path / "b")
+    assert (tmp_path / "b" / "holiday.jpg").read_bytes() == b"sun"
+
+
+def test_unusable_tables_are_refused_in_the_words_for_tables_read_whole(tmp_path: Path) -> None:
+    frame = table()
+    for name, broken in {
+        "empty": frame[:0],
+        "strangers": frame.with_columns(pl.col("what") + 10_000),
+        "no column": frame.drop("who"),
+    }.items():
+        source = _file("parquet")(broken, tmp_path / name)
+        with pytest.raises(RatingsInvalid) as whole:
+            in_memory(source)
+        with pytest.raises(RatingsInvalid) as apart:
+            stored(source, tmp_path / f"{name} blocks")
+        assert str(apart.value).partition("(")[0][:40] == str(whole.value).partition("(")[0][:40]
+
+
+def test_another_catalogue_is_refused(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    blocks = stored(tmp_path / "r.parquet", tmp_path / "b")
+    with pytest.raises(RatingsInvalid, match="another catalogue"):
+        StoredRatings(blocks.folder, blocks._manifest, Catalogue([1, 2]), blocks.rules)
+    with pytest.raises(RatingsInvalid, match="range"):
+        prepare(
+            str(tmp_path / "r.parquet"),
+            tmp_path / "c",
+            EXPLICIT,
+            rating_range=None,
+            catalogue=CATALOGUE,
+            rules=RowRules(),
+        )
