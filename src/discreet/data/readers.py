@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, as_ids, infer_ids, scan_table
+from discreet.catalogue.tables import find_separator
 from discreet.data.checks import Columns, check_columns
 from discreet.errors import RatingsInvalid
 
@@ -57,7 +58,7 @@ def read_file(
 
 
 def scan_files(
-    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str = ","
+    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str | None = None
 ) -> tuple[bool, pl.LazyFrame]:
     """Whether its columns have types, and the table of the named columns, not read yet."""
     with readable(path):
@@ -100,12 +101,13 @@ def readable(path: object) -> Iterator[None]:
         raise RatingsInvalid(f"{path} cannot be read: {_reason(error)}") from error
 
 
-def _scan_many(files: list[Path], separator: str) -> tuple[list[str], bool, pl.LazyFrame]:
+def _scan_many(files: list[Path], separator: str | None) -> tuple[list[str], bool, pl.LazyFrame]:
     kind = _kind(files[0])
     if kind in (".parquet", ".pq"):
         table = pl.scan_parquet(files, hive_partitioning=True)
     elif kind in (".csv", ".tsv"):
-        table = pl.scan_csv(files, separator="\t" if kind == ".tsv" else separator, infer_schema=False)
+        separator = "\t" if kind == ".tsv" else separator or find_separator(files[0])
+        table = pl.scan_csv(files, separator=separator, infer_schema=False)
     elif kind in (".ndjson", ".jsonl"):
         table = pl.scan_ndjson(files, infer_schema_length=None)
     else:

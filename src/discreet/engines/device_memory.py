@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.privacy.gaussian.blocks import MOST_USERS
 from discreet.types import Indices
 
 __all__ = ["MOST_RATINGS", "PER_ENTRY", "PER_RATING", "cut"]
@@ -34,6 +35,7 @@ def cut(indptr: Indices, order: int, memory: float) -> list[slice]:
     while first < n:
         stop = int(np.searchsorted(need, need[first] + memory, side="right")) - 1
         stop = min(stop, int(np.searchsorted(ends, ends[first] + MOST_RATINGS, side="right")) - 1)
+        stop = min(stop, first + MOST_USERS)
         blocks.append(slice(first, max(stop, first + 1)))
         first = blocks[-1].stop
     return blocks or [slice(0, 0)]

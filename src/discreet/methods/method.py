@@ -178,7 +178,9 @@ class PrivateMethod(Estimator):
                     )
                 rng = kept.begin(terms, rng)
             if ledger is None:
-                return self._fit(ratings, budget, rng, progress, _gate(budget, noise, kept), known, device=device)
+                return self._fit(
+                    ratings, budget, rng, progress, _gate(budget, noise, kept), known, device=device
+                )
             price = self.price(budget, discovers=ratings.catalogue is None)
             run = held.enter_context(
                 open_run(

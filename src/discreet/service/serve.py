@@ -15,6 +15,7 @@ from discreet.devices.collector.connections import Connections, guarded_protocol
 from discreet.devices.collector.limits import Bodies, Buckets, answer, presents
 from discreet.devices.collector.tls import encrypted_protocol, server_context
 from discreet.errors import SettingsInvalid
+from discreet.operations import Counts
 from discreet.service.app import PATHS, make_app
 from discreet.service.current import HANGUP, Current
 from discreet.service.metrics import Measured, Metrics
@@ -67,7 +68,7 @@ def _configure(settings: ServiceSettings, current: Current, metrics: Metrics) ->
         loop = "asyncio"
     app = make_app(current, metrics, watch=settings.watch, page=settings.page)
     local = settings.token is None and not settings.anyone
-    limited = Bodies(app, buckets, lambda scope: settings.largest_body, local=local)
+    limited = Bodies(app, buckets, lambda scope: settings.largest_body, Counts(), local=local)
     return uvicorn.Config(
         Measured(Admitted(limited, settings.token), metrics),
         http=protocol,

@@ -139,6 +139,7 @@ def plan(
     """
     rehearsal = _Rehearsal(federation, budget, draws, rng)
     sizes = sorted(set(federation.sizes))
+    tasks: list[tuple[str, Callable[..., Row], tuple[int, ...]]]
     tasks = [("alone, not private", rehearsal.plain, (size,)) for size in sizes]
     tasks += [("alone, private", rehearsal.private_alone, (size,)) for size in sizes]
     tasks += [("together", rehearsal.together, way) for way in federation.ways()]

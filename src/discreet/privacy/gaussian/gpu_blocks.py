@@ -6,8 +6,9 @@ the same kind of numbers, the energies of the integers that are summed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 
@@ -128,6 +129,10 @@ class _OnDevice:
     @property
     def unit(self) -> float:
         return float(self.form.unit)
+
+    def parts(self) -> Sequence[Self]:
+        """One: the engine never puts more users on a device than one exact sum holds."""
+        return [self]
 
     def sigmas(self, mu: float) -> Floats:
         scales: Floats = self.form.sigmas(mu)

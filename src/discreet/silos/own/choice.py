@@ -154,6 +154,7 @@ def _path(
     model: Model, ratings: Ratings, extra: int, strength: float, seed: int
 ) -> Iterator[tuple[int, ItemSide]]:
     """Refined item sides on the way down from a strong penalty."""
+    descent: tuple[float, ...]
     if model.goal == "rate":
         unit, gravity, descent, rounds = float(ratings.values.std()) or 1.0, 0.0, _DESCENT, _ROUNDS
     else:
