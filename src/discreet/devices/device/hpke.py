@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import secrets
 
-__all__ = ["KEY_BYTES", "OVERHEAD", "SealInvalid", "seal"]
+__all__ = ["KEY_BYTES", "OVERHEAD", "SealInvalid", "chacha20_poly1305", "seal", "x25519"]
 
 KEY_BYTES = 32
 OVERHEAD = 48
