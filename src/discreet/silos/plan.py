@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -139,15 +140,16 @@ def plan(
     """
     rehearsal = _Rehearsal(federation, budget, draws, rng)
     sizes = sorted(set(federation.sizes))
-    tasks: list[tuple[str, Callable[..., Row], tuple[int, ...]]]
-    tasks = [("alone, not private", rehearsal.plain, (size,)) for size in sizes]
-    tasks += [("alone, private", rehearsal.private_alone, (size,)) for size in sizes]
-    tasks += [("together", rehearsal.together, way) for way in federation.ways()]
+    tasks: list[tuple[str, Callable[[], Row]]] = [
+        *(("alone, not private", partial(rehearsal.plain, size)) for size in sizes),
+        *(("alone, private", partial(rehearsal.private_alone, size)) for size in sizes),
+        *(("together", partial(rehearsal.together, *way)) for way in federation.ways()),
+    ]
     rows = [rehearsal.baseline()]
-    for done, (stage, train, arguments) in enumerate(tasks):
+    for done, (stage, train) in enumerate(tasks):
         if progress is not None:
             progress(stage, done, len(tasks))
-        rows.append(train(*arguments))
+        rows.append(train())
     return rows
 
 

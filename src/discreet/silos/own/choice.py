@@ -56,11 +56,14 @@ _ENOUGH = 20_000
 _RANK, _FEWEST_EXTRA = 32, 8
 _STRENGTHS = (1.0, 8.0, 64.0)
 # For ratings: a way down from a strong penalty, in units of the spread of the ratings.
-_DESCENT, _ROUNDS = (1.6, 1.1, 0.8, 0.55, 0.4, 0.27), 3
+_DESCENT: tuple[float, ...] = (1.6, 1.1, 0.8, 0.55, 0.4, 0.27)
+_ROUNDS = 3
 # It ends once what is missed is above the least by this share.
 _RISE = 0.01
 # For lists: in units of the penalty that plain ALS takes.
-_LIST_STRENGTHS, _LIST_DESCENT, _LIST_ROUNDS = (1.0, 8.0), (1.0, 0.3), 4
+_LIST_STRENGTHS = (1.0, 8.0)
+_LIST_DESCENT: tuple[float, ...] = (1.0, 0.3)
+_LIST_ROUNDS = 4
 
 
 @dataclass(frozen=True)
