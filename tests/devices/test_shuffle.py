@@ -37,7 +37,7 @@ def exact_epsilon(here: np.ndarray, there: np.ndarray, delta: float) -> float:
 
 
 @pytest.mark.parametrize("cost", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("batch", [2, 3, 6])
+@pytest.mark.parametrize("batch", [2, 5])
 @pytest.mark.parametrize("answers", [1, 2])
 def test_the_stated_epsilon_is_never_below_an_exact_one(cost: float, batch: int, answers: int) -> None:
     """All answers of one device, each among others' in a batch of its own: the product of the laws, computed whole."""

@@ -25,7 +25,7 @@ from discreet.operations import Log
 from tests.devices.support.running import SEED, Running, wait_until
 from tests.devices.support.shuffling import Shuffling, make_devices, start_task
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "8"))
+KILLS = int(os.environ.get("DISCREET_KILLS", "4"))
 
 
 def question(number: int = 1, **changes: Any) -> Question:
@@ -202,7 +202,7 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_counts_twice(tmp_pat
         key = start_task(collector, settings={"groups": 2, "passes": 2})
         shuffler.wait_for(1)
         asked = collector.question()
-        devices = [d for d in make_devices(tmp_path, shuffler, key, 4 * KILLS) if asked.takes_part(d.name)]
+        devices = [d for d in make_devices(tmp_path, shuffler, key, 6 * KILLS) if asked.takes_part(d.name)]
         acknowledged: set[bytes] = set()
 
         def answer() -> None:
