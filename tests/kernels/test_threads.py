@@ -101,3 +101,16 @@ def test_callers_in_several_threads_do_not_disturb_each_other():
     alone = [task(seed) for seed in range(6)]
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(task, range(6))) == alone
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5_000, 20_011])
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_every_row_is_worked_on_once(rows: int, number: int) -> None:
+    seen = np.zeros(rows, np.int64)
+
+    def count(part: slice) -> None:
+        seen[part] += 1
+
+    with kernels.threads(number):
+        kernels.by_rows(count, rows)
+    assert (seen == 1).all()

@@ -80,7 +80,7 @@ class Csr:
     def by_item(self) -> ByItem:
         """The transposed matrix."""
         device = self.items.device
-        # 26,000 items or two thousand million: sorted by item, and by position inside an item.
+        # Stable: by item, and inside an item by position, so that neighbours in memory are read one after another.
         positions = torch.argsort(self.items, stable=True)
         rows = torch.repeat_interleave(
             torch.arange(self.n_users, device=device, dtype=torch.int32), self.counts

@@ -155,7 +155,7 @@ def _targets(order, indptr, residuals, per_user, used, out, ENTRIES: tl.constexp
         at = entry + tl.arange(0, ENTRIES)
         value = tl.load(residuals + at, mask=at < stop, other=0.0)
         # The conversion truncates toward zero.
-        whole = tl.where(takes_part, value * scale, 0.0).to(tl.int32)
+        whole = (tl.where(takes_part, value, 0.0) * scale).to(tl.int32)
         tl.store(out + at, whole.to(tl.int16), mask=at < stop)
 
 
