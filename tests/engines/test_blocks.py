@@ -10,6 +10,7 @@ import pytest
 
 from discreet import Catalogue
 from discreet.data.blocks import StoredRatings, prepare
+from discreet.data.blocks.format import write_block
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from tests.engines.tables import CATALOGUE, EXPLICIT, histories, in_memory, stored, table
@@ -168,6 +169,39 @@ def test_prepared_ratings_are_used_again_and_only_for_the_same_question(tmp_path
     table(1).write_parquet(source)
     with pytest.raises(RatingsInvalid, match="changed since"):
         stored(source, tmp_path / "b")
+
+
+def test_a_preparation_that_was_stopped_goes_on_and_starts_again_where_the_table_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, written = tmp_path / "r.parquet", []
+    table().write_parquet(source)
+    whole = stored(source, tmp_path / "whole").digest
+
+    def stop(folder: Path, file: str, block: object, *, rated: bool) -> object:
+        written.append(file)
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        return write_block(folder, file, block, rated=rated)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.data.blocks.preparation.write_block", stop)
+        with pytest.raises(KeyboardInterrupt):
+            stored(source, tmp_path / "b")
+    first = {file: file.stat().st_mtime_ns for file in (tmp_path / "b").glob("block-*")}
+    assert len(first) == 2
+    assert stored(source, tmp_path / "b").digest == whole
+    assert all(file.stat().st_mtime_ns == time for file, time in first.items())
+    written.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.data.blocks.preparation.write_block", stop)
+        with pytest.raises(KeyboardInterrupt):
+            stored(source, tmp_path / "c")
+    table(1).write_parquet(source)
+    assert histories(stored(source, tmp_path / "c")) == histories(in_memory(source))
+    assert sorted(file.suffix for file in (tmp_path / "c").iterdir())[1:] == [".safetensors"] * (
+        len(list((tmp_path / "c").iterdir())) - 1
+    )
 
 
 def test_a_damaged_block_is_refused_and_says_which(tmp_path: Path) -> None:

@@ -207,6 +207,15 @@ def test_a_run_goes_on_only_as_it_began(ratings: Ratings, tmp_path: Path) -> Non
         means(ratings, tmp_path, noise=Noise())
 
 
+def test_releases_of_a_run_that_nobody_knows_are_not_taken_for_ones_own(
+    ratings: Ratings, tmp_path: Path
+) -> None:
+    means(ratings, tmp_path)
+    (tmp_path / "run" / "run.json").unlink()
+    with pytest.raises(SettingsInvalid, match="not what it was about"):
+        means(ratings, tmp_path)
+
+
 def test_one_process_at_a_time(kept: Checkpoint) -> None:
     with pytest.raises(SettingsInvalid, match="another process"):
         Checkpoint(kept.folder)

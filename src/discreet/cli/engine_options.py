@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -99,9 +100,11 @@ def leaves_nothing(kept: Checkpoint | None) -> Iterator[None]:
 
 
 def clear_run(kept: Checkpoint) -> None:
-    """Remove the folder of a run whose model is saved."""
+    """Remove the folder of a run whose model is saved: under another name, so that no half of it is taken for a run."""
     kept.close()
-    shutil.rmtree(kept.folder)
+    gone = kept.folder.with_name(f".{kept.folder.name}.removed-{secrets.token_hex(8)}")
+    kept.folder.rename(gone)
+    shutil.rmtree(gone)
 
 
 def _beside(out: str) -> Path:

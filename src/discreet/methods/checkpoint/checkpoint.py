@@ -101,6 +101,10 @@ class Checkpoint:
         """
         known = self._read_run()
         if known is None:
+            if not self.untouched:
+                raise SettingsInvalid(
+                    f"{self.folder} has releases of a run, and not what it was about ({_RUN} is gone); remove it"
+                )
             given = secrets.randbits(32) if seed is None else seed
             known = _Run(terms=dict(terms), seed=given)
             self._write(_RUN, known)

@@ -147,7 +147,7 @@ def _planned(
         asked = (reading, told, block_ratings, run_rows, pl.__version__)
         if (plan.reading, plan.source, plan.block_ratings, plan.run_rows, plan.polars) == asked:
             return plan
-        shutil.rmtree(place)
+        _clear(place)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     path: str | Path = source
     if is_query(source):
@@ -240,6 +240,16 @@ def _blocks(whole: Block, most: int) -> Iterator[Block]:
         arrays = Arrays(indptr[start : stop + 1] - indptr[start], items[entries], values[entries])
         yield Block(arrays, user_ids[start:stop])
         start = stop
+
+
+def _clear(place: Path) -> None:
+    """Remove a preparation that was about something else; its plan goes last, so that the rest stays known as one."""
+    for file in place.iterdir():
+        if file.is_dir():
+            shutil.rmtree(file)
+        elif file.name != _PLAN:
+            file.unlink()
+    (place / _PLAN).unlink()
 
 
 def _clean(place: Path) -> None:
