@@ -13,10 +13,10 @@ from discreet.cli import similar
 from discreet.cli.group import COMMANDS
 from tests.cli.conftest import Run
 
-GROUPS = ("federate", "collect", "ledger")
+GROUPS = ("federate", "collect", "ledger", "export")
 INNER = (
     *("federate simulate", "federate agree", "collect simulate", "collect serve", "collect task create"),
-    *("ledger show", "ledger plan", "ledger cap", "ledger verify"),
+    *("ledger show", "ledger plan", "ledger cap", "ledger verify", "export web"),
 )
 
 

@@ -44,9 +44,11 @@ def overlap(found: Any, expected: Any) -> float:
     return len(set(found) & set(expected.tolist())) / len(expected)
 
 
-@pytest.mark.parametrize("kind", RULES)
-def test_a_thousand_histories_give_the_models_lists(kind: str, tmp_path: Path) -> None:
-    model = make_model(kind)
+@pytest.mark.parametrize(
+    ("kind", "rank"), [*((kind, 8) for kind in RULES), ("Ridge", 0), ("Clicks", 0), ("OwnMean", 0)]
+)
+def test_a_thousand_histories_give_the_models_lists(kind: str, rank: int, tmp_path: Path) -> None:
+    model = make_model(kind, rank=rank)
     histories = histories_of(model, HISTORIES)
     answers = in_the_page(model, histories, "float64", tmp_path)
     doubt = model.item_side.doubt

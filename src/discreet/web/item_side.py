@@ -62,7 +62,6 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "rule": rule,
         "doubt": None if side.doubt is None else {"shared": side.doubt.shared, "scale": side.doubt.scale},
         "precision": precision,
-        "ids": model.catalogue.ids.tolist(),
         "titles": _titles(model),
         "notes": model.notes,
         "statement": _words(document),

@@ -19,7 +19,7 @@ def make_model(kind: str, n_items: int = 300, rank: int = 8, seed: int = 0, doub
     """A model of one rule; "Evidence" is one that ranks from ratings."""
     rng = np.random.default_rng(seed)
     offsets = 0.4 * rng.normal(size=n_items)
-    factors = rng.normal(size=(n_items, rank)) / np.sqrt(rank)
+    factors = rng.normal(size=(n_items, rank)) / np.sqrt(max(rank, 1))
     if kind == "NonNegative":
         factors = np.abs(factors)
     scale = RatingScale(None if kind == "Clicks" else RANGE)

@@ -15,6 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from discreet.model import Model
+
 FORK = multiprocessing.get_context("forkserver")
 # There is one such server for all tests, so what the collector's need is in the list too.
 FORK.set_forkserver_preload(
@@ -43,6 +45,7 @@ class Running:
         self.log_file = model.parent / "service.log"
 
     def __enter__(self) -> Running:
+        Model.load(self.settings["model"]).recommend({})  # compiles here what the service would wait for
         here, there = FORK.Pipe()
         self.process = FORK.Process(target=_serve, args=(self.settings, there, str(self.log_file)))
         self.process.start()
