@@ -90,6 +90,14 @@ def wrong(draw: Random, run: Run, message: PrototypeMessage) -> bytes:
     return encode_prototypes(run.agreement, "silo-02", replace(message, **changes))  # type: ignore[arg-type]
 
 
+def is_second(run: Run, sender: str, body: bytes) -> bool:
+    """Whether this is a sound message of a silo that has sent another: a second store's, which is kept."""
+    try:
+        return decode_prototypes(body, run.agreement)[0] == sender and sender != "silo-02"
+    except Refused:
+        return False
+
+
 def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     draw = Random(1)
     messages = {name: silo.answer() for name, silo in run.silos.items()}
@@ -121,7 +129,7 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
         else:
             sender = draw.choice(list(messages))
             body = draw.choice(MANGLES)(draw, messages[sender])
-        if body == messages.get(sender):
+        if body == messages.get(sender) or is_second(run, sender, body):
             continue
         with pytest.raises(Refused):
             run.coordinator.receive(sender, body)

@@ -30,7 +30,7 @@ from discreet.devices.shuffler.store import Kept, ShufflerStore
 from discreet.devices.shuffler.writer import Writer
 from discreet.operations import Counts, Gauge, Log, prometheus
 
-__all__ = ["make_app"]
+__all__ = ["Envelope", "make_app"]
 
 JSON, OCTETS = "application/json", "application/octet-stream"
 BODIES = 4  # released rounds that are kept at hand
