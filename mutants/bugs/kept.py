@@ -143,6 +143,15 @@ MUTANTS = (
         _T_BLOCKS,
     ),
     Mutant(
+        "noise of a secret that the caller knows",
+        "privacy/gaussian/gate.py",
+        "        if isinstance(noise, Noise) and noise.kept:\n",
+        "        if False:\n",
+        "only noise that nobody can draw again is private",
+        ("privacy/test_own_noise.py",),
+        "secret",
+    ),
+    Mutant(
         "blocks of a file that changed are used",
         _PREPARE,
         "if (manifest.reading, manifest.source) != (reading, source):",

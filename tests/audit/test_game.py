@@ -17,7 +17,7 @@ from discreet.privacy import Noise
 from discreet.privacy.gaussian import gate
 from discreet.privacy.gaussian.blocks import Block, CoMoment, ItemMatrix, ItemVector, UserVector
 from discreet.privacy.gaussian.totals import Total
-from discreet.types import Floats
+from discreet.types import Floats, Ints
 
 BUDGET = Budget(4.0, 1e-5)
 TIGHT = ("budgeted", "dpals", "frank-wolfe")
@@ -80,8 +80,8 @@ def test_a_gate_that_lets_out_more_than_the_attacker_knows_of_is_refuted_by_the_
 ) -> None:
     """Totals added twice: their noise looks large, so only how far the worlds lie apart tells."""
 
-    def twice(form: Block, total: Total, source: Noise, mu: float) -> Floats:
-        return form.noise(source, gate.paid(mu)) + 2.0 * total.value
+    def twice(form: Block, total: Total, source: Noise, mu: float) -> Ints:
+        return form.noise(source, gate.paid(mu)).astype(np.int64) + 2 * total.value
 
     monkeypatch.setattr(gate, "with_noise", twice)
     found = judge(play("global-mean", BUDGET, 400), BUDGET)

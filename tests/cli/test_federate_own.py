@@ -56,7 +56,7 @@ def test_a_silo_refines_what_was_released_and_is_told_that_it_must_stay(
     assert "must not leave the silo" in told["reason"]
     holder = told["holder"]
     assert (holder["users"], holder["ratings"]) == (
-        300,
+        100,
         len((silo / "ours.csv").read_text().splitlines()) - 1,
     )
     assert holder["way"] in ("refined", "alone")

@@ -71,7 +71,7 @@ def test_what_is_kept_is_what_a_gate_releases_with_that_noise(
     monkeypatch.setattr("discreet.privacy.gaussian.kept_gate.fresh_secret", lambda: secret)
     blocks = one_of_each()
     found = KeptGate(Ledger(BUDGET), kept).release("r", blocks, mu=MU)
-    wanted = Gate(Ledger(BUDGET), Noise.from_secret(secret)).release("r", blocks, mu=MU)
+    wanted = Gate(Ledger(BUDGET), Noise.fixed_key_not_private(secret)).release("r", blocks, mu=MU)
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
 
 
@@ -113,7 +113,7 @@ def test_stopped_between_intent_and_record_the_same_noise_is_drawn(
             KeptGate(Ledger(BUDGET), kept).release("r", blocks, mu=MU)
     intent = kept.intended(0)
     assert intent is not None
-    wanted = Gate(Ledger(BUDGET), Noise.from_secret(intent.secret)).release("r", blocks, mu=MU)
+    wanted = Gate(Ledger(BUDGET), Noise.fixed_key_not_private(intent.secret)).release("r", blocks, mu=MU)
     found = KeptGate(Ledger(BUDGET), kept).release("r", blocks, mu=MU)
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
 

@@ -20,6 +20,7 @@ from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.mechanism import Mechanism
 from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
 from discreet.privacy.gaussian.scores import LossAndCount
 from tests.privacy.worlds import MU, Floats, distance, exact_release
 
@@ -158,5 +159,9 @@ CASES = {
     "values and sizes of clusters and items": values_of_clusters(_WIDE, each_item=True),
     "values of clusters, narrow": values_of_clusters(_NARROW, each_item=False),
     "values and sizes of clusters and items, narrow": values_of_clusters(_NARROW, each_item=True),
+    "scaled values of clusters": Case(ScaledClusterSums(M, 3), lambda p, x, u: (p, x, _numbers(p))),
+    "scaled values of clusters, clipped": Case(
+        ScaledClusterSums(M, 3), lambda p, x, u: (p, 10.0 * x, _numbers(p))
+    ),
     "loss and count": Case(LossAndCount(), lambda p, x, u: (u[:, 0], p.counts > 0)),
 }

@@ -11,8 +11,9 @@ import pytest
 from discreet.devices.schedule import Schedule
 from discreet.devices.settings import DeviceSettings
 from discreet.devices.statement import state_task
+from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.gaussian.totals import exact_totals
@@ -157,3 +158,8 @@ def test_nothing_outside_the_privacy_room_is_registered_as_own() -> None:
     ]
     assert sorted(path.name for path in marked) == ["coin.py", "noise.py", "noise.py", "shares.py"]
     assert {path.parts[-3] for path in marked} == {"privacy"}
+
+
+def test_noise_of_a_secret_that_somebody_brings_is_refused() -> None:
+    with pytest.raises(SettingsInvalid, match="leave noise out"):
+        Gate(Ledger(BUDGET), Noise.from_secret(bytes(SECRET_BYTES)))

@@ -168,9 +168,12 @@ def test_the_cap_of_private_training_leaves_scores_alone() -> None:
     assert max(test.values.max() for _, test in counts.tested) > 8
 
 
+PAPERS = {"clustering": "swap", "unrated": "zero"}
+
+
 def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
     design = Design(
-        (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {"support": 20}, B: {"clustering": "lloyd"}},
+        (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {**PAPERS, "support": 20}, B: {"clustering": "lloyd"}},
         penalty=3.0, printed=0.1, draws=2, rounds=2, rank_epsilon=30.0, tuned=A, trials=3,
     )  # fmt: skip
     lines = run_all(world, design, 0, lambda *_: None, "")
@@ -237,6 +240,13 @@ def test_a_flat_prototype_is_not_better_than_the_users_mean() -> None:
     assert verdicts(silos_movielens.judge(story(**{A: 3.9, B: 4.5}), DESIGN))[4] is True
 
 
+@pytest.fixture
+def the_papers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the two made-up ways A is the paper's, which alone decides about the paper."""
+    monkeypatch.setattr(silos_movielens, "SWAP", A)
+
+
+@pytest.mark.usefixtures("the_papers")
 def test_movielens_can_say_no() -> None:
     assert verdicts(silos_movielens.judge(story(), DESIGN)) == [True] * 10
     poor = {A: 4.1, B: 4.1, CENTRAL: 5.0, FEDERATED: 4.3, "popularity": 0.2, "train": -1.0, BEST_OPEN: 4.2}
@@ -253,6 +263,13 @@ def test_federated_als_may_not_get_worse_with_more_budget() -> None:
     assert verdicts(silos_movielens.judge(harmed, DESIGN))[8] is False
 
 
+@pytest.mark.usefixtures("the_papers")
+def test_ours_earns_the_paper_nothing() -> None:
+    assert verdicts(silos_movielens.judge(story(**{B: 2.0, A: 3.5}), DESIGN))[3] is False
+    assert verdicts(silos_movielens.judge(story(**{B: 3.5, A: 2.0}), DESIGN))[3] is True
+
+
+@pytest.mark.usefixtures("the_papers")
 def test_refusals_are_said_and_do_not_count() -> None:
     lines = [
         replace(line, scores=()) if line.point.method == FEDERATED and line.point.epsilon == 0.01 else line

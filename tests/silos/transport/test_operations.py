@@ -21,7 +21,7 @@ from discreet.silos.transport.identity import client_context, server_context
 from discreet.silos.transport.operations import Operations
 from discreet.silos.transport.server import Server, Terms
 from tests.silos.transport.conftest import SILOS
-from tests.silos.transport.test_server import MODEL, RUN, MadeUp
+from tests.silos.transport.test_server import MODEL, RUN, Anybody, MadeUp
 
 STATUS: dict[str, Any] = {
     "run": "r",
@@ -99,7 +99,9 @@ def test_a_server_tells_what_it_answered_and_to_whom_it_did_not(tls: Path) -> No
     written = io.StringIO()
     operations = Operations(Log("silo server", written), 0)
     terms = Terms(RUN, SILOS[:2], 1, 100)
-    server = Server(MadeUp, lambda _: MODEL, terms, server_context(tls / "server"), operations=operations)
+    server = Server(
+        MadeUp, lambda _: MODEL, terms, server_context(tls / "server"), Anybody(), operations=operations
+    )
 
     def send(port: int, silo: str, content: str) -> None:
         context = client_context(tls / "silos" / silo)

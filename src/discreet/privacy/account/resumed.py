@@ -17,7 +17,8 @@ class ResumedRun:
     run
         In the data set's ledger.
     released, intended
-        How many releases the run has kept, and whether one more was begun. Proof note: ``gaussian/proofs/kept.md``.
+        How many releases the run has kept, and whether one more was begun. Proof note:
+        ``privacy/gaussian/proofs/kept.md``.
 
     Raises
     ------

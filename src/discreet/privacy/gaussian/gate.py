@@ -48,6 +48,11 @@ class Gate:
     def __init__(self, ledger: Ledger, noise: Noise | None = None) -> None:
         self.ledger = ledger
         self._noise = Noise() if noise is None else noise
+        if isinstance(noise, Noise) and noise.kept:
+            # Whoever brings a secret may know it.
+            raise SettingsInvalid(
+                "noise of a stored secret is drawn by a gate that keeps its releases; leave noise out"
+            )
 
     @property
     def noise_excess(self) -> float:

@@ -64,6 +64,11 @@ class Noise:
         return noise
 
     @property
+    def kept(self) -> bool:
+        """Whether it follows from a stored secret: for a gate that keeps its releases, and no other."""
+        return self._secret is not None
+
+    @property
     def fixed(self) -> bool:
         """Whether the stream repeats, which voids every privacy statement."""
         return self._key is not None
