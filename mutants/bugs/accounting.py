@@ -258,4 +258,13 @@ MUTANTS = (
         ("methods/tuning/test_tuning.py",),
         "refusal",
     ),
+    Mutant(
+        "a cost beyond any number that is none",
+        _SELECTION,
+        "    if not all(cost <= _LARGEST_MU for cost in (mu, *(trial for trial, _ in selections))):\n",
+        "    if False:\n",
+        "epsilon of a selection is never below what it costs",
+        ("hostile/test_found.py",),
+        "beyond_any_number",
+    ),
 )

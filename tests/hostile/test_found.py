@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import zlib
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from discreet.errors import (
 from discreet.methods.dpals.settings import DPALSSettings
 from discreet.model.description import describe
 from discreet.model.wire import _as_noise, item_side_from_bytes, item_side_to_bytes
+from discreet.privacy.selection import composed_epsilon
 from discreet.silos.shared.agreements import load_agreement
 from tests.hostile.requests import AgreementFile, HistoryFile
 from tests.model.models import make_model
@@ -97,6 +99,7 @@ def test_a_stored_catalogue_of_endless_brackets() -> None:
         "epsilon = 1979-05-27",
         "delta = {a = 1}",
         "features = [[]]",
+        f"rating-range = [1, {'9' * 400}]",
     ],
 )
 def test_options_of_a_shape_they_never_have(tmp_path: Path, line: str) -> None:
@@ -197,3 +200,8 @@ def test_a_ratio_of_noise_whose_square_overflows() -> None:
 def test_variances_of_half_precision_that_leave_nothing_to_divide_by() -> None:
     noise = _as_noise(np.full(2, 0.5, dtype=np.float16), 0.5, 3.0)
     assert noise.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_selection_whose_trials_cost_beyond_any_number() -> None:
+    assert composed_epsilon(0.0, ((1e200, 3.0),), 1e-6) == math.inf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,8 @@ Option: TypeAlias = Callable[[Any], Any]
 
 _CONFIGURED = "discreet.settings"
 _TABLE = "settings"
+# A whole number beyond this is none that arithmetic knows.
+_LARGEST = 1e308
 # Not for a file: what it would be circular or dangerous to leave lying there.
 _ONLY_TYPED = {"config", "set", "json", "force", "resume"}
 # What JSON does not take for a number although it is one: .05, 5., +2.
@@ -127,7 +128,8 @@ def _refuse_other_shapes(option: click.Option, key: str, value: object, where: s
     """An option is a text, a number, true or false, or a list of these where it takes several."""
     several = isinstance(value, list) and (option.multiple or option.nargs != 1)
     for one in value if several and isinstance(value, list) else [value]:
-        if not isinstance(one, str | int | float) or (isinstance(one, float) and not math.isfinite(one)):
+        number = isinstance(one, int | float)
+        if not (number and abs(one) <= _LARGEST) and not isinstance(one, str):
             wanted = "a text, a number, true or false"
             raise SettingsInvalid(f"{where}: {key} must be {wanted}, not {repr(one)[:100]}")
 

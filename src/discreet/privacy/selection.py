@@ -27,6 +27,8 @@ __all__ = ["Selection", "budget_for", "composed_epsilon", "draw_trials"]
 # Rényi orders to look at. Any set of them gives a valid bound; this one is within 0.2 % of the best.
 _ORDERS = (1.0, *(1.0 + np.geomspace(0.02, 1e6, 200)).tolist())
 # Relative, put on every epsilon: far above the rounding of the sums below.
+# Nothing that costs more is private in any sense.
+_LARGEST_MU = 1e6
 _MARGIN = 1e-9
 # What a ledger and two conversions may be off by, relative to mu.
 _SLACK = 2e-12
@@ -102,6 +104,8 @@ def composed_epsilon(mu: float, selections: tuple[tuple[float, float], ...], del
     from dp_accounting import dp_event, rdp
     from dp_accounting.privacy_accountant import NeighboringRelation
 
+    if not all(cost <= _LARGEST_MU for cost in (mu, *(trial for trial, _ in selections))):
+        return math.inf  # the accountant takes what it cannot divide by for nothing at all
     accountant = rdp.RdpAccountant(list(_ORDERS), NeighboringRelation.ADD_OR_REMOVE_ONE)
     if mu > 0.0:
         accountant.compose(dp_event.GaussianDpEvent(1.0 / mu))
