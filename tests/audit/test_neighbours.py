@@ -29,7 +29,7 @@ def test_nothing_moves_by_more_than_its_bound_and_the_bound_is_reached(method: G
     assert 0.99 < found.worst <= 1.0 + 1e-9
     assert found.neighbours == 24
     assert [release.name for release in found.releases]
-    assert set(found.engines) == {"memory", "divided"}
+    assert set(found.engines) == {"memory", "divided", "disk"}
 
 
 def test_every_release_is_compared_for_every_user_who_leaves_or_comes(
@@ -74,10 +74,10 @@ def test_an_engine_that_adds_up_otherwise_fails(monkeypatch: pytest.MonkeyPatch)
     add = totals.add_totals
     monkeypatch.setattr(
         "discreet.audit.recording.add_totals",
-        lambda one, other: [part._replace(value=part.value + 1.0) for part in add(one, other)],
+        lambda one, other: [part._replace(value=part.value + 1) for part in add(one, other)],
     )
     found = replay(GlobalMean(), MARKET, BUDGET)
-    assert found.engines == {"memory": True, "divided": False}
+    assert found.engines == {"memory": True, "divided": False, "disk": True}
     assert not found.passed
 
 

@@ -7,13 +7,13 @@ against the mu that was charged. Integers are compared, so nothing here is a mat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.audit.findings import ReleaseFinding, ReplayFinding
-from discreet.audit.recording import ENGINES, Run, answers, record, same_totals
+from discreet.audit.recording import ENGINES, MakeEngine, Run, answers, record, same_totals
 from discreet.audit.sensitivity import distance
 from discreet.audit.strangers import strangers, together
 from discreet.data.ratings import Ratings
@@ -59,6 +59,7 @@ def replay(
     seed: int = 0,
     noise: Callable[[], Noise] = Noise,
     ledger: AnyLedger | None = None,
+    engines: Mapping[str, MakeEngine] = ENGINES,
 ) -> ReplayFinding:
     """Train on ``ratings`` and some synthetic users, and replay it with each of those added or removed.
 
@@ -71,6 +72,8 @@ def replay(
         synthetic users alone.
     ledger
         Of the people in ``ratings``, whose budget the releases spend; as in :meth:`discreet.PrivateMethod.fit`.
+    engines
+        Ways to add users up that must give the same integers.
 
     Notes
     -----
@@ -96,14 +99,14 @@ def replay(
         ReleaseFinding(question.name, question.mu, ratio)
         for question, ratio in zip(run.questions, worst.tolist(), strict=True)
     ]
-    engines = {
+    agreed = {
         name: all(
             same_totals(engine.totals(question), totals)
             for question, totals in zip(run.questions, run.totals, strict=True)
         )
-        for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in ENGINES.items())
+        for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in engines.items())
     }
-    return ReplayFinding(tuple(findings), alone, engines, there.n_users + coming.n_users)
+    return ReplayFinding(tuple(findings), alone, agreed, there.n_users + coming.n_users)
 
 
 _Pair = tuple[PrivateHalf | None, PrivateHalf, PrivateHalf]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.audit.on_disk import StoredEngine
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.conversation import Conversation, Engine
@@ -29,6 +30,7 @@ from discreet.types import Floats
 
 __all__ = [
     "ENGINES",
+    "IN_MEMORY",
     "DividedEngine",
     "MakeEngine",
     "Run",
@@ -60,7 +62,10 @@ class DividedEngine:
         return totals
 
 
-ENGINES: dict[str, MakeEngine] = {"memory": MemoryEngine, "divided": DividedEngine}
+IN_MEMORY: dict[str, MakeEngine] = {"memory": MemoryEngine, "divided": DividedEngine}
+"""Ways to add users up that write nothing."""
+
+ENGINES: dict[str, MakeEngine] = {**IN_MEMORY, "disk": StoredEngine}
 """Every way to add users up that a record is replayed on."""
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from discreet import kernels
 from discreet.audit.neighbours import replay
 from discreet.audit.plot import draw
+from discreet.audit.recording import IN_MEMORY
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
 from discreet.cli.columns import features_option
 from discreet.cli.ledger_option import given_ledger, ledger_options, refuse_ledger
@@ -124,7 +125,7 @@ def _own(ctx: click.Context, name: str, options: dict[str, Any], as_json: bool) 
     run = _enter(ctx, asked, budget, options)
     ratings = read_ratings({**options, "implicit": False})
     with spinner("replaying neighbours"):
-        found = replay(asked, ratings, budget, ledger=run)
+        found = replay(asked, ratings, budget, ledger=run, engines=IN_MEMORY)
     if as_json:
         print_json({"method": name, "passed": found.passed, "worst_ratio": round(found.worst, 4)})
     else:

@@ -128,8 +128,7 @@ def _refuse_other_shapes(option: click.Option, key: str, value: object, where: s
     """An option is a text, a number, true or false, or a list of these where it takes several."""
     several = isinstance(value, list) and (option.multiple or option.nargs != 1)
     for one in value if several and isinstance(value, list) else [value]:
-        number = isinstance(one, int | float)
-        if not (number and abs(one) <= _LARGEST) and not isinstance(one, str):
+        if not isinstance(one, str) and not (isinstance(one, int | float) and abs(one) <= _LARGEST):
             wanted = "a text, a number, true or false"
             raise SettingsInvalid(f"{where}: {key} must be {wanted}, not {repr(one)[:100]}")
 
