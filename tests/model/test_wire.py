@@ -59,7 +59,7 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
 
 
 finite = st.floats(-1e100, 1e100)
-weights = st.floats(0.0, 1e100)
+weights, exponents = st.floats(0.0, 1e100), st.floats(0.0, 50.0)
 
 
 @st.composite
@@ -71,13 +71,13 @@ def sides(draw: st.DrawFn) -> ItemSide:
         return draw(arrays_of.arrays(np.float64, shape, elements=finite))
 
     rules: dict[str, st.SearchStrategy[FoldIn]] = {
-        "ridge": st.builds(Ridge, weights, weights, weights),
-        "clicks": st.builds(Clicks, weights, weights, weights),
-        "own mean": st.builds(lambda *rest: OwnMean(array(items), *rest), weights, weights),
+        "ridge": st.builds(Ridge, weights, weights, exponents),
+        "clicks": st.builds(Clicks, weights, weights, exponents),
+        "own mean": st.builds(lambda *rest: OwnMean(array(items), *rest), weights, exponents),
         "frank-wolfe": st.builds(
             lambda c, bound: FrankWolfeReplay(array(rank), c, bound), *[st.floats(1e-100, 1e100)] * 2
         ),
-        "non-negative": st.builds(NonNegative, weights, weights),
+        "non-negative": st.builds(NonNegative, weights, exponents),
     }
     assert set(rules) == set(RULES)
     rule = draw(st.one_of(*rules.values()))
@@ -234,7 +234,9 @@ def test_what_an_item_side_does_not_have_is_not_mentioned_so_that_older_files_ar
     refused(doubtless, rest, "a feature map needs doubt")
 
 
-@pytest.mark.parametrize("change", [{"gravity": -0.1}, {"factor_penalty": -1.0}, {"count_exponent": -1.0}])
+@pytest.mark.parametrize(
+    "change", [{"gravity": -0.1}, {"factor_penalty": -1.0}, {"count_exponent": -1.0}, {"count_exponent": 1e3}]
+)
 def test_penalties_below_zero_are_refused(change: dict[str, float]) -> None:
     whole, arrays = to_parts(side_with(RULES["clicks"]))
     refused(whole | {"rule": whole["rule"] | change}, arrays, "penalties")

@@ -57,4 +57,4 @@ class Clicks:
 
     def wrong(self, n_items: int, rank: int) -> str | None:
         """What does not fit the arrays."""
-        return wrong_penalties(self.gravity, self.factor_penalty, self.count_exponent)
+        return wrong_penalties(self.gravity, self.factor_penalty, exponent=self.count_exponent)

@@ -11,6 +11,9 @@ from discreet.types import Floats, Indices
 
 __all__ = ["Arrays", "Rows", "row_scale", "wrong_penalties"]
 
+# A million ratings to this power are still a number.
+_LARGEST_EXPONENT = 50.0
+
 
 class Arrays(Protocol):
     """The released arrays that coefficients are computed from; `discreet.model.item_side.ItemSide` is one."""
@@ -59,7 +62,9 @@ def row_scale(rows: Rows, exponent: float) -> Floats | None:
     return scale
 
 
-def wrong_penalties(*numbers: float) -> str | None:
+def wrong_penalties(*numbers: float, exponent: float) -> str | None:
     """What is wrong with numbers that weigh something: one below zero or without an end would turn a fit around."""
-    fine = all(0.0 <= number < math.inf for number in numbers)
-    return None if fine else "penalties and their exponent must be finite and not below zero"
+    fine = all(0.0 <= number < math.inf for number in numbers) and 0.0 <= exponent <= _LARGEST_EXPONENT
+    return (
+        None if fine else "penalties and their exponent must be finite, of a usable size and not below zero"
+    )

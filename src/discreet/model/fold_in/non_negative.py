@@ -40,4 +40,4 @@ class NonNegative:
 
     def wrong(self, n_items: int, rank: int) -> str | None:
         """What does not fit the arrays."""
-        return wrong_penalties(self.factor_penalty, self.count_exponent)
+        return wrong_penalties(self.factor_penalty, exponent=self.count_exponent)

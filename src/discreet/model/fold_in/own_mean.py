@@ -50,4 +50,4 @@ class OwnMean:
             return f"the own mean's share has the shape {self.share.shape} and not ({n_items},)"
         if not np.isfinite(self.share).all():
             return "the own mean's share has numbers that are not finite"
-        return wrong_penalties(self.factor_penalty, self.count_exponent)
+        return wrong_penalties(self.factor_penalty, exponent=self.count_exponent)
