@@ -164,10 +164,11 @@ def test_no_silo_is_worse_off_than_with_the_better_of_alone_and_federated() -> N
         assert scores["own"] <= 1.002 * min(scores["federated"], scores["alone"])
         assert own.held_out_[own.way_] <= min(own.held_out_["federated"], own.held_out_["alone"])
         assert own.measure_ == "rmse"
-        # What was held out tells the same story as the test.
+        # What was held out, a tenth, tells the same story as the test, as far as so few ratings can.
+        chance = 1.5 / np.sqrt(0.1 * train.n_ratings)
         for name, held_out in own.held_out_.items():
             if name != "refined":
-                assert held_out == pytest.approx(scores[name], rel=0.06)
+                assert held_out == pytest.approx(scores[name], rel=chance)
         ways.append(scores)
     # The goal is not met by one way alone.
     assert ways[0]["federated"] < ways[0]["alone"]
@@ -272,6 +273,18 @@ def test_the_same_seed_gives_the_same_model() -> None:
     first, second = (discreet.silos.refine(released(), few, rng=7) for _ in range(2))
     assert first.held_out_ == second.held_out_
     np.testing.assert_array_equal(first.model_.item_side.factors, second.model_.item_side.factors)
+
+
+def test_what_is_chosen_as_trained_alone_is_what_the_same_seed_gives_alone() -> None:
+    """Two starts of ALS differ by more than a silo is to lose by asking for a model of its own."""
+    train, _ = splits.by_rating(market(1_500, 120, 30_000, rng=3), (0.8, 0.2), rng=0)
+    useless = federated(clicks(market(1_500, 120, 30_000, rng=9)), Budget(0.3, 1e-6))
+    mine = clicks(train).take_users(slice(0, 700))
+    own = discreet.silos.refine(useless, mine, rng=3)
+    assert own.way_ == "alone"
+    alone = ALS(goal="rank").fit(mine, rng=3).model_.item_side
+    assert own.model_.item_side.factors.tobytes() == alone.factors.tobytes()
+    assert own.model_.item_side.offsets.tobytes() == alone.offsets.tobytes()
 
 
 def test_wrong_use_says_what_to_do() -> None:

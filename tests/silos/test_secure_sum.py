@@ -140,10 +140,15 @@ def _chacha_block(key: bytes, counter: int) -> bytes:
 
 
 def test_the_stream_is_hkdf_and_chacha20_by_the_book() -> None:
-    shared, info = bytes(range(32)), b"some context"
+    shared = secure_sum._shared(secure_sum._private(KEYS["ann"]), "bob", PEERS["bob"])
+    info = b"".join(len(part).to_bytes(4, "little") + part for part in (b"a use", b"some context"))
     key = _hkdf(shared, SALT, info)
+    derived = secure_sum.derive_key(
+        KEYS["ann"], "bob", PEERS["bob"], salt=SALT, parts=(b"a use", b"some context")
+    )
+    assert derived == key
     wanted = b"".join(_chacha_block(key, counter) for counter in range(3))
-    assert secure_sum._stream(shared, SALT, info, 24).astype("<u8").tobytes() == wanted
+    assert secure_sum.key_stream(key, 24).astype("<u8").tobytes() == wanted
 
 
 def test_both_ends_of_a_pair_share_one_secret_by_the_book() -> None:
@@ -155,5 +160,5 @@ def test_both_ends_of_a_pair_share_one_secret_by_the_book() -> None:
 
 
 def test_parts_of_the_context_do_not_run_together() -> None:
-    assert secure_sum._pair(b"ab", "c", "d") != secure_sum._pair(b"a", "bc", "d")
-    assert secure_sum._pair(b"a", "b", "cd") != secure_sum._pair(b"a", "bc", "d")
+    assert secure_sum._joined((b"ab", b"c", b"d")) != secure_sum._joined((b"a", b"bc", b"d"))
+    assert secure_sum._joined((b"a", b"b", b"cd")) != secure_sum._joined((b"a", b"bc", b"d"))

@@ -1,6 +1,6 @@
-"""SIGKILL at random points of a run, to any party: after a restart the same model and the same accounts.
+"""SIGKILL at random points of a run, to server and silos: after a restart the same model and the same accounts.
 
-``DISCREET_KILLS`` sets how many kills there are; 6 by default.
+``DISCREET_KILLS`` sets how many kills of the server there are, and how many of silos; 2 of each by default.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ import os
 import random
 import signal
 import time
+from collections import Counter
+
+import pytest
 
 from tests.silos.transport.conftest import SILOS, Hall, Halls
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "6"))
+KILLS = int(os.environ.get("DISCREET_KILLS", "2"))
 SECONDS = 240.0
+SIDES = ("server", "silo")
 
 
 class Reaper:
@@ -22,14 +26,15 @@ class Reaper:
     def __init__(self, hall: Hall, lines: dict[str, int], rng: random.Random) -> None:
         self._hall, self._lines, self._rng = hall, lines, rng
         self._due: dict[str, float] = {}
-        self.kills = 0
+        self.kills: Counter[str] = Counter()
 
     def see_through(self, kills: int) -> None:
-        """Start all parties, kill some of them, start them again, and see every one end well."""
+        """Start all parties, kill each side so often, start them again, and see every one end well."""
         parties = ["server", *SILOS]
         plans: dict[str, list[str]] = {name: [] for name in parties}
         for _ in range(kills):
-            plans[self._rng.choice(parties)].append(self._rng.choice(["line", "time"]))
+            for name in ("server", self._rng.choice(SILOS)):
+                plans[name].append(self._rng.choice(["line", "time"]))
         for name in parties:
             self._start(name, plans[name])
         until = time.monotonic() + SECONDS
@@ -54,7 +59,7 @@ class Reaper:
             self._hall.kill(name)
         code = self._hall.wait(name, 0.01)
         if code == -signal.SIGKILL:
-            self.kills += 1
+            self.kills["server" if name == "server" else "silo"] += 1
             self._due.pop(name, None)
             if not (self._hall.folder / f"{name}.json").exists():  # else the silo had ended its part
                 self._start(name, plan)
@@ -62,20 +67,29 @@ class Reaper:
             assert code in (None, 0), self._hall.log(name)
 
 
-def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(halls: Halls, undisturbed: Hall) -> None:
+@pytest.mark.parametrize("losses", [False, True], ids=["all answer", "one may be lost"])
+def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(
+    halls: Halls, undisturbed: Hall, *, losses: bool
+) -> None:
+    """Where a silo may be lost, the lists and what is revealed by them are steps to be killed at too."""
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
-    rng = random.Random(seed)
-    lines = {name: int((undisturbed.folder / f"{name}.lines").read_text()) for name in ("server", *SILOS)}
+    rng, calm, terms = random.Random(seed), undisturbed, {"honest": 3, "dropouts": 1} if losses else {}
+    if losses:
+        calm = halls(**terms)
+        calm.start_all(deadly=-1)
+        for name in (*SILOS, "server"):
+            assert calm.wait(name) == 0, calm.log(name)
+    lines = {name: int((calm.folder / f"{name}.lines").read_text()) for name in ("server", *SILOS)}
     assert min(lines.values()) > 300
-    killed = 0
-    while killed < KILLS:
-        hall = halls()
+    killed: Counter[str] = Counter()
+    while min(killed[side] for side in SIDES) < KILLS:
+        hall = halls(**terms)
         reaper = Reaper(hall, lines, rng)
-        reaper.see_through(min(3, KILLS - killed))
+        reaper.see_through(min(10, KILLS))
         killed += reaper.kills
-        assert hall.model() == undisturbed.model()
-        assert hall.accounts() == undisturbed.accounts()
+        assert hall.model() == calm.model()
+        assert hall.accounts() == calm.accounts()
         for name in SILOS:
-            assert hall.model(f"{name}-model") == undisturbed.model()
-    print(f"{killed} kills in {len(halls.made)} runs")
+            assert hall.model(f"{name}-model") == calm.model()
+    print(f"{dict(killed)} kills in {len(halls.made)} runs")

@@ -61,6 +61,7 @@ def test_alive_before_ready_and_counts_by_kind() -> None:
         report(STATUS)
         report({**STATUS, "charged_mu": 0.5})
         report({**STATUS, "waiting_for": []})
+        report({**STATUS, "stage": "countersign", "waiting_for": []})
         assert await look("/health/ready") == (200, '{"ok": true}')
         for status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT, HTTPStatus.FORBIDDEN, HTTPStatus.CONFLICT):
             operations.answered(status)
@@ -86,11 +87,21 @@ def test_alive_before_ready_and_counts_by_kind() -> None:
         return "done"
 
     assert asyncio.run(operations.beside(work(), ports.append)) == "done"
-    assert len(heard) == 4
+    assert len(heard) == 5
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
-    assert [line["event"] for line in lines] == ["started", "run", "run", "counts", "run", "stopped"]
-    assert [line["waiting_for"] for line in lines if line["event"] == "run"] == [["b"], [], ["b"]]
-    assert lines[3]["refused"] == {"not_asked": 1, "conflict": 1}
+    assert [line["event"] for line in lines] == [
+        "started",
+        "run",
+        "run",
+        "run",
+        "counts",
+        "run",
+        "stopped",
+    ]
+    assert [line["waiting_for"] for line in lines if line["event"] == "run"] == [["b"], [], [], ["b"]]
+    stages = [line["stage"] for line in lines if line["event"] == "run"]
+    assert stages == [None, None, "countersign", None]
+    assert lines[4]["refused"] == {"not_asked": 1, "conflict": 1}
     assert "0.123" not in written.getvalue()
 
 

@@ -53,7 +53,7 @@ class MadeUp:
     def status(self) -> dict[str, Any]:
         return {"roster": self.roster, "waiting_for": self._waiting_for()}
 
-    def drop(self, *silo_names: str) -> None:
+    def go_on_without(self, *silo_names: str) -> None:
         self.roster = [name for name in self.roster if name not in silo_names]
         self.dropped_at = time.monotonic()
 

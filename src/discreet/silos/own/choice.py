@@ -121,14 +121,14 @@ def measured(model: Model, losses: Floats) -> float:
     return math.sqrt(loss) if model.goal == "rate" else 1.0 - loss
 
 
-def fitted(candidate: Candidate, model: Model, ratings: Ratings, rng: np.random.Generator) -> ItemSide:
+def fitted(candidate: Candidate, model: Model, ratings: Ratings, seed: int) -> ItemSide:
     """The item side that a candidate comes to on all ratings of the silo."""
     if candidate.way == "federated":
         return model.item_side
     if candidate.way == "alone":
-        return _alone(model, ratings, int(rng.integers(2**62)))
+        return _alone(model, ratings, seed)
     *_, (_, side) = itertools.islice(
-        _path(model, ratings, candidate.extra, candidate.strength, int(rng.integers(2**62))), candidate.steps
+        _path(model, ratings, candidate.extra, candidate.strength, seed), candidate.steps
     )
     return side
 

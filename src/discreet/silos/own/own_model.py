@@ -79,7 +79,7 @@ def refine(
     ratings
         The silo's own, over the model's catalogue.
     rng
-        Seed of the split and of the start.
+        Seed of the split and of the start. A model trained alone starts as ``ALS().fit(ratings, rng=rng)`` does.
     progress
         Called with (stage, done, total).
 
@@ -108,7 +108,9 @@ def refine(
             f"{ratings.n_ratings} ratings are too few to judge by what suits this silo's users (at least {FEWEST}); "
             "use the federated model as it is"
         )
-    generator, report = np.random.default_rng(rng), progress or _silent
+    # Starts differ by more than silos are to lose: what is chosen as trained alone is what that seed gives alone.
+    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**62))
+    generator, report = np.random.default_rng(seed), progress or _silent
     # Features were used by those who trained together; here they would only be in the way of plain ALS.
     plain = Catalogue(model.catalogue.ids, model.catalogue.titles)
     bare, rows = replace(model, catalogue=plain), replace(ratings, catalogue=plain)
@@ -117,7 +119,7 @@ def refine(
     )
     best, refined = choose(found)
     report("training", 0, 1)
-    side = fitted(best, bare, rows, generator)
+    side = fitted(best, bare, rows, seed)
     report("training", 1, 1)
     held_out: dict[Way, float] = {one.way: measured(model, found[one]) for one in (FEDERATED, ALONE, refined)}
     own = model if best.way == "federated" else _own(model, side, best)

@@ -116,6 +116,10 @@ class PrototypeCoordinator(StoreOwner[Store]):
                     self._store.write("INSERT INTO dropped VALUES (?)", name)
                     self._store.write("DELETE FROM messages WHERE silo = ?", name)
 
+    def go_on_without(self, *silo_names: str) -> None:
+        """Go on without silos that let the time pass."""
+        self.drop(*silo_names)
+
     def finish_early(self) -> None:
         """End the run, failed or not, with the messages that have come.
 

@@ -15,7 +15,16 @@ import numpy as np
 from discreet.errors import Refused, SettingsInvalid
 from discreet.types import Ints, Words
 
-__all__ = ["from_totals", "generate_key", "mask", "public_key", "to_totals"]
+__all__ = [
+    "derive_key",
+    "from_totals",
+    "generate_key",
+    "key_stream",
+    "mask",
+    "mask_key",
+    "public_key",
+    "to_totals",
+]
 
 
 KEY_BYTES = 32
@@ -48,17 +57,39 @@ def mask(
     size
         Length of the vector.
     """
-    own, total = _private(private), np.zeros(size, dtype=np.uint64)
+    total = np.zeros(size, dtype=np.uint64)
     for peer, key in sorted(peers.items()):
         if peer == name:
             continue
-        first, second = sorted((name, peer))
-        stream = _stream(_shared(own, peer, key), salt, _pair(context, first, second), size)
-        if name == first:
+        stream = key_stream(mask_key(private, name, peer, key, salt=salt, context=context), size)
+        if name < peer:
             total += stream
         else:
             total -= stream
     return total
+
+
+def mask_key(private: bytes, name: str, peer: str, key: str, *, salt: bytes, context: bytes) -> bytes:
+    """Of the stream that two silos share in one sum; whoever has it can take the stream off."""
+    first, second = sorted((name, peer))
+    return derive_key(
+        private, peer, key, salt=salt, parts=(b"discreet mask 1", context, first.encode(), second.encode())
+    )
+
+
+def derive_key(private: bytes, peer: str, key: str, *, salt: bytes, parts: Sequence[bytes]) -> bytes:
+    """A key that two silos have and nobody else; the first part says for what, and each use has parts of its own."""
+    crypto, shared = _crypto(), _shared(_private(private), peer, key)
+    derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, _joined(parts)).derive(shared)
+    return derived
+
+
+def key_stream(key: bytes, size: int) -> Words:
+    """Numbers modulo 2^64 that nobody without the key can tell from random ones."""
+    crypto = _crypto()
+    # The key serves this one stream, so the nonce may be zero.
+    encryptor = crypto.Cipher(crypto.ChaCha20(key, bytes(16)), mode=None).encryptor()
+    return np.frombuffer(encryptor.update(bytes(8 * size)), dtype="<u8").astype(np.uint64, copy=False)
 
 
 def from_totals(totals: Sequence[Ints]) -> Words:
@@ -78,18 +109,9 @@ def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Ints]:
     return totals
 
 
-def _pair(context: bytes, first: str, second: str) -> bytes:
+def _joined(parts: Sequence[bytes]) -> bytes:
     """Every part with its length, so that no two contexts run together to the same bytes."""
-    parts = (b"discreet mask 1", context, first.encode(), second.encode())
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
-
-
-def _stream(shared: bytes, salt: bytes, info: bytes, size: int) -> Words:
-    crypto = _crypto()
-    key = crypto.HKDF(crypto.SHA256(), 32, salt, info).derive(shared)
-    # The key serves this one stream, so the nonce may be zero.
-    encryptor = crypto.Cipher(crypto.ChaCha20(key, bytes(16)), mode=None).encryptor()
-    return np.frombuffer(encryptor.update(bytes(8 * size)), dtype="<u8").astype(np.uint64, copy=False)
 
 
 def _shared(own: Any, peer: str, key: str) -> bytes:

@@ -62,12 +62,15 @@ class SecondStoreCost:
         That goes with both.
     mu
         Gaussian cost that goes with ``any``; ``None`` where epsilons are added.
+    others
+        Whether users of other silos are concerned: where silos may be lost, one with two stores is not an honest one.
     """
 
     same: float
     any: float
     delta: float
     mu: float | None
+    others: bool = False
 
     def words(self, silo: str) -> str:
         """For statements and people."""
@@ -77,7 +80,10 @@ class SecondStoreCost:
             if self.any <= self.same * _ROOM
             else f"epsilon {self.same:.4g}{delta} if both had the same ratings, {self.any:.4g} if not"
         )
-        return f"users of {silo} towards the server, which has answers of two of its stores: {held} at most"
+        others = (
+            f"; users of the others too, if not enough silos besides {silo} are honest" if self.others else ""
+        )
+        return f"users of {silo} towards the server, which has answers of two of its stores: {held} at most{others}"
 
 
 def cost_of(agreement: AnyAgreement) -> SecondStoreCost:
@@ -86,11 +92,16 @@ def cost_of(agreement: AnyAgreement) -> SecondStoreCost:
         twice = 2.0 * agreement.epsilon
         return SecondStoreCost(twice, twice, 2.0 * agreement.delta, None)
     budget, honest = agreement.budget, agreement.honest if agreement.noise == "shares" else 1
+    fewest = honest - agreement.dropouts if agreement.noise == "shares" else 1
     same, any_ = (
-        budget.mu * math.sqrt(factor) for factor in (2.0 * honest / (2.0 * honest - 1.0), 2.0 * honest)
+        budget.mu * math.sqrt(factor) for factor in (2.0 * fewest / (2.0 * fewest - 1.0), 2.0 * honest)
     )
     return SecondStoreCost(
-        epsilon_from(same, budget.delta), epsilon_from(any_, budget.delta) * _ROOM, budget.delta, any_
+        epsilon_from(same, budget.delta),
+        epsilon_from(any_, budget.delta) * _ROOM,
+        budget.delta,
+        any_,
+        others=agreement.dropouts > 0,
     )
 
 

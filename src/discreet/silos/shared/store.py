@@ -162,7 +162,7 @@ def _keep_to_owner(path: Path) -> None:
     """Make the file, or find it, readable by its owner alone; SQLite gives its log beside it the same mode."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if os.fstat(descriptor).st_mode & 0o077:
+        if os.fstat(descriptor).st_mode & 0o077 and hasattr(os, "fchmod"):  # Windows has other rights
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)

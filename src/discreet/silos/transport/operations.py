@@ -22,7 +22,7 @@ __all__ = ["Operations"]
 T = TypeVar("T")
 Report = Callable[[dict[str, Any]], None]
 _TEXT = "text/plain; version=0.0.4"
-_WATCHED = ("state", "round", "attempt", "roster", "waiting_for")
+_WATCHED = ("state", "round", "attempt", "stage", "roster", "waiting_for")
 
 
 class Operations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Coroutine
 from typing import Any
@@ -17,7 +18,8 @@ def run_until_stopped(serving: Coroutine[Any, Any, None]) -> bool:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
+            with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C ends asyncio.run by itself
+                loop.add_signal_handler(number, task.cancel)
         try:
             await serving
         except asyncio.CancelledError:

@@ -24,6 +24,8 @@ LISTENING = "Listening on "
 AGREEMENT = "agreement.json"
 LOG, OUTPUT = "log.txt", "output.json"
 Report = Callable[[str], None]
+_OPTION_OF = {"duplicates": "repeats"}
+"""What the command line calls a rule."""
 
 _LOOK_SECONDS = 0.1
 _END_SECONDS = 10.0
@@ -128,7 +130,10 @@ class Simulation:
         arguments += ["--user", self.columns.user, "--item", self.columns.item]
         arguments += [] if self.columns.rating is None else ["--rating", self.columns.rating]
         arguments += [
-            part for name_, rule in self.rules.items() for part in (f"--{name_.replace('_', '-')}", rule)
+            part
+            for name_, rule in self.rules.items()
+            if rule is not None
+            for part in (f"--{_OPTION_OF.get(name_, name_).replace('_', '-')}", rule)
         ]
         self._start(
             name,
