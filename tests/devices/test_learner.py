@@ -32,6 +32,13 @@ def test_every_group_is_asked_once_a_pass_within_epsilon(epsilon: float, passes:
         assert [step.kind for step in one_pass] == ["popularity", "offsets", "offsets", "offsets"]
 
 
+def test_for_lists_every_round_asks_for_popularity_at_the_same_cost() -> None:
+    told, usual = Schedule(DeviceSettings(goal="rank"), 4.0), Schedule(DeviceSettings(), 4.0)
+    assert {step.kind for step in told.steps} == {"popularity"}
+    assert [step.group for step in told.steps] == [step.group for step in usual.steps]
+    assert (told.passes, told.cost) == (usual.passes, usual.cost)
+
+
 def test_the_last_rounds_ask_for_factors() -> None:
     told = Schedule(DeviceSettings(factor_rounds=1), 1.0)
     assert [step.kind for step in told.steps] == ["popularity", "offsets", "offsets", "factors"]
@@ -41,6 +48,7 @@ def test_the_last_rounds_ask_for_factors() -> None:
     "build",
     [
         lambda: Schedule(DeviceSettings(factor_rounds=3, groups=4), 1.0),
+        lambda: Schedule(DeviceSettings(factor_rounds=1, goal="rank"), 1.0),
         lambda: Schedule(DeviceSettings(passes=1), 21.0),
         lambda: rotations_for(8, DeviceSettings(rotations=3)),
         lambda: DeviceSettings.checked(unknown=1),
@@ -118,10 +126,10 @@ def test_a_task_with_a_question_too_large_to_ask_is_refused_at_once(
 def test_popularity_is_released_as_soon_as_it_is_known() -> None:
     learner = Learner("films", 3, (1.0, 5.0), 1.0, SEED)
     assert learner.item_side().popularity is None
-    later = learner.after(Estimate(np.array([0.5, -0.1, 0.25]), 100))
+    later = learner.after(Estimate(np.array([0.25, -0.1, 0.5]), 1_000))
     popularity = later.item_side().popularity
     assert popularity is not None
-    assert popularity[0] > popularity[2] > popularity[1] > 0.0
+    assert popularity[2] > popularity[0] > popularity[1] > 0.0
     assert not later.item_side().offsets.any()
     assert (learner.round, learner.item_side().popularity) == (0, None)  # one moment stays as it is
 

@@ -15,14 +15,16 @@ from discreet.data.synthetic import market
 from discreet.devices import fit
 from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.recommend import predict, recommend
+from discreet.devices.estimator import noise_variance
 from discreet.devices.learner import Estimate, Learner
 from discreet.evaluation import evaluate_ranking
-from discreet.evaluation.baselines import user_means
+from discreet.evaluation.baselines import popularity_ranking, user_means
+from discreet.evaluation.metrics import recall_at_k
 from discreet.evaluation.protocols import evaluate_percentile_rank
 from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
-from discreet.model.listing import BY_POPULARITY
+from discreet.model.listing import BY_CATALOGUE, BY_POPULARITY
 from discreet.model.wire import item_side_to_bytes
 from discreet.privacy.statement import Statement
 
@@ -61,6 +63,19 @@ def test_with_nothing_believed_items_come_in_the_order_of_popularity(history: di
     wanted = [int(item) for item in np.argsort(-side.popularity) if item not in history][:10]
     assert [item for item, _ in recommend(history, on_a_device(side), RANGE)] == wanted
     assert as_model(side, "devices").recommend(history).items == wanted
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_popularity_that_noise_drowned_leaves_the_order_of_the_catalogue(history: dict[int, float]) -> None:
+    side = replace(item_side(2), popularity=np.full(ITEMS, 0.125))
+    wanted = [item for item in range(ITEMS) if item not in history][:10]
+    found = recommend(history, on_a_device(side), RANGE)
+    assert [item for item, _ in found] == wanted
+    assert [rating for _, rating in found] == predict(history, on_a_device(side), RANGE, wanted)
+    theirs = as_model(side, "devices").recommend(history)
+    assert theirs.items == wanted
+    assert BY_CATALOGUE in theirs.notes
+    assert BY_POPULARITY not in theirs.notes
 
 
 def test_equal_worth_goes_to_the_more_popular_item() -> None:
@@ -116,9 +131,42 @@ def one_row(history: dict[int, float]) -> Ratings:
 
 def test_after_the_first_round_the_order_is_that_of_the_estimates() -> None:
     estimate = np.random.default_rng(1).normal(0.02, 0.1, 200)  # nearly half of them below zero
-    later = Learner("films", 200, RANGE, 4.0, "ab" * 32).after(Estimate(estimate, 300))
+    later = Learner("films", 200, RANGE, 4.0, "ab" * 32).after(Estimate(estimate, 30_000))
     found = recommend({}, DeviceItemSide.from_bytes(later.released()), RANGE, 200)
     assert [item for item, _ in found] == np.argsort(-estimate).tolist()
+
+
+@pytest.mark.parametrize("items", [3, 40, 3000])
+@pytest.mark.parametrize("offsets", [True, False])
+def test_answers_that_are_all_noise_leave_the_order_of_the_catalogue(items: int, offsets: bool) -> None:
+    rng, answers = np.random.default_rng(items), 1000
+    wrong = 0
+    for _ in range(20):
+        learner = Learner("films", items, RANGE, 1.0, "ab" * 32)
+        noise = np.sqrt(noise_variance(learner.schedule.cost, answers))
+        for _ in range(4 if offsets else 1):
+            learner = learner.after(Estimate(rng.normal(0.0, noise, items), answers))
+        popularity = learner.item_side().popularity
+        assert popularity is not None
+        wrong += int(np.ptp(popularity) > 0.0)
+    assert wrong <= 1
+
+
+def test_items_that_stand_out_of_the_noise_come_before_the_head_of_the_catalogue() -> None:
+    noise = np.sqrt(noise_variance(1.0, 1000))
+    shares = np.zeros(1000)
+    shares[500:510] = 6.0 * noise
+    seen = shares + np.random.default_rng(1).normal(0.0, noise, 1000)
+    later = Learner("films", 1000, RANGE, 1.0, "ab" * 32).after(Estimate(seen, 1000))
+    found = recommend({}, DeviceItemSide.from_bytes(later.released()), RANGE)
+    assert {item for item, _ in found} == set(range(500, 510))
+
+
+def test_of_a_catalogue_whose_head_is_right_the_rest_is_still_put_in_order() -> None:
+    shares = np.concatenate([np.full(10, 0.5), np.linspace(0.01, 0.2, 90)])
+    later = Learner("films", 100, RANGE, 4.0, "ab" * 32).after(Estimate(shares, 1_000_000))
+    found = recommend({}, DeviceItemSide.from_bytes(later.released()), RANGE, 12)
+    assert [item for item, _ in found][10:] == [99, 98]
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +193,17 @@ def test_lists_find_what_popularity_finds_and_more_of_what_is_liked(parts: tuple
     some = history.take_users(slice(0, 500)), test.take_users(slice(0, 500))
     ranks = (evaluate_percentile_rank(one, *some) for one in (model, by_prediction))
     assert next(ranks) < next(ranks)
+
+
+def test_with_lists_as_the_goal_they_find_nearly_what_true_popularity_finds(
+    parts: tuple[Ratings, Ratings],
+) -> None:
+    history, test = parts
+    free = popularity_ranking(history, history, history.n_items, 10)
+    best = recall_at_k(free, test.indptr, test.items, 10)
+    found = {}
+    for goal in ("rate", "rank"):
+        fitted = fit(history, 4.0, goal=goal, rng=1, fixed_key_not_private=1)
+        found[goal] = evaluate_ranking(fitted.model_, history, test, 10).recall
+    assert found["rank"] > 0.95 * best
+    assert found["rank"] > 1.02 * found["rate"]

@@ -62,7 +62,9 @@ def posterior_means(
         )
     share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
     clear = max(0.0, 1.0 - offsets_variance * len(offsets) / _DROWNED)
-    return PosteriorMeans(clear * (share * guess).sum(axis=1), share @ grid)
+    return PosteriorMeans(
+        clear * (share * guess).sum(axis=1), _expected(share, grid, popularity, popularity_variance)
+    )
 
 
 def expected_popularity(popularity: Floats, variance: float) -> Floats:
@@ -76,8 +78,24 @@ def expected_popularity(popularity: Floats, variance: float) -> Floats:
     for _ in range(_ROUNDS * _STEPS):
         chance = (likely * chance / (likely @ chance)[:, None]).mean(axis=0)
     joint = likely * chance
-    expected: Floats = joint @ grid / joint.sum(axis=1)
+    return _expected(joint / joint.sum(axis=1, keepdims=True), grid, popularity, variance)
+
+
+def _expected(share: Floats, grid: Floats, popularity: Floats, variance: float) -> Floats:
+    """Mean over the grid; around a value of the grid what was seen counts, as far as its noise is below the gaps.
+
+    Without that, items of one value would have no order, however well they are known.
+    """
+    room = _room(grid)
+    kept = room / (room + variance)
+    expected: Floats = share @ (grid * (1.0 - kept)) + (share @ kept) * popularity
     return expected
+
+
+def _room(grid: Floats) -> Floats:
+    """Variance of the shares that one value of the grid stands for: half of the gap to the next, squared."""
+    room: Floats = (0.5 * (grid[1] / grid[0] - 1.0) * grid) ** 2
+    return room
 
 
 def _shares(popularity: Floats, variance: float) -> tuple[Floats, Floats]:
@@ -85,7 +103,8 @@ def _shares(popularity: Floats, variance: float) -> tuple[Floats, Floats]:
     noise = np.sqrt(variance)
     top = 1.1 * max(float(popularity.max()), 2.0 * noise)
     grid = np.geomspace(max(0.05 * noise, 1e-4 * top), top, _GRID)
-    return grid, -0.5 * ((popularity[:, None] - grid) / noise) ** 2
+    total = variance + _room(grid)
+    return grid, -0.5 * ((popularity[:, None] - grid) ** 2 / total + np.log(total))
 
 
 def _log_joint(

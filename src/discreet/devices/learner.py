@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.catalogue import RatingScale
+from discreet.devices.catalogue_order import stands_out
 from discreet.devices.device.question import Question
 from discreet.devices.empirical_bayes import PosteriorMeans, expected_popularity, posterior_means
 from discreet.devices.estimator import noise_variance
@@ -91,6 +92,17 @@ class _Seen:
             self.offsets / self.offsets_answers,
             noise_variance(self.cost, self.offsets_answers),
         )
+
+    @cached_property
+    def listed(self) -> Floats | None:
+        """Popularity for lists: the same for all items, which leaves the catalogue's order, where noise drowns it."""
+        if not self.popularity_answers:
+            return None
+        expected = self.means.popularity
+        variance = noise_variance(self.cost, self.popularity_answers)
+        if stands_out(expected, self.popularity / self.popularity_answers, variance):
+            return expected
+        return np.full(len(expected), expected.mean())
 
 
 class Learner:
@@ -172,7 +184,7 @@ class Learner:
             _single(self._spread * means.offsets) if self._seen.offsets_answers else np.zeros(self.items),
             _single(factors),
             Ridge(0.0, self._spread**2),
-            _single(means.popularity) if self._seen.popularity_answers else None,
+            None if self._seen.listed is None else _single(self._seen.listed),
         )
 
     def released(self) -> bytes:

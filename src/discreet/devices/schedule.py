@@ -64,20 +64,25 @@ class Schedule:
         if self.cost > 20.0:
             raise SettingsInvalid(f"one answer would cost {self.cost:g}, more than 20; ask for more passes")
         rounds, factors = self.passes * settings.groups, settings.factor_rounds
+        if settings.goal == "rank" and factors:
+            raise SettingsInvalid("factors are of ratings; with the goal rank leave factor_rounds at 0")
         if factors > rounds - 2:
             raise SettingsInvalid(
                 f"{factors} of {rounds} rounds cannot ask for factors: the first two are needed for "
                 "popularity and offsets. Ask for fewer, or for more groups or passes"
             )
-        self.steps = tuple(_step(number, settings.groups, rounds - factors) for number in range(rounds))
+        asked: Kind = "popularity" if settings.goal == "rank" else "offsets"
+        self.steps = tuple(
+            _step(number, settings.groups, rounds - factors, asked) for number in range(rounds)
+        )
 
     def passes_begun(self, rounds: int) -> int:
         """In how many passes a device can have answered once so many rounds were asked."""
         return -(-rounds // self.groups)
 
 
-def _step(number: int, groups: int, factors_from: int) -> Step:
-    kind: Kind = "popularity" if number % groups == 0 else "offsets"
+def _step(number: int, groups: int, factors_from: int, asked: Kind) -> Step:
+    kind: Kind = "popularity" if number % groups == 0 else asked
     # Every pass starts with another group, so that each is asked about different things.
     group = (number + number // groups) % groups
     return Step("factors" if number >= factors_from else kind, group, groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,9 @@ class DeviceSettings(Settings):
 
     Attributes
     ----------
+    goal
+        ``"rate"``: predicted ratings, and lists from popularity and predictions together. ``"rank"``: lists alone;
+        every question is about popularity, which is what lists rest on, and nothing is learnt about ratings.
     groups
         Devices are dealt into this many groups; in every pass each group is asked one question. The first question of
         a pass is popularity, the others are offsets.
@@ -34,6 +37,7 @@ class DeviceSettings(Settings):
         How much one user's ratings vary (standard deviation); ``"auto"``: a quarter of the range's width.
     """
 
+    goal: Literal["rate", "rank"] = "rate"
     groups: Annotated[int, Field(ge=2, le=64)] = 4
     passes: Annotated[int, Field(ge=1, le=64)] | Auto = "auto"
     factor_rounds: Annotated[int, Field(ge=0, le=1000)] = 0

@@ -42,6 +42,7 @@ def fit(
     ratings: Ratings,
     epsilon: float = 4.0,
     *,
+    goal: Literal["rate", "rank"] = "rate",
     groups: int = 4,
     passes: int | Literal["auto"] = "auto",
     factor_rounds: int = 0,
@@ -62,7 +63,7 @@ def fit(
         With a catalogue and a rating range, both public.
     epsilon
         What one device's whole transcript costs.
-    groups, passes, factor_rounds, rank, rotations, spread
+    goal, groups, passes, factor_rounds, rank, rotations, spread
         Public settings; see :class:`discreet.devices.DeviceSettings`.
     rng
         Draws pseudonyms and the task's seed, which are public.
@@ -90,6 +91,7 @@ def fit(
     (4.0, "replace all of one user's ratings")
     """
     settings = DeviceSettings.checked(
+        goal=goal,
         groups=groups,
         passes=passes,
         factor_rounds=factor_rounds,

@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 
 from discreet.devices.collector import writer
+from discreet.devices.collector.admin import Admin
 from discreet.devices.collector.app import make_app
 from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.question import Question
+from discreet.errors import Refused
 from discreet.operations import KINDS, Counts, Gauge, prometheus
 from tests.devices.support.running import CONFIG, Running, asked_devices, body_of, wait_until
 
@@ -36,6 +39,17 @@ def numbers(server: Running) -> dict[str, int]:
     lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
     assert all(LINE.match(line) for line in lines), lines
     return {name: int(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_the_operators_own_commands_are_no_refusals(tmp_path: Path) -> None:
+    """A task is created with a look at the token first; with a wrong one the item list is not sent."""
+    with Running(tmp_path / "s.sqlite", token=TOKEN) as server:
+        config = TaskConfig.model_validate_json(json.dumps(CONFIG))
+        Admin(server.url, token=TOKEN).create(config)
+        with pytest.raises(Refused, match="401"):
+            Admin(server.url, token=TOKEN[::-1]).create(config)
+        counts = {name: value for name, value in numbers(server).items() if "refused" in name and value}
+        assert counts == {'discreet_collector_requests_refused_total{kind="no_token"}': 1}
 
 
 def test_refusals_are_counted_by_kind_and_nobody_is_named(tmp_path: Path) -> None:
@@ -139,9 +153,8 @@ def test_too_much_at_once_is_refused_in_words_and_with_a_time(
         go_on.wait()
 
     async def run() -> None:
-        async with app.router.lifespan_context(app):
-            (route,) = [route for route in app.router.routes if getattr(route, "path", "") == "/v1/reports"]
-            state = route.app._state  # type: ignore[attr-defined]
+        async with app.rest.router.lifespan_context(app.rest):
+            state = app.state
             await _post(app, "/v1/tasks", json.dumps(CONFIG).encode())
             question = state.tasks.get("films").question
             holding = asyncio.ensure_future(state.writer.run(hold))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import json
 import socket
 import ssl
@@ -19,44 +17,17 @@ from discreet.devices.device.client import answer_round, join
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.transport import Connection, Unreachable
 from discreet.errors import SettingsInvalid
+from tests.devices.support.identity import make_identity
 from tests.devices.support.running import CONFIG, Running, is_open, wait_until
 
-x509 = pytest.importorskip("cryptography.x509")
+pytest.importorskip("cryptography.x509")
 
 TOKEN = "token-of-the-collector"
 
 
 @pytest.fixture
 def identity(tmp_path: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that vouches for itself, and its key."""
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "collector")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    certificate, secret = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return certificate, secret
+    return make_identity(tmp_path)
 
 
 def test_all_addresses_with_tls_and_token(tmp_path: Path, identity: tuple[Path, Path]) -> None:

@@ -107,7 +107,7 @@ def a_side(items: int, rank: int, rng: random.Random) -> bytes:
         numbers(items),
         numbers(items * rank).reshape(items, rank),
         Ridge(rng.choice((0.0, 0.5, 1e100)), rng.choice((1.0, 1e-300, 1e100))),
-        np.abs(numbers(items)) if rng.random() < 0.7 else None,
+        rng.choice((np.abs(numbers(items)), np.abs(numbers(items)), np.full(items, scale), None)),
     )
     return item_side_to_bytes(side, precision="single", round=rng.randrange(99))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from discreet.devices.collector.admin_routes import add_admin_routes
@@ -17,7 +17,7 @@ from discreet.devices.collector.health import add_health_routes
 from discreet.devices.collector.limits import answer
 from discreet.devices.collector.messages import Report, explain
 from discreet.devices.collector.refusals import add_errors
-from discreet.devices.collector.refused import OVERLOADED, Refused
+from discreet.devices.collector.refused import NOT_WRITTEN, OVERLOADED, Refused
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.state import State
 from discreet.devices.collector.tasks import Body, Tasks
@@ -26,6 +26,7 @@ from discreet.operations import Counts
 
 __all__ = ["Reports", "make_app"]
 
+PATH = "/v1/reports"
 OCTETS = "application/octet-stream"
 PIECE = 65_536  # bytes of a released round that are handed over at a time
 ACCEPTED = b'{"accepted":true}'
@@ -37,25 +38,28 @@ REFUSALS = {
 
 
 class Reports:
-    """``POST /v1/reports``: the one path that must be quick, so it goes past FastAPI's own machinery."""
+    """``POST /v1/reports``, the one path that must be quick: it goes past FastAPI's layers, ``rest`` through them."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State, rest: FastAPI) -> None:
+        self.state, self.rest = state, rest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Keep one report and answer after its commit."""
+        """Keep one report and answer after its commit, or hand the request on."""
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST":
+            await self.rest(scope, receive, send)
+            return
         try:
             await self._keep(scope, receive)
         except Refused as refused:
-            self._state.counts.refuse(refused.status)
+            self.state.counts.refuse(refused.status)
             await answer(send, refused.status, {"error": refused.why}, retry_after=refused.retry_after)
         else:
-            self._state.counts.accepted += 1
+            self.state.counts.accepted += 1
             await answer(send, 200, ACCEPTED)
 
     async def _keep(self, scope: Scope, receive: Receive) -> None:
         headers = dict(scope["headers"])
-        self._state.admit(headers.get(b"authorization", b""), self._state.settings.device_token)
+        self.state.admit(headers.get(b"authorization", b""), self.state.settings.device_token)
         if not headers.get(b"content-type", b"").startswith(b"application/json"):
             raise Refused(415, "a report is application/json")
         message = await receive()
@@ -63,7 +67,7 @@ class Reports:
             report = Report.model_validate_json(message.get("body", b""))
         except ValidationError as error:
             raise Refused(422, explain(error.errors(include_url=False))) from None
-        task = self._state.tasks.get(report.task)
+        task = self.state.tasks.get(report.task)
         if task.opener is not None:
             raise Refused(403, "answers to this task go through its shuffler, sealed")
         record = report.record()
@@ -75,26 +79,27 @@ class Reports:
         if question is not None and question.round == report.round and not question.takes_part(record[:-1]):
             raise Refused(403, "this round's question is for other devices")
         try:
-            verdict = await self._state.writer.keep(task.id, report.round, record)
+            verdict = await self.state.writer.keep(task.id, report.round, record)
         except Overloaded:
             raise Refused(*OVERLOADED) from None
+        except sqlite3.Error:
+            raise Refused(*NOT_WRITTEN) from None
         if verdict is not Verdict.KEPT:
             raise Refused(*REFUSALS[verdict])
 
 
-def make_app(settings: CollectorSettings, counts: Counts | None = None) -> FastAPI:
+def make_app(settings: CollectorSettings, counts: Counts | None = None) -> Reports:
     """The application; limits on rate and size are put around it by :mod:`.serve`, with the same ``counts``."""
     state = State(settings, counts)
     app = FastAPI(
         title="discreet collector", lifespan=state.live, docs_url=None, redoc_url=None, openapi_url=None
     )
-    app.router.routes.append(Route("/v1/reports", Reports(state), methods=["POST"]))
     add_errors(app, state.counts)
     _add_device_routes(app, state)
     add_shuffle_routes(app, state)
     add_admin_routes(app, state)
     add_health_routes(app, state.why_not_ready)
-    return app
+    return Reports(state, app)
 
 
 def _add_device_routes(app: FastAPI, state: State) -> None:

@@ -59,7 +59,7 @@ def _copy(source: Path, target: Path, what: str) -> None:
             if found != "ok":
                 raise SettingsInvalid(f"{source} is damaged: {found}")
             new.execute("PRAGMA journal_mode = DELETE")
-        handle = os.open(part, os.O_RDONLY)
+        handle = os.open(part, os.O_RDWR)  # Windows syncs nothing that is open for reading alone
         try:
             os.fsync(handle)
         finally:

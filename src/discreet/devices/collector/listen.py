@@ -1,25 +1,18 @@
-"""Run an application behind our limits: uvicorn, without an access log, on an address that may be used."""
+"""Run a collector's or a shuffler's application behind our limits, on an address that may be used."""
 
 from __future__ import annotations
 
-import errno
-import socket
 from collections.abc import Callable
-from typing import Any, Literal
 
-import uvicorn
 from starlette.types import ASGIApp, Scope
 
-from discreet.devices.collector.connections import Connections, check_server, guarded_protocol
-from discreet.devices.collector.limits import Bodies, Buckets
+from discreet.devices.collector.cross_origin import allowing
+from discreet.devices.collector.limits import Bodies
 from discreet.devices.collector.settings import ServiceSettings
-from discreet.devices.collector.tls import encrypted_protocol, server_context
-from discreet.errors import SettingsInvalid
+from discreet.devices.collector.web_server import run_server
 from discreet.operations import Counts
 
 __all__ = ["run_app"]
-
-KEEP_ALIVE_SECONDS = 30
 
 
 def run_app(
@@ -35,53 +28,6 @@ def run_app(
     ``limit`` says how large a request may be, by its head; ``check`` refuses a store that cannot be used, before
     anything is bound; ``ready`` is called with the address when it is.
     """
-    check_server()
-    config = _configure(app, settings, counts, limit)
-    check()
-    listener = _listen(settings)
-    scheme = "http" if settings.certificate is None else "https"
-    host, port = listener.getsockname()[:2]
-    ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
-    uvicorn.Server(config).run(sockets=[listener])
-
-
-def _configure(
-    app: ASGIApp, settings: ServiceSettings, counts: Counts, limit: Callable[[Scope], int]
-) -> uvicorn.Config:
-    buckets = Buckets(settings.rate, settings.burst)
-    connections = Connections(buckets, settings.connections, settings.all_connections)
-    loop: Literal["auto", "asyncio"] = "auto"
-    protocol: Any = guarded_protocol(connections)
-    if settings.certificate is not None and settings.key is not None:
-        protocol = encrypted_protocol(connections, server_context(settings.certificate, settings.key))
-        loop = "asyncio"
-    return uvicorn.Config(
-        Bodies(app, buckets, limit, counts, local=settings.token is None),
-        http=protocol,
-        loop=loop,
-        ws="none",
-        lifespan="on",
-        interface="asgi3",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=10,
-    )
-
-
-def _listen(settings: ServiceSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-        listener.listen(2048)
-    except OSError as error:
-        listener.close()
-        advice = "; choose another --port" if error.errno == errno.EADDRINUSE else ""
-        raise SettingsInvalid(f"cannot listen on {settings.host}:{settings.port}: {error}{advice}") from error
-    return listener
+    local = settings.token is None
+    app = allowing(app, settings.allow_origin)
+    run_server(settings, lambda buckets: Bodies(app, buckets, limit, counts, local=local), ready, check)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from discreet.devices.collector.messages import explain
-from discreet.devices.collector.refused import Refused
+from discreet.devices.collector.refused import NOT_WRITTEN, Refused
 from discreet.operations import Counts
 
 __all__ = ["add_errors"]
@@ -39,7 +39,8 @@ def add_errors(app: FastAPI, counts: Counts) -> None:
         return say(error.status_code, str(error.detail), error.headers)
 
     async def broken(_: Request, error: Exception) -> JSONResponse:
-        return say(503, "the store cannot be written now; try again later", {"retry-after": "5"})
+        status, why, seconds = NOT_WRITTEN
+        return say(status, why, {"retry-after": str(seconds)})
 
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(ValidationError, invalid)

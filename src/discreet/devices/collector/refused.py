@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["OVERLOADED", "Refused"]
+__all__ = ["NOT_WRITTEN", "OVERLOADED", "Refused"]
 
 OVERLOADED = (503, "too many reports are waiting for the disk; nothing is lost, send it again in a moment", 1)
 """Status, sentence and seconds to wait where more is sent than the disk takes."""
+
+NOT_WRITTEN = (503, "the store cannot be written now; try again later", 5)
+"""The same where the disk takes nothing at all."""
 
 
 class Refused(Exception):

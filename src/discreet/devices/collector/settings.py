@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from discreet.devices.collector.cross_origin import is_origin
 from discreet.errors import SettingsInvalid
 
 __all__ = ["CollectorSettings", "ServiceSettings", "read_token"]
@@ -38,6 +39,8 @@ class ServiceSettings(BaseModel):
         Most open connections of one address, and of all together.
     largest_body
         Most bytes in a request.
+    allow_origin
+        Origins of web pages that may be devices, each like ``https://shop.example``; none unless they are named.
     log
         Write a log of JSON lines to standard error.
     tick
@@ -58,6 +61,7 @@ class ServiceSettings(BaseModel):
     connections: Annotated[int, Field(ge=1)] = 64
     all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=256)] = 16_384
+    allow_origin: tuple[str, ...] = ()
     log: bool = False
     tick: Annotated[float, Field(gt=0)] = 10.0
 
@@ -83,6 +87,16 @@ class ServiceSettings(BaseModel):
                 len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()
             ):
                 raise SettingsInvalid(f"a token must be at least {SHORTEST_TOKEN} printable ASCII characters")
+        for origin in self.allow_origin:
+            if not is_origin(origin):
+                raise SettingsInvalid(
+                    f"--allow-origin {origin}: name one origin as browsers do, such as https://shop.example; http"
+                    " for this machine alone"
+                )
+        if self.allow_origin and self.token is None:
+            raise SettingsInvalid(
+                "--allow-origin needs --token-file: without a token, pages of that origin could command this service"
+            )
         if not self.is_loopback and (self.certificate is None or self.token is None):
             raise SettingsInvalid(
                 f"{self.host} can be reached from other machines: that needs --certificate, --key and --token-file."

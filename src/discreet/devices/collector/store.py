@@ -6,7 +6,6 @@ lie sorted by pseudonym, which is random. Rounds carry the hour in which they we
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
@@ -17,6 +16,7 @@ from typing import IO, NamedTuple
 
 from discreet.devices.collector.schema import check_version, prepare
 from discreet.errors import SettingsInvalid
+from discreet.privacy.account.locks import try_lock
 
 __all__ = [
     "RECORD",
@@ -221,13 +221,9 @@ def _lock(path: Path) -> IO[bytes]:
         lock = path.with_name(path.name + ".lock").open("ab")
     except OSError as error:
         raise SettingsInvalid(f"the collector's store cannot be made at {path}: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    if not try_lock(lock.fileno()):
         lock.close()
-        raise SettingsInvalid(
-            f"{path} is in use by another collector; stop it or choose another file"
-        ) from error
+        raise SettingsInvalid(f"{path} is in use by another collector; stop it or choose another file")
     return lock
 
 

@@ -85,7 +85,8 @@ class Writer:
             raise Overloaded
         answer: asyncio.Future[Verdict] = self._loop.create_future()
         self._reports.append(_Report(task, number, record, answer))
-        self._wake.set()
+        if not self._wake.is_set():  # whoever clears it looks at the queue afterwards
+            self._wake.set()
         return answer
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -6,7 +6,6 @@ or an order of arrival. What is deleted is overwritten, and cut off the write-ah
 
 from __future__ import annotations
 
-import fcntl
 import random
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from discreet.devices.collector.messages import MOST_SEALED
 from discreet.devices.device.shuffled import SEALED_BYTES
 from discreet.errors import SettingsInvalid
+from discreet.privacy.account.locks import try_lock
 
 __all__ = ["Kept", "Piece", "ShufflerStore"]
 
@@ -76,7 +76,8 @@ class ShufflerStore:
                 f"the shuffler's store cannot be made at {path}: {error.strerror}"
             ) from error
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not try_lock(self._lock.fileno()):
+                raise BlockingIOError
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=30.0
             )
