@@ -8,6 +8,8 @@ The world is made on the device: popularity falls like a power, activity is log-
 - a whole round of `discreet.BudgetedALS` with the ratings on the device: users' half, noise, item step
 - the same round on the CPU of the same machine
 - the users' half written plainly in torch, in float32, neither bounded nor exact
+- an iteration of implicit's GPU solver, where it loads
+- the ten best items of every user, on the device and on the CPU
 
 Writes ``benchmarks/results/gpu.{md,json}`` (or into ``--out``).
 """
@@ -21,7 +23,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import gpu_kernels, gpu_page, gpu_plain, gpu_rounds
+from benchmarks import gpu_kernels, gpu_page, gpu_peers, gpu_plain, gpu_rounds
 from discreet import kernels
 
 RESULTS = Path(__file__).parent / "results"
@@ -82,6 +84,8 @@ def main() -> None:
         entry["alone"] = gpu_rounds.alone(ratings, question, gone=int(ratings.n_users // 3))
         entry["streamed"] = gpu_rounds.streamed(ratings, question, blocks=4)
         entry["round_on_cpu"], _ = gpu_rounds.rounds(ratings, rank, "cpu")
+        entry["ranking"] = gpu_peers.ranking(ratings, rank)
+        entry["implicit_ms"] = gpu_peers.implicit_ms(ratings, rank)
         entry["moved_by_libraries"] = gpu_rounds.library_moves_others(rank)
         entry["agreement"] = gpu_rounds.agreement(*smaller, rank)
         found["ranks"][str(rank)] = entry

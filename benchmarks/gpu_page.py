@@ -46,8 +46,23 @@ def _round(entry: dict[str, Any]) -> list[str]:
         f"{entry['plain_torch_ms']:,.1f} ms. "
         f"In {streamed['blocks']} blocks that are uploaded every time: {1e3 * streamed['seconds']:,.0f} ms, "
         f"{'the same bits' if streamed['same bits'] else 'OTHER BITS'}. Peak memory of the device: "
-        f"{entry['peak_device_bytes'] / 2**30:.1f} GiB.",
+        f"{entry['peak_device_bytes'] / 2**30:.1f} GiB. " + _peers(entry),
     ]
+
+
+def _peers(entry: dict[str, Any]) -> str:
+    implicit, ranked = entry["implicit_ms"], entry["ranking"]
+    beside = (
+        f"implicit's GPU solver does not load here ({implicit}). "
+        if isinstance(implicit, str)
+        else f"An iteration of implicit's GPU solver, which is not private: {implicit:,.1f} ms. "
+    )
+    return (
+        beside
+        + f"The ten best items of every user: {ranked['gpu_s']:.2f} s on the card and {ranked['cpu_s']:.2f} s "
+        f"on the CPU; of {ranked['places']:,} places {ranked['other_places']:,} hold another item, scores differ by at "
+        f"most {ranked['largest_difference']:.0e}."
+    )
 
 
 def _kernels(entry: dict[str, Any], top: dict[str, float]) -> list[str]:

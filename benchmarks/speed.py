@@ -1,13 +1,17 @@
 """Time of one training iteration beside `implicit`, both measured in turns in the same run.
 
-    python benchmarks/speed.py [--users N] [--items M] [--ratings K] [--ranks 32 64 128] [--repeats 3] [--quick]
+    python -m benchmarks.speed [--users N] [--items M] [--ratings K] [--ranks 32 64 128] [--repeats 3] [--quick]
 
-The world is the skewed market, its ratings read as clicks. Four things are timed, an iteration being both half steps:
+The world is the skewed market, its ratings read as clicks. These are timed, an iteration being both half steps:
 
 - implicit, exact: its Cholesky solver (``use_cg=False``)
 - discreet, exact: `discreet.ALS`, not private
 - implicit, CG: its approximate solver, three conjugate-gradient steps
 - discreet, private: a whole round of `discreet.BudgetedALS`, noise included; also with one curvature matrix an item
+- the ten best items of every user that they have not taken yet, by implicit's ``recommend`` and by ours
+
+Then every compiled loop of a private round is held against the machine's floor (`benchmarks.hot_loops`), and the
+start of the package is timed.
 
 Numbers are medians. BLAS is held to one thread, as implicit asks for; both libraries use the same number of their own
 threads. Memory is the peak of the process while a method runs, with the ratings and what the allocator has kept.
@@ -20,6 +24,8 @@ import argparse
 import json
 import platform
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -35,6 +41,7 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
+from benchmarks import hot_loops
 from discreet import ALS, Budget, BudgetedALS, Ratings, kernels
 from discreet.data import synthetic
 
@@ -108,6 +115,48 @@ def private_round(world: Ratings, rank: int, curvature: str) -> Iteration:
     return run
 
 
+def implicit_lists(matrix: scipy.sparse.csr_matrix, rank: int, threads: int) -> Iteration:
+    model = AlternatingLeastSquares(factors=rank, use_native=True, num_threads=threads, random_state=0)
+    model.user_factors, model.item_factors = random_factors(matrix.shape, rank)
+    everybody = np.arange(matrix.shape[0])
+
+    def run() -> float:
+        begin = time.perf_counter()
+        model.recommend(everybody, matrix, N=10, filter_already_liked_items=True)
+        return time.perf_counter() - begin
+
+    return run
+
+
+def lists(matrix: scipy.sparse.csr_matrix, rank: int) -> Iteration:
+    vectors, factors = random_factors(matrix.shape, rank)
+    offsets = np.zeros(len(factors))
+
+    def run() -> float:
+        begin = time.perf_counter()
+        kernels.top_n(vectors, factors, offsets, 10, matrix.indptr, matrix.indices)
+        return time.perf_counter() - begin
+
+    return run
+
+
+def random_factors(shape: tuple[int, int], rank: int) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((count, rank), dtype=np.float32) for count in shape]
+
+
+def start_up(repeats: int = 3) -> dict[str, float]:
+    """Seconds of a process that imports the package and ends, and of one that does nothing; the best of a few."""
+    programs = {"import discreet": "import discreet", "nothing": "pass"}
+    found = {name: float("inf") for name in programs}
+    for _ in range(repeats):
+        for name, program in programs.items():
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program], check=True)
+            found[name] = min(found[name], time.perf_counter() - begin)
+    return found
+
+
 class Memory:
     """Peak resident memory of this process inside a ``with`` block, looked at every 10 ms."""
 
@@ -154,7 +203,9 @@ def disagreement(world: Ratings, matrix: scipy.sparse.csr_matrix, rank: int, thr
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
-def benchmark(world: Ratings, ranks: list[int], repeats: int, threads: int) -> list[dict[str, Any]]:
+def benchmark(
+    world: Ratings, ranks: list[int], repeats: int, threads: int, best: dict[str, float]
+) -> list[dict[str, Any]]:
     matrix = as_matrix(world)
     rows = []
     for rank in ranks:
@@ -164,6 +215,8 @@ def benchmark(world: Ratings, ranks: list[int], repeats: int, threads: int) -> l
             "implicit, CG": implicit_iteration(matrix, rank, threads, cg=True),
             "discreet, private": private_round(world, rank, "shared"),
             "discreet, private, full curvature": private_round(world, rank, "full"),
+            "implicit, top 10 of everybody": implicit_lists(matrix, rank, threads),
+            "discreet, top 10 of everybody": lists(matrix, rank),
         }
         found = measure(methods, repeats)
         median = {name: entry["median"] for name, entry in found.items()}
@@ -174,7 +227,10 @@ def benchmark(world: Ratings, ranks: list[int], repeats: int, threads: int) -> l
                 "exact_speedup": median["implicit, exact"] / median["discreet, exact"],
                 "private_cost": median["discreet, private"] / median["implicit, CG"],
                 "private_full_cost": median["discreet, private, full curvature"] / median["implicit, CG"],
+                "lists_speedup": median["implicit, top 10 of everybody"]
+                / median["discreet, top 10 of everybody"],
                 "disagreement": disagreement(world, matrix, rank, threads),
+                "loops": hot_loops.hot_loops(world, rank, BUDGET, best),
             }
         )
     return rows
@@ -185,6 +241,7 @@ def cells(row: dict[str, Any]) -> list[list[str]]:
         "discreet, exact": f"{row['exact_speedup']:.1f} times the speed of implicit, exact",
         "discreet, private": f"{row['private_cost']:.2f} times the time of implicit, CG",
         "discreet, private, full curvature": f"{row['private_full_cost']:.2f} times the time of implicit, CG",
+        "discreet, top 10 of everybody": f"{row['lists_speedup']:.2f} times the speed of implicit's",
     }
     lines = []
     for name, entry in row["methods"].items():
@@ -203,7 +260,7 @@ def report(setting: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Speed",
         "",
-        "Written by `benchmarks/speed.py`: one iteration (both half steps), median of "
+        "Written by `python -m benchmarks.speed`: one iteration (both half steps), median of "
         f"{setting['repeats']}, all methods in turns in one run.",
         "",
         f"{setting['users']:,} users, {setting['items']:,} items, {setting['ratings']:,} ratings (skewed market, as "
@@ -217,6 +274,10 @@ def report(setting: dict[str, Any], rows: list[dict[str, Any]]) -> str:
         "Users' vectors differ from implicit's exact ones by at most "
         + ", ".join(f"{row['disagreement']:.0e} (rank {row['rank']})" for row in rows)
         + " of the largest entry: float32 rounding, the same problem solved.",
+        "",
+        f"A process that imports the package takes {setting['start_up']['import discreet']:.2f} s, one that does "
+        f"nothing {setting['start_up']['nothing']:.2f} s.",
+        *hot_loops.lines(rows, setting["best"]),
         "",
     ]
     return "\n".join(lines)
@@ -261,7 +322,8 @@ def main() -> None:
     with threadpool_limits(1), kernels.threads(chosen.threads), Memory() as memory:
         warm_up()
         world = clicks(chosen.users, chosen.items, chosen.ratings)
-        rows = benchmark(world, chosen.ranks, chosen.repeats, chosen.threads)
+        best = hot_loops.ceilings()
+        rows = benchmark(world, chosen.ranks, chosen.repeats, chosen.threads, best)
     setting = {
         "users": world.n_users,
         "items": world.n_items,
@@ -271,6 +333,8 @@ def main() -> None:
         "processor": processor(),
         "implicit": implicit.__version__,
         "peak_rss_mb": memory.peak / 2**20,
+        "best": best,
+        "start_up": start_up(),
     }
     table = Table(
         *HEADER, title=f"{world.n_users:,} users, {world.n_items:,} items, {world.n_ratings:,} ratings"

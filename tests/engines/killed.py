@@ -46,7 +46,7 @@ def method() -> BudgetedALS:
     return BudgetedALS(rank=2, rounds=3)
 
 
-def attempt(place: Path) -> None:
+def attempt(place: Path, engine: str | None = None) -> None:
     """Prepare, train, and save, or go on with that."""
     from discreet.catalogue import Catalogue
 
@@ -61,27 +61,28 @@ def attempt(place: Path) -> None:
         block_ratings=1_200,
         run_rows=1_000,
     )
-    fitted = method().fit(ratings, BUDGET, rng=3, ledger=place / "people.ledger", checkpoint=place / "run")
+    ledger, run = place / "people.ledger", place / "run"
+    fitted = method().fit(ratings, BUDGET, rng=3, ledger=ledger, checkpoint=run, engine=engine)
     fitted.model_.save(place / "model", overwrite=True)
 
 
-def killed_at(place: Path, instant: str, count: int) -> int:
+def killed_at(place: Path, instant: str, count: int, engine: str | None = None) -> int:
     """Let a child run until it has come to an instant for the ``count``-th time; gives its status."""
-    return _child(place, lambda: _plant(instant, count), None)
+    return _child(place, lambda: _plant(instant, count), None, engine)
 
 
-def killed_after(place: Path, seconds: float | None) -> int:
+def killed_after(place: Path, seconds: float | None, engine: str | None = None) -> int:
     """Let a child run for so long, or to its end; gives its status."""
-    return _child(place, lambda: None, seconds)
+    return _child(place, lambda: None, seconds, engine)
 
 
-def _child(place: Path, begin: Any, seconds: float | None) -> int:
+def _child(place: Path, begin: Any, seconds: float | None, engine: str | None) -> int:
     child = os.fork()
     if child == 0:
         status = 1
         try:
             begin()
-            attempt(place)
+            attempt(place, engine)
             status = 0
         except BaseException:
             traceback.print_exc()
@@ -129,12 +130,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--instant", choices=INSTANTS)
     parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--engine", choices=["ray"])
     given = parser.parse_args()
     seen: list[list[str]] = []
     if given.instant is not None:
-        statuses = [killed_at(given.folder, given.instant, given.count)]
+        statuses = [killed_at(given.folder, given.instant, given.count, given.engine)]
         seen.append(releases(given.folder))
-        statuses.append(killed_after(given.folder, None))
+        statuses.append(killed_after(given.folder, None, given.engine))
     else:
         rng, statuses = random.Random(given.seed), []
         # From a moment to somewhat more than an attempt may take: how far a child comes is the machine's business.

@@ -44,7 +44,7 @@ def stored(
     rated: bool = True,
     rules: RowRules = ROW_BY_ROW,
     catalogue: Catalogue = CATALOGUE,
-    block_ratings: int = 90,
+    block_ratings: int = 25,
     run_rows: int = 130,
 ) -> StoredRatings:
     """Prepared in small runs and blocks."""

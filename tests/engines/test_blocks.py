@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import pytest
 from discreet import Catalogue
 from discreet.data.blocks import StoredRatings, prepare
 from discreet.data.blocks.format import write_block
-from discreet.data.rules import RowRules
+from discreet.data.checks import Columns
+from discreet.data.rules import ROW_BY_ROW, RowRules
 from discreet.errors import RatingsInvalid
 from tests.engines.tables import CATALOGUE, EXPLICIT, histories, in_memory, stored, table
 
@@ -256,3 +259,60 @@ def test_another_catalogue_is_refused(tmp_path: Path) -> None:
             catalogue=CATALOGUE,
             rules=RowRules(),
         )
+
+
+@pytest.mark.parametrize("kind", ["csv", "gz", "query"])
+def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path, kind: str) -> None:
+    """In a folder that was there and that everybody may open, also while it is worked on."""
+    place = tmp_path / "there"
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    source: str | Path = tmp_path / "a.csv"
+    table().write_csv(source)
+    if kind == "gz":
+        source = tmp_path / "a.ndjson.gz"
+        source.write_bytes(gzip.compress(table().write_ndjson().encode()))
+    elif kind == "query":
+        pytest.importorskip("duckdb")
+        table().write_parquet(tmp_path / "a.parquet")
+        source = f"SELECT * FROM '{tmp_path / 'a.parquet'}'"
+    seen: set[str] = set()
+
+    def look(*_stage: object) -> None:
+        for path in place.rglob("*"):
+            inside = [path, *(folder for folder in path.parents if place in folder.parents)]
+            assert any(one.stat().st_mode & 0o077 == 0 for one in inside), path
+            seen.add(path.name)
+
+    umask = os.umask(0o022)
+    try:
+        prepare(
+            str(source),
+            place,
+            EXPLICIT,
+            rating_range=(1.0, 5.0),
+            catalogue=CATALOGUE,
+            rules=ROW_BY_ROW,
+            progress=look,
+            block_ratings=25,
+        )
+        look()
+    finally:
+        os.umask(umask)
+    assert {"manifest.json", "runs", *({"query.parquet"} if kind == "query" else ())} <= seen
+
+
+def test_blocks_that_are_opened_again_know_their_cap(tmp_path: Path) -> None:
+    pl.DataFrame({"u": [1, 2], "i": [100, 101], "n": [3, 400]}).write_csv(tmp_path / "a.csv")
+    columns, rules = Columns("u", "i", None, "n"), RowRules(graded=100.0)
+    made = prepare(
+        str(tmp_path / "a.csv"),
+        tmp_path / "blocks",
+        columns,
+        rating_range=None,
+        catalogue=CATALOGUE,
+        rules=rules,
+    )
+    opened = StoredRatings.open(tmp_path / "blocks", CATALOGUE)
+    assert opened.rules == made.rules == rules
+    assert any("log(1 + 100)" in line for line in opened.rules.domain(explicit=True, listed=True))

@@ -17,7 +17,7 @@ from discreet.errors import LedgerInvalid, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 from discreet.privacy import Gate, Ledger, Noise
 from discreet.privacy.account.run import LedgerRun
-from discreet.privacy.gaussian.kept_gate import KeptGate
+from discreet.privacy.gaussian.kept_gate import Intent, KeptGate, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES, fresh_secret
 from discreet.privacy.gaussian.totals import exact_totals
 from tests.privacy.checks.samples import one_of_each
@@ -254,3 +254,18 @@ def test_a_catalogue_that_is_found_is_found_once(ratings: Ratings, tmp_path: Pat
     assert first.catalogue == second.catalogue
     assert len(list((tmp_path / "run").glob("*.safetensors"))) == 2
     assert first.digest == second.digest
+
+
+def test_secrets_are_for_their_owner_alone_in_any_folder(tmp_path: Path) -> None:
+    """In a folder that was there and that everybody may open."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(0o755)
+    with Checkpoint(folder) as kept:
+        kept.begin({"method": "any"}, None)
+        kept.intend(0, Intent(Terms("sums", 1.0, 0.0), bytes(32), "0" * 64))
+        kept.keep(0, Terms("sums", 1.0, 0.0), {"votes": np.zeros(2)})
+        assert len(kept.ledger_run) == 32
+    files = list(folder.iterdir())
+    assert len(files) > 2
+    assert [file.name for file in files if file.stat().st_mode & 0o077] == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -57,16 +59,117 @@ def test_large_work_is_shared():
     gate = threading.Barrier(4, timeout=20)  # passes only if four threads arrive
 
     with kernels.threads(4):
-        share(lambda counter, grain: gate.wait(), 1000, SMALL_WORK)
+        share(lambda counter, grain: gate.wait(), 1000, 3 * SMALL_WORK)
+
+
+def test_no_more_threads_than_the_work_is_worth():
+    arrived = []
+    gate = threading.Barrier(2, timeout=20)
+
+    def work(counter, grain):
+        arrived.append(gate.wait())
+
+    with kernels.threads(4):
+        share(work, 1000, 2 * SMALL_WORK - 1)
+    assert len(arrived) == 2
 
 
 def test_an_error_in_any_thread_reaches_the_caller():
+    gate = threading.Barrier(3, timeout=20)  # what no helper has begun would be dropped
+
     def work(counter, grain):
+        gate.wait()
         if threading.current_thread() is not threading.main_thread():
             raise OverflowError("helper")
 
     with kernels.threads(3), pytest.raises(OverflowError, match="helper"):
-        share(work, 1000, SMALL_WORK)
+        share(work, 1000, 2 * SMALL_WORK)
+
+
+def test_helpers_are_kept_between_calls():
+    gate = threading.Barrier(3, timeout=20)
+    seen = []
+
+    def work(counter, grain):
+        seen.append(threading.current_thread())
+        gate.wait()
+
+    with kernels.threads(3):
+        share(work, 1000, 2 * SMALL_WORK)
+    assert len(set(seen)) == 3
+    assert all(thread.is_alive() for thread in seen)
+
+
+def test_work_beside_is_over_after_the_block_or_was_never_begun():
+    begun, done = threading.Event(), []
+
+    def work():
+        begun.set()
+        done.append(kernels.get_threads())
+
+    with kernels.threads(3), kernels.beside(work):
+        begun.wait(20)
+    assert done == [3]
+    with kernels.threads(1), kernels.beside(work):
+        pass
+    assert done == [3]  # nobody to spare
+
+
+def test_an_error_beside_reaches_the_caller():
+    begun = threading.Event()
+
+    def work():
+        begun.set()
+        raise OverflowError("beside")
+
+    with kernels.threads(2), pytest.raises(OverflowError, match="beside"), kernels.beside(work):
+        begun.wait(20)
+
+
+def test_work_shared_from_inside_a_helper_is_done():
+    """Nobody waits for a helper: else helpers that share work could wait for each other forever."""
+    done = []
+
+    def inner(counter, grain):
+        if claim_once(counter):
+            done.append(1)
+
+    def claim_once(counter):
+        with lock:
+            counter[0] += 1
+            return counter[0] == 1
+
+    lock = threading.Lock()
+    gate = threading.Barrier(3, timeout=20)
+
+    def outer(counter, grain):
+        gate.wait()
+        share(inner, 1000, 50 * SMALL_WORK)
+
+    with kernels.threads(3):
+        share(outer, 1000, 2 * SMALL_WORK)
+    assert len(done) == 3
+
+
+def test_a_forked_child_has_threads_of_its_own():
+    with kernels.threads(3):
+        share(lambda counter, grain: None, 1000, 2 * SMALL_WORK)  # the parent has a pool
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forking beside threads
+        child = os.fork()
+    if child == 0:
+        gate = threading.Barrier(3, timeout=20)
+        try:
+            with kernels.threads(3):
+                share(lambda counter, grain: gate.wait(), 1000, 2 * SMALL_WORK)
+            os.write(writer, b"shared")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    assert os.read(reader, 100) == b"shared"
+    os.close(reader)
+    os.waitpid(child, 0)
 
 
 def test_every_row_is_claimed_once():
@@ -82,7 +185,7 @@ def test_every_row_is_claimed_once():
 
     taken = np.zeros(100_000, np.int64)
     with kernels.threads(4):
-        share(work, len(taken), SMALL_WORK, taken)
+        share(work, len(taken), 4 * SMALL_WORK, taken)
     assert (taken == 1).all()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.data.readers import is_query, list_files, readable
@@ -21,6 +22,7 @@ __all__ = ["AnyRatings", "engine_of", "fits_into_memory"]
 _PER_RATING, _PER_BYTE, _PER_PACKED_BYTE = 120, 10, 40
 # Share of the machine's memory that ratings may take before they stay on disk.
 _SHARE = 0.5
+_UNKNOWN = 1 << 33  # bytes, where the system does not say
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 AnyRatings = Ratings | StoredRatings
@@ -36,8 +38,8 @@ def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEng
 
 def fits_into_memory(source: str) -> bool:
     """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
-    if is_query(source):
-        return True  # how many rows a query gives is known when it has run
+    if is_query(source) or source == STANDARD_INPUT:
+        return True  # how many rows there are is known when all have come
     with readable(source):
         return sum(_needed(file) for file in list_files(source) if file.is_file()) <= _SHARE * _memory()
 
@@ -45,11 +47,15 @@ def fits_into_memory(source: str) -> bool:
 def _needed(file: Path) -> int:
     if file.suffix in (".parquet", ".pq"):
         return _PER_RATING * int(pl.scan_parquet(file).select(pl.len()).collect().item())
-    return file.stat().st_size * (_PER_PACKED_BYTE if file.suffix in (".gz", ".zst") else _PER_BYTE)
+    return file.stat().st_size * (
+        _PER_PACKED_BYTE if file.suffix in (".gz", ".zst", ".bz2", ".zip") else _PER_BYTE
+    )
 
 
 def _memory() -> int:
     """Bytes of the machine, or those that this process may have of it."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return _UNKNOWN
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         return min(whole, int(_CGROUP.read_text()))

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from discreet.data.blocks.stored import StoredRatings
+from discreet.data.ratings import Ratings
+from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.question import Question
-from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
+from discreet.privacy.gaussian.totals import Total, add_totals
 
-__all__ = ["DiskEngine"]
+__all__ = ["BlockEngine", "DiskEngine"]
+
+
+class BlockEngine(Protocol):
+    """What adds up the users of one block."""
+
+    def totals(self, question: Question[Any]) -> list[Total]:
+        """Every user bounded, all added up."""
+        ...
 
 
 class DiskEngine:
@@ -21,15 +32,23 @@ class DiskEngine:
         Of the method. What it keeps between questions is a cache, which is not kept here.
     ratings
         Private, prepared over a public catalogue.
+    block_engine
+        Makes the engine of each block; the CPU's by default.
     """
 
-    def __init__(self, private_half: type[PrivateHalf], ratings: StoredRatings) -> None:
-        self._half, self._ratings = private_half, ratings
+    def __init__(
+        self,
+        private_half: type[PrivateHalf],
+        ratings: StoredRatings,
+        block_engine: Callable[[Ratings], BlockEngine] | None = None,
+    ) -> None:
+        self._engine = block_engine or (lambda block: MemoryEngine(private_half, block))
+        self._ratings = ratings
 
     def totals(self, question: Question[Any]) -> list[Total]:
         """Every user bounded, all added up."""
         blocks = self._ratings.blocks()
-        total = exact_totals(self._half(next(blocks)).answer(question))
+        total = self._engine(next(blocks)).totals(question)
         for ratings in blocks:
-            total = add_totals(total, exact_totals(self._half(ratings).answer(question)))
+            total = add_totals(total, self._engine(ratings).totals(question))
         return total

@@ -7,22 +7,29 @@ from discreet.kernels.comoment import co_moment
 from discreet.kernels.devices import device_coordinates
 from discreet.kernels.distances import capped_distances, nearest_centres, row_distances, swap_losses
 from discreet.kernels.draws import draw_rejecting, draw_uniform
+from discreet.kernels.entries import above_offsets, row_squares, row_sums, truncated
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
+from discreet.kernels.lapack import one_blas_thread
 from discreet.kernels.lowest import lowest_entries
+from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
+from discreet.kernels.moments import weighted_moment
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.projection import project_rows
-from discreet.kernels.ranking import top_n
+from discreet.kernels.ranking import ranking_on, top_n
 from discreet.kernels.rows import solve_rows
+from discreet.kernels.shrink import shrink_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
-from discreet.kernels.threads import by_rows, get_threads, set_threads, threads
+from discreet.kernels.threads import beside, by_rows, get_threads, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 from discreet.kernels.transpose import transpose
 from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [
+    "above_offsets",
+    "beside",
     "by_rows",
     "capped_distances",
     "co_moment",
@@ -30,6 +37,7 @@ __all__ = [
     "dot_pairs",
     "draw_rejecting",
     "draw_uniform",
+    "expected_sizes",
     "fill_geometric",
     "frank_wolfe_step",
     "get_threads",
@@ -37,11 +45,18 @@ __all__ = [
     "item_sums",
     "item_weights",
     "lowest_entries",
+    "mixture_shares",
     "nearest_centres",
+    "one_blas_thread",
     "project_rows",
+    "ranking_on",
     "residuals",
     "row_distances",
+    "row_squares",
+    "row_sums",
     "set_threads",
+    "shrink_rows",
+    "size_likelihoods",
     "solve_items",
     "solve_rows",
     "square_norms",
@@ -51,6 +66,8 @@ __all__ = [
     "top_n",
     "transform_rows",
     "transpose",
+    "truncated",
     "user_moment",
     "walsh_hadamard",
+    "weighted_moment",
 ]

@@ -13,14 +13,19 @@ from numpy.typing import NDArray
 
 from discreet.types import Indices
 
-__all__ = ["check_index", "check_rows", "check_shapes"]
+__all__ = ["check_index", "check_rows", "check_shapes", "check_starts"]
 
 
 def check_rows(indptr: Indices, index: Indices, bound: int) -> None:
     """Refuse anything but compressed sparse rows over ``range(bound)``."""
-    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(index) or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError(f"indptr must rise from 0 to the number of entries, {len(index)}")
+    check_starts(indptr, len(index))
     check_index(index, bound)
+
+
+def check_starts(indptr: Indices, entries: int) -> None:
+    """Refuse starts of rows that do not rise from 0 to the number of entries."""
+    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != entries or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"indptr must rise from 0 to the number of entries, {entries}")
 
 
 def check_index(index: Indices, bound: int) -> None:

@@ -16,7 +16,7 @@ from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.products import add_pair_square, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
-from discreet.kernels.threads import claim, get_threads, share
+from discreet.kernels.threads import claim, get_threads, share, threads
 from discreet.kernels.transpose import longest_first
 from discreet.types import Floats, Indices, Ints, Shorts
 
@@ -27,6 +27,12 @@ MOST_ROWS = 256
 LARGEST_INT32 = 2**31 - 1
 CHUNK = 4096
 """Rows of `user_moment` a thread takes at a time."""
+CUTS = 4
+"""Parts of the items for each thread in `item_sums`."""
+NEAR_BYTES = 1024 * 1024
+"""Features and targets of the users `item_sums` goes through at once: about a second-level cache."""
+FEWEST_ENTRIES = 16
+"""Entries of an item among them, in the mean: else going from item to item would cost more than a far cache."""
 
 
 def item_moments(t_indptr: Indices, t_users: Indices, features: Shorts) -> Floats:
@@ -86,16 +92,18 @@ def item_sums(
     check_shapes(t_position=(t_position, t_users.shape), targets=(targets, t_users.shape))
     check_index(t_position, len(targets))
     out = np.zeros((m, d))
+    cuts = _even_cuts(t_indptr, CUTS * get_threads())
     share(
         _item_sums,
-        m,
+        len(cuts) - 1,
         float(t_indptr[-1]) * d,
-        longest_first(t_indptr),
+        cuts,
+        _users_at_once(n, m, d, len(targets)),
         np.ascontiguousarray(t_indptr, np.int64),
         np.ascontiguousarray(t_users, np.int32),
         np.ascontiguousarray(t_position, np.int64),
         np.ascontiguousarray(features, np.int16),
-        _largest(features),
+        _largest(features).astype(np.int32),
         np.ascontiguousarray(targets, np.int16),
         out,
     )
@@ -118,22 +126,38 @@ def item_weights(t_indptr: Indices, t_users: Indices, weights: NDArray[np.int32]
 def user_moment(features: Shorts) -> Floats:
     """Sum of f f^T over all rows of an int16 matrix, exactly (float64, whole numbers below 2^53)."""
     n, d = features.shape
-    width = padded(d, np.int32)
-    parts = np.zeros((get_threads(), width, width))
+    width, number = padded(d, np.int32), get_threads()
+    parts = np.zeros((number, width, width))
     chunks = -(-n // CHUNK)
-    share(
-        _user_moment,
-        chunks,
-        n * d * d / 8,
-        np.zeros(1, np.int64),
-        np.arange(n, dtype=np.int32),
-        np.ascontiguousarray(features, np.int16),
-        _largest(features),
-        parts,
-    )
+    # A part for each thread: no more of them than there are parts, whatever is set for the process meanwhile.
+    with threads(number):
+        share(
+            _user_moment,
+            chunks,
+            n * d * d / 8,
+            np.zeros(1, np.int64),
+            np.arange(n, dtype=np.int32),
+            np.ascontiguousarray(features, np.int16),
+            _largest(features),
+            parts,
+        )
     upper = np.triu(parts.sum(0)[:d, :d])
     total: Floats = upper + np.triu(upper, 1).T
     return total
+
+
+def _even_cuts(t_indptr: Indices, parts: int) -> Ints:
+    """Borders of items between parts with about as many entries each."""
+    inner = np.searchsorted(t_indptr, np.arange(1, parts) * (int(t_indptr[-1]) / parts))
+    cuts: Ints = np.concatenate([[0], np.minimum(inner, len(t_indptr) - 1), [len(t_indptr) - 1]])
+    return cuts
+
+
+def _users_at_once(n: int, m: int, d: int, entries: int) -> int:
+    """So many users that their features and targets stay in a near cache, and items have enough entries among them."""
+    each = 2.0 * d + 2.0 * entries / max(n, 1)
+    blocks = min(n * each / NEAR_BYTES, entries / (FEWEST_ENTRIES * max(m, 1)))
+    return max(int(n / max(blocks, 1.0)), 1)
 
 
 def _largest(features: Shorts) -> Ints:
@@ -243,7 +267,8 @@ def _user_moment(
 def _item_sums(
     counter: Any,
     grain: int,
-    order: Any,
+    cuts: Any,
+    users: int,
     t_indptr: Any,
     t_users: Any,
     t_position: Any,
@@ -252,23 +277,30 @@ def _item_sums(
     targets: Any,
     out: Any,
 ) -> None:
-    m, d = out.shape
+    """Items of a part for some users, then for the next: what is read out of order lies in a near cache by then."""
+    n, d = features.shape
     part = np.zeros(d, np.int32)
-    first = claim(counter, grain)
-    while first < m:
-        for place in range(first, min(first + grain, m)):
-            j = order[place]
-            bound = 0
-            for entry in range(t_indptr[j], t_indptr[j + 1]):
-                user, target = t_users[entry], np.int32(targets[t_position[entry]])
-                bound += abs(target) * largest[user]
-                if bound > LARGEST_INT32:
+    turn = claim(counter, 1)
+    while turn < len(cuts) - 1:
+        first, last = cuts[turn], cuts[turn + 1]
+        following = t_indptr[first:last].copy()
+        for stop in range(users, n + users, users):
+            for j in range(first, last):
+                entry, bound = following[j - first], np.int64(0)
+                while entry < t_indptr[j + 1] and t_users[entry] < stop:
+                    user, target = t_users[entry], np.int32(targets[t_position[entry]])
+                    size = np.int64(abs(target)) * largest[user]
+                    bound += size
+                    if bound > LARGEST_INT32:
+                        _move(part, out, j)
+                        bound = size
+                    for c in range(d):
+                        part[c] += target * np.int32(features[user, c])
+                    entry += 1
+                if entry > following[j - first]:
                     _move(part, out, j)
-                    bound = abs(target) * largest[user]
-                for c in range(d):
-                    part[c] += target * np.int32(features[user, c])
-            _move(part, out, j)
-        first = claim(counter, grain)
+                    following[j - first] = entry
+        turn = claim(counter, 1)
 
 
 @kernel

@@ -16,16 +16,20 @@ __all__ = [
     "capped_distances",
     "co_moment",
     "dot_pairs",
+    "expected_sizes",
     "fill_geometric",
     "frank_wolfe_step",
     "item_moments",
     "item_sums",
     "item_weights",
     "lowest_entries",
+    "mixture_shares",
     "nearest_centres",
     "project_rows",
     "residuals",
     "row_distances",
+    "shrink_rows",
+    "size_likelihoods",
     "solve_items",
     "solve_rows",
     "square_norms",
@@ -35,6 +39,7 @@ __all__ = [
     "transform_rows",
     "transpose",
     "user_moment",
+    "weighted_moment",
 ]
 
 
@@ -172,10 +177,59 @@ def top_n(
     return index, scores
 
 
-def transform_rows(rows: Array, matrix: Array) -> Floats:
+def transform_rows(
+    rows: Array, matrix: Array, scale: Array | None = None, plus: Array | None = None
+) -> Floats:
     """A matrix applied to every row; see `discreet.kernels.transform.transform_rows`."""
     product: Floats = np.einsum("ij,kj->ik", rows, matrix, dtype=np.float64)
-    return product
+    if scale is not None:
+        product = product * scale[:, None]
+    return product if plus is None else product + plus
+
+
+def weighted_moment(rows: Array, weights: Array) -> Floats:
+    """Weighted second moment of all rows; see `discreet.kernels.moments.weighted_moment`."""
+    total: Floats = (rows * weights[:, None]).T @ rows
+    return total
+
+
+def shrink_rows(
+    rows: Floats, told: Floats | None, values: Floats, square: Floats, variance: Floats
+) -> Floats:
+    """Best linear estimates in place; see `discreet.kernels.shrink.shrink_rows`."""
+    guess = np.zeros_like(rows) if told is None else told
+    signal = square[:, None] * values
+    total = signal + variance[:, None]
+    gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
+    rows[:] = guess + gain * (rows - guess)
+    left: Floats = ((1.0 - gain) * values).mean(axis=1)
+    return left
+
+
+def size_likelihoods(values: Floats, variance: Floats, sizes: Floats, width: Floats) -> Floats:
+    """Likelihood of each size; see `discreet.kernels.mixture.size_likelihoods`."""
+    spread = variance[:, None] + width
+    exponent = -0.5 * (np.square(values[:, None] - sizes) / spread + np.log(spread))
+    likely: Floats = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+    return np.maximum(likely, 1e-300)
+
+
+def mixture_shares(likely: Floats, counts: Floats, steps: int) -> Floats:
+    """Shares of a mixture by EM; see `discreet.kernels.mixture.mixture_shares`."""
+    share: Floats = np.full(likely.shape[1], 1.0 / likely.shape[1])
+    for _ in range(steps):
+        share = share * (likely.T @ (counts / (likely @ share))) / counts.sum()
+    return share
+
+
+def expected_sizes(
+    values: Floats, variance: Floats, sizes: Floats, width: Floats, share_of: Floats
+) -> Floats:
+    """Expected true sizes; see `discreet.kernels.mixture.expected_sizes`."""
+    joint = size_likelihoods(values, variance, sizes, width) * share_of
+    means = sizes + width / (variance[:, None] + width) * (values[:, None] - sizes)
+    expected: Floats = (joint * np.maximum(means, 0.0)).sum(axis=1) / joint.sum(axis=1)
+    return expected
 
 
 def co_moment(indptr: Indices, items: Indices, values: Shorts, n_items: int) -> Floats:

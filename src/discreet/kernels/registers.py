@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.binding
+import numba
 import numpy as np
 from numba.core.registry import cpu_target
 
-__all__ = ["lanes", "padded"]
+__all__ = ["arithmetic", "lanes", "padded"]
 
 HEIGHT = 8
 """Rows of a tile. With two vectors a row this is 16 sums in flight: enough to hide the latency of the adder."""
+
+
+def arithmetic() -> tuple[str, ...]:
+    """What decides how a machine rounds: its processor, what code is compiled for, and who compiled it.
+
+    Two machines with the same answer give the same bits. The processor itself counts beside numba's target, because
+    NumPy and BLAS choose their loops by it.
+    """
+    software = f"NumPy {np.__version__}, numba {numba.__version__}"
+    return llvmlite.binding.get_host_cpu_name(), software, *cpu_target.target_context.codegen().magic_tuple()
 
 
 def _target() -> tuple[bool, frozenset[str]]:

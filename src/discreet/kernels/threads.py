@@ -4,16 +4,19 @@ Kernels run outside the interpreter lock, so plain Python threads are all that i
 choose, nothing that breaks when several callers compute at once or when the process forks. Each thread takes the
 next few rows from one shared counter until none are left, so a thread that is slowed down simply takes fewer.
 A row is computed by one thread alone: no result depends on how many there are.
+
+Helpers are kept between calls, as starting sixteen of them takes longer than many a kernel. The caller always works
+too, and takes back what no helper has begun: it never waits for a helper that is busy elsewhere.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,10 +24,10 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["by_rows", "claim", "get_threads", "set_threads", "share", "threads"]
+__all__ = ["beside", "by_rows", "claim", "get_threads", "set_threads", "share", "threads"]
 
 SMALL_WORK = 500_000
-"""Multiplications below which starting a thread costs more than it saves."""
+"""Multiplications for which it is worth to wake one more thread."""
 
 
 def _available() -> int:
@@ -69,25 +72,10 @@ def share(work: Callable[..., Any], rows: int, multiplications: float, *args: An
 
     `work` must take rows with `claim` until it is given one past the end.
     """
-    wanted = 1 if multiplications < SMALL_WORK else min(get_threads(), rows)
+    wanted = min(get_threads(), rows, 1 + int(multiplications / SMALL_WORK))
     counter = np.zeros(1, np.int64)
     grain = min(max(rows // (256 * max(wanted, 1)), 1), 64)
-    failures: list[BaseException] = []
-
-    def part() -> None:
-        try:
-            work(counter, grain, *args)
-        except BaseException as error:
-            failures.append(error)
-
-    helpers = [threading.Thread(target=part, daemon=True) for _ in range(wanted - 1)]
-    for helper in helpers:
-        helper.start()
-    part()
-    for helper in helpers:
-        helper.join()
-    if failures:
-        raise failures[0]
+    _together([lambda: work(counter, grain, *args)] * max(wanted, 1))
 
 
 def by_rows(work: Callable[[slice], object], rows: int, least: int = 2048) -> None:
@@ -97,12 +85,66 @@ def by_rows(work: Callable[[slice], object], rows: int, least: int = 2048) -> No
     """
     parts = max(min(get_threads(), rows // least), 1)
     cuts = [rows * part // parts for part in range(parts + 1)]
-    slices = [slice(start, stop) for start, stop in pairwise(cuts)]
-    if parts == 1:
-        work(slices[0])
-        return
-    with ThreadPoolExecutor(parts) as pool:
-        list(pool.map(work, slices))
+    slices = iter([slice(start, stop) for start, stop in pairwise(cuts)])
+
+    def part() -> None:
+        for rows_of in slices:  # one step of a list's iterator is atomic: every slice is taken once
+            work(rows_of)
+
+    _together([part] * parts)
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Run ``work`` in a helper while the ``with`` block runs: for what another thread will want ready, in a cache.
+
+    Nothing is promised but that it is not running any more after the block: without a thread to spare it is left out.
+    """
+    job = _asked(partial(copy_context().run, work)) if get_threads() > 1 else None
+    try:
+        yield
+    finally:
+        if job is not None and not job.cancel():
+            wait([job])
+    if job is not None and not job.cancelled():
+        job.result()
+
+
+_pool: ThreadPoolExecutor | None = None
+_MOST_HELPERS = max(
+    _available(), 16
+)  # of all callers together: enough to try, on a small machine, what a large does
+
+
+def _forget() -> None:
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)  # a child has the pool, and none of its threads
+
+
+def _together(parts: list[Callable[[], object]]) -> None:
+    """Run the first part here, the others in helpers; those that none has begun when the first is over are dropped."""
+    helping = [job for part in parts[1:] if (job := _asked(part)) is not None]
+    try:
+        parts[0]()
+    finally:
+        begun = [job for job in helping if not job.cancel()]
+        wait(begun)
+    for job in begun:
+        job.result()
+
+
+def _asked(part: Callable[[], object]) -> Future[object] | None:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(_MOST_HELPERS, thread_name_prefix="discreet")
+    try:
+        return _pool.submit(part)
+    except RuntimeError:  # the interpreter is shutting down, or no more threads are to be had
+        return None
 
 
 @intrinsic

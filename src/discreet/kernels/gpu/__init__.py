@@ -14,18 +14,23 @@ from discreet.kernels.gpu.cholesky import solve_users
 from discreet.kernels.gpu.csr import ByItem, Csr
 from discreet.kernels.gpu.features import square_norms, transform_users
 from discreet.kernels.gpu.items import item_moments, item_sums, item_weights, user_moment
+from discreet.kernels.gpu.ranking import top_n
 from discreet.kernels.gpu.residuals import pair_targets, user_residuals, weighted_squares
+from discreet.kernels.gpu.transfer import download, upload
 
 __all__ = [
     "ByItem",
     "Csr",
+    "download",
     "item_moments",
     "item_sums",
     "item_weights",
     "pair_targets",
     "solve_users",
     "square_norms",
+    "top_n",
     "transform_users",
+    "upload",
     "user_moment",
     "user_residuals",
     "weighted_squares",

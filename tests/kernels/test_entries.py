@@ -1,0 +1,89 @@
+"""Passes over the entries of sparse rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet import kernels
+from tests.kernels.worlds import sparse_rows
+
+
+def world(rows: int = 3000, items: int = 90):
+    rng = np.random.default_rng(rows)
+    indptr, index = sparse_rows(rng, rng.integers(0, 80, rows), items)
+    return rng, indptr, index, np.repeat(np.arange(rows), np.diff(indptr))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_above_offsets_is_numpys_to_the_last_bit(kind):
+    rng, _, items, _ = world()
+    values, offsets = rng.standard_normal(len(items)), rng.standard_normal(90)
+    found = kernels.above_offsets(items, values, offsets, 0.3, kind)
+    assert found.dtype == kind
+    np.testing.assert_array_equal(found, (values - 0.3 - offsets[items]).astype(kind))
+
+
+def test_sums_and_squares_agree_with_numpy():
+    rng, indptr, items, rows = world()
+    values, weights, n = rng.standard_normal(len(items)), rng.uniform(0.1, 3, 90), len(indptr) - 1
+    whole = rng.integers(-(2**15), 2**15, len(items)).astype(np.int16)
+    cases = [
+        (kernels.row_sums(indptr, values), values),
+        (kernels.row_squares(indptr, items), np.ones(len(items))),
+        (kernels.row_squares(indptr, items, weights), weights[items] ** 2),
+        (kernels.row_squares(indptr, items, values=values), values**2),
+        (kernels.row_squares(indptr, items, weights, values), (weights[items] * values) ** 2),
+        (kernels.row_squares(indptr, items, values=whole), whole.astype(np.float64) ** 2),
+        (kernels.row_squares(indptr, items, weights, whole), (weights[items] * whole) ** 2),
+    ]
+    for found, entries in cases:
+        np.testing.assert_allclose(found, np.bincount(rows, entries, n), rtol=1e-12, atol=1e-12)
+
+
+def test_a_row_is_the_same_wherever_it_stands_and_however_many_threads_there_are():
+    rng, indptr, items, _ = world()
+    values, weights = rng.standard_normal(len(items)), rng.uniform(0.1, 3, 90)
+    whole = kernels.row_squares(indptr, items, weights, values)
+    sums = kernels.row_sums(indptr, values)
+    for k in (1, 2, 3):
+        with kernels.threads(k):
+            assert kernels.row_squares(indptr, items, weights, values).tobytes() == whole.tobytes()
+    for i in range(0, len(indptr) - 1, 97):
+        one = slice(indptr[i], indptr[i + 1])
+        ends = np.array([0, one.stop - one.start])
+        shifted = np.concatenate([[0.0], values[one]])[1:]  # the same numbers at another address
+        assert kernels.row_squares(ends, items[one], weights, shifted)[0] == whole[i]
+        assert kernels.row_sums(ends, shifted)[0] == sums[i]
+
+
+def test_truncation_is_toward_zero():
+    rng, indptr, _, rows = world()
+    values, scales = rng.uniform(-1, 1, len(rows)), rng.uniform(0, 2**14, len(indptr) - 1)
+    found = kernels.truncated(indptr, values, scales)
+    assert found.dtype == np.int16
+    np.testing.assert_array_equal(found, np.trunc(values * scales[rows]))
+    assert (np.abs(found) <= np.abs(values * scales[rows])).all()
+
+
+def test_nothing_unusable_is_hidden_in_a_sum():
+    for bad in (np.nan, np.inf):
+        values = np.ones(40)
+        values[7] = bad
+        found = kernels.row_squares(np.array([0, 20, 40]), np.zeros(40, np.int32), values=values)
+        assert not np.isfinite(found[0])
+        assert found[1] == 20.0
+
+
+def test_what_lies_outside_is_refused():
+    ends, items, one = np.array([0, 1, 2]), np.array([0, 2]), np.ones(2)
+    with pytest.raises(IndexError):
+        kernels.above_offsets(items, one, one)
+    with pytest.raises(IndexError):
+        kernels.row_squares(ends, items, one)
+    with pytest.raises(ValueError, match="values"):
+        kernels.row_squares(ends, items, values=np.ones(3))
+    with pytest.raises(ValueError, match="number of entries"):
+        kernels.row_sums(ends, np.ones(3))
+    with pytest.raises(ValueError, match="scales"):
+        kernels.truncated(ends, one, np.ones(3))
