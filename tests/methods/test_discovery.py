@@ -11,12 +11,14 @@ import pytest
 from discreet import Budget, Ratings
 from discreet.methods.discovery import discover_catalogue
 from discreet.privacy import Gate, Ledger
-from discreet.privacy.gaussian.blocks import ItemWeight
-from discreet.privacy.gaussian.discovery import MOST_ITEMS
+from discreet.privacy.gaussian.blocks import ItemWeight, Pattern
+from discreet.privacy.gaussian.discovery import MOST_ITEMS, _voted
 
 
-def votes(frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """The exact sum of votes of every item, before noise; from a file, where ids are numbers if all of them are."""
+def votes(
+    frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch, weight: str | None = None
+) -> dict[str, float]:
+    """The exact sum of votes of every item in the release, before noise; from a file, as ids are numbers if all are."""
     seen: list[np.ndarray] = []
     total = ItemWeight.total
 
@@ -24,13 +26,19 @@ def votes(frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         seen.append(total(self) / self.unit)
         return total(self)
 
+    def told(pattern: Pattern) -> tuple[Pattern, np.ndarray]:
+        seen.append(_voted(pattern)[1])
+        return _voted(pattern)
+
     frame.write_csv(folder / "ratings.csv")
-    ratings = Ratings.from_csv(folder / "ratings.csv", user="u", item="i")
+    ratings = Ratings.from_csv(folder / "ratings.csv", user="u", item="i", weight=weight)
     assert ratings.provisional_ids is not None
     with monkeypatch.context() as patch:
         patch.setattr(ItemWeight, "total", watched)
+        patch.setattr("discreet.privacy.gaussian.discovery._voted", told)
         discover_catalogue(Gate(Ledger(Budget(50.0, 1e-3))), ratings, 0.5)
-    return dict(zip(map(str, ratings.provisional_ids), seen[0].tolist(), strict=True))
+    items, sums = seen
+    return dict(zip(map(str, ratings.provisional_ids[items]), sums.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("extra", [["-1", "0"], ["5", "weird"], ["5", "00"]])
@@ -44,3 +52,17 @@ def test_one_users_ids_do_not_change_what_others_vote_for(
     assert sum(vote > 0.0 for vote in before.values()) == MOST_ITEMS
     for item, vote in before.items():
         assert (after[item] > vote) if item in extra else (after[item] == vote), item
+    assert set(after) - set(before) <= set(extra)
+
+
+def test_rows_without_a_weight_give_an_item_no_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items that are only in rows of weight 0 have no vote, so they must have no noise either."""
+    rows = [(user, "shared", 1.0) for user in range(400)]
+    own = [(999, "shared", 1.0), *((999, f"own-{number}", 0.0) for number in range(3_000))]
+    schema = ["u", "i", "plays"]
+    frames = [pl.DataFrame(table, schema=schema, orient="row") for table in (rows, rows + own)]
+    without, with_one = (votes(frame, tmp_path, monkeypatch, weight="plays") for frame in frames)
+    assert set(with_one) == set(without) == {"shared"}
+    assert with_one["shared"] == pytest.approx(without["shared"] + 1.0)

@@ -46,7 +46,7 @@ def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
     rng = np.random.default_rng(seed + 1)
     root = rng.normal(size=(1 + rank, 1 + rank))
     noise = rng.uniform(0.01, 0.3, 12)
-    noise[5] = 20.0
+    noise[4], noise[5] = 0.05, 20.0
     catalogue = Catalogue(
         model.catalogue.ids, model.catalogue.titles, features={"genres": GENRES, "year": YEARS}
     )

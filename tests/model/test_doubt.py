@@ -126,24 +126,32 @@ def test_similarity_is_the_correlation_of_scores_over_people_and_over_what_is_no
         for j in (4, 7, 5)
     }
     found = {entry.item: entry.score for entry in model.similar("item-4", 11)}
-    ratio = doubt.factor_variances.sum() / np.square(factors).sum()
-    believed = np.sqrt(1.0 - ratio**2)
-    assert 0.3 < believed < 0.999
+    along = doubt.prior * np.square(doubt.directions[:, 1:]).sum(axis=1)
+    known = {j: 1.0 - doubt.left[j] @ along / along.sum() for j in (4, 7, 5)}
+    held_back = {j: np.sqrt(max(1.0 - (2.0 * (1.0 - one) / one) ** 2, 0.0)) for j, one in known.items()}
+    assert any(0.3 < one < 0.999 for one in held_back.values())
     for other in (7, 5):
         true = np.corrcoef(score[4], score[other])[0, 1]
-        assert found[f"item-{other}"] == pytest.approx(believed * true, abs=0.01)
+        expected = np.sqrt(held_back[4] * held_back[other]) * true
+        assert found[f"item-{other}"] == pytest.approx(expected, abs=0.01)
 
 
-def test_factors_no_longer_than_their_noise_are_like_nothing_and_it_says_so() -> None:
+@pytest.mark.parametrize(("left", "silent"), [(0.26, True), (0.24, False)])
+def test_an_item_of_which_a_quarter_is_not_known_is_like_nothing_and_it_says_so(
+    left: float, silent: bool
+) -> None:
+    """However long its factors are: those of thousands of items are long by chance."""
     model = make_doubtful("explicit")
-    side = model.item_side
-    lengths = np.square(side.factors).sum(axis=1)
-    for part, silent in ((1.05, True), (0.9, False)):
-        size = part * lengths / 3.0
-        doubt = Doubt(np.full(12, 1e9), np.eye(4), np.ones(4), np.sqrt(size))
-        found = replace(model, item_side=replace(side, doubt=doubt)).similar("item-4", 11)
-        assert any("which items are alike" in note for note in found.notes) is silent
-        assert any(entry.score != 0.0 for entry in found) is not silent
+    side = replace(model.item_side, factors=100.0 * model.item_side.factors)
+    noise = np.full(12, 1e-9)
+    noise[4] = left / (1.0 - left)
+    doubt = Doubt(noise, np.eye(4), np.ones(4))
+    found = replace(model, item_side=replace(side, doubt=doubt)).similar("item-4", 11)
+    assert any("which items are like it" in note for note in found.notes) is silent
+    assert any(entry.score != 0.0 for entry in found) is not silent
+    other = replace(model, item_side=replace(side, doubt=doubt)).similar("item-5", 11)
+    assert not any("like it" in note for note in other.notes)
+    assert ({entry.item: entry.score for entry in other}["item-4"] == 0.0) is silent
 
 
 def test_similarity_without_any_doubt_left_is_the_cosine_and_shrinks_with_doubt() -> None:

@@ -89,9 +89,10 @@ def test_an_added_file_is_named(saved: Path) -> None:
 
 
 def test_what_is_no_model_at_all(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "nothing"):
-        with pytest.raises(ModelInvalid, match="not a model directory"):
-            Model.load(place)
+    with pytest.raises(ModelInvalid, match="not a model directory"):
+        Model.load(tmp_path)
+    with pytest.raises(ModelInvalid, match="there is no model"):
+        Model.load(tmp_path / "nothing")
 
 
 def test_another_format_version_is_refused(saved: Path) -> None:

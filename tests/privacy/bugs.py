@@ -49,10 +49,13 @@ def apply(bug: Bug, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(owner, attribute, replacement)
 
 
-def item_maximum(self: pattern.Pattern, values: Floats) -> Floats:
+def item_maximum(
+    self: pattern.Pattern, weights: Floats | None = None, values: Floats | None = None
+) -> Floats:
     """Sensitivity of one item's sum taken for that of all: too small by up to the root of the number of items."""
     sums, filled = np.zeros(self.n_users), self.counts > 0
-    sums[filled] = np.maximum.reduceat(values, self.indptr[:-1][filled])
+    entries = (1.0 if weights is None else weights[self.items]) * (1.0 if values is None else values)
+    sums[filled] = np.maximum.reduceat(entries**2, self.indptr[:-1][filled])
     return sums
 
 

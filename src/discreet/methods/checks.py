@@ -8,11 +8,18 @@ from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid
 
-__all__ = ["check_items", "check_ratings", "check_users"]
+__all__ = ["MOST_ITEMS", "check_items", "check_ratings", "check_users"]
+
+MOST_ITEMS = 2**31 - 1
+"""Items are numbered in int32."""
 
 
 def check_items(n_items: int) -> None:
-    """Refuse a catalogue in which there is nothing to choose. Its size is public."""
+    """Refuse a catalogue in which there is nothing to choose, or too much. Its size is public."""
+    if n_items > MOST_ITEMS:
+        raise CatalogueInvalid(
+            f"the catalogue has {n_items:,} items; their numbers have 31 bits, so list at most {MOST_ITEMS:,}"
+        )
     if n_items < 2:
         raise CatalogueInvalid(
             "the catalogue has only one item, so there is nothing to recommend it over; give at least two items"

@@ -35,7 +35,7 @@ def discover_catalogue(gate: Gate, ratings: Ratings, share: float) -> Ratings:
     mu = gate.ledger.budget.mu_for(delta) * float(np.sqrt(share))
     names = pl.Series(values=[str(item) for item in ratings.provisional_ids], dtype=pl.String)
     pattern = Pattern(ratings.indptr, ratings.items, ratings.n_items)
-    chosen = discover(gate, pattern, _hashes(names), mu=mu, delta=delta)
+    chosen = discover(gate, pattern, _priorities(names), mu=mu, delta=delta)
     if len(chosen) == 0:
         raise CatalogueMissing(
             "no item was shared by enough users to be published within this part of the budget; "
@@ -45,6 +45,10 @@ def discover_catalogue(gate: Gate, ratings: Ratings, share: float) -> Ratings:
     return ratings.with_catalogue(Catalogue(infer_ids(names[chosen]).sort()), unknown_items="drop")
 
 
-def _hashes(names: pl.Series) -> npt.NDArray[np.uint64]:
-    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
-    return np.frombuffer(digests, dtype=np.uint64)
+def _priorities(names: pl.Series) -> npt.NDArray[np.uint64]:
+    """Ranks by a hash of the name: wide enough that no two names are known to share one, and places never decide."""
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=16).digest() for name in names)
+    halves = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
+    ranks = np.empty(len(halves), dtype=np.uint64)
+    ranks[np.lexsort((halves[:, 1], halves[:, 0]))] = np.arange(len(halves), dtype=np.uint64)
+    return ranks

@@ -11,13 +11,15 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
-from discreet.engines.devices import check_device, engine_on
+from discreet.engines.cluster import Cluster, read_cluster
+from discreet.engines.devices import Gpu, check_device, check_kernels, engine_on
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checkpoint.terms import run_terms
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.conversation import Progress, converse
+from discreet.methods.conversation import Engine, Progress, converse
 from discreet.methods.discovery import discover_catalogue
+from discreet.methods.log import noted, told
 from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.public_half import Facts, PublicHalf, described
@@ -121,6 +123,7 @@ class PrivateMethod(Estimator):
         ledger: AnyLedger | None = None,
         device: str = "cpu",
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        engine: Cluster | str | None = None,
     ) -> Self:
         """Train within a budget.
 
@@ -153,9 +156,14 @@ class PrivateMethod(Estimator):
         checkpoint
             A folder to keep the run in, release by release. Killed at any moment, the same call goes on where it was:
             nothing is drawn twice, and nothing paid twice. It is left there at the end; remove it then.
+        engine
+            ``"ray"`` or a :class:`discreet.engines.cluster.Cluster`: prepared ratings are added up by the processes
+            of a Ray cluster (extra ``ray``), which changes no bit of the model. Leave it out to compute here.
         """
         check_ratings(ratings)
-        check_device(device, self.method_name(), self.gpu_half)
+        cluster = read_cluster(engine, ratings, device)
+        # Of a cluster it is the nodes that have GPUs, and say so where they do not.
+        (check_device if cluster is None else check_kernels)(device, self.method_name(), self.gpu_half)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         known = None if start is None else _Known(start, public=start_is_public)
@@ -163,7 +171,11 @@ class PrivateMethod(Estimator):
             raise SettingsInvalid(
                 "a ledger and a checkpoint take runs with the package's own noise alone; leave noise out"
             )
+        progress = noted(progress)
         with ExitStack() as held:
+            held.enter_context(told(self.method_name(), budget))
+            if cluster is not None:
+                held.enter_context(cluster.connect())
             kept = None
             if checkpoint is not None:
                 kept = (
@@ -178,9 +190,8 @@ class PrivateMethod(Estimator):
                     )
                 rng = kept.begin(terms, rng)
             if ledger is None:
-                return self._fit(
-                    ratings, budget, rng, progress, _gate(budget, noise, kept), known, device=device
-                )
+                gate = _gate(budget, noise, kept)
+                return self._fit(ratings, budget, rng, progress, gate, known, device=device, cluster=cluster)
             price = self.price(budget, discovers=ratings.catalogue is None)
             run = held.enter_context(
                 open_run(
@@ -193,7 +204,7 @@ class PrivateMethod(Estimator):
                 )
             )
             gate = _gate(budget, None, kept, run)
-            fitted = self._fit(ratings, budget, rng, progress, gate, known, run, device)
+            fitted = self._fit(ratings, budget, rng, progress, gate, known, run, device, cluster)
             run.end()
             return fitted
 
@@ -213,6 +224,7 @@ class PrivateMethod(Estimator):
         start: _Known | None,
         run: LedgerRun | None = None,
         device: str = "cpu",
+        cluster: Cluster | None = None,
     ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
         features = None if ratings.catalogue is None else ratings.catalogue.features
@@ -239,7 +251,11 @@ class PrivateMethod(Estimator):
             None if start is None else Start.of(start.model, ratings.catalogue),
         )
         self._begin(settings, facts)
-        engine = engine_on(device, self.private_half, self.gpu_half, ratings)
+        if cluster is not None:
+            gpu = None if device == "cpu" or self.gpu_half is None else Gpu(self.gpu_half, device)
+            engine: Engine = cluster.engine(self.private_half, ratings, progress, gpu)
+        else:
+            engine = engine_on(device, self.private_half, self.gpu_half, ratings)
         trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
         statement = Statement.from_ledger(
             gate.ledger,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -36,11 +37,15 @@ def replace_directory(target: Path, files: Mapping[str, bytes]) -> None:
     _flush_directory(target.parent)
 
 
-def replace_file(target: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let ``write`` fill a sibling of ``target``, make it durable, and rename it to ``target``."""
+def replace_file(target: Path, write: Callable[[BinaryIO], object], *, private: bool = False) -> None:
+    """Let ``write`` fill a sibling of ``target``, make it durable, and rename it to ``target``.
+
+    Only its owner may read a ``private`` one, from the first byte on and whatever folder it is in.
+    """
     fresh = _sibling(target, "partial")
+    mode = 0o600 if private else 0o666  # less what the process leaves out of all its files
     try:
-        with fresh.open("xb") as file:
+        with open(fresh, "xb", opener=lambda path, how: os.open(path, how, mode)) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -68,6 +73,8 @@ def _write_durably(path: Path, content: bytes) -> None:
 
 
 def _flush_directory(path: Path) -> None:
+    if sys.platform == "win32":  # pragma: no cover, directories cannot be opened there
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -97,9 +97,16 @@ class Doubt:
     @property
     def factor_variances(self) -> Floats:
         """Expected squared distance of each item's factors from the true ones: the trace of their covariance."""
-        along = self.prior * np.square(self.directions[:, 1:]).sum(axis=1)
-        variances: Floats = self._reached * (self.left @ along)
+        variances: Floats = self._reached * (self.left @ self._along)
         return variances
+
+    @property
+    def factors_known(self) -> Floats:
+        """Share of the variance of each item's factors that is no longer left, from 0 (nothing is known) to 1."""
+        known: Floats = 1.0 - self.left @ self._along / max(
+            float(self._along.sum()), np.finfo(np.float64).tiny
+        )
+        return known
 
     def standard_errors(self, coefficients: Floats, items: Indices, scores: Floats | None = None) -> Floats:
         """How far the expected value of each user and item may be off because of the noise in training.
@@ -133,6 +140,12 @@ class Doubt:
         errors: Floats = np.sqrt(variance)
         errors[items < 0] = np.nan
         return errors
+
+    @property
+    def _along(self) -> Floats:
+        """Prior variance of an item's factors along each direction; the offset's part is left out."""
+        along: Floats = self.prior * np.square(self.directions[:, 1:]).sum(axis=1)
+        return along
 
     @property
     def _reached(self) -> Floats:

@@ -149,6 +149,9 @@ def _wanted(scale: RatingScale) -> str:
 
 def _refuse_duplicates(ids: Sequence[Any], index: npt.NDArray[np.int64]) -> None:
     """Two ids are the same if the catalogue has them in one place, however they are written (7 and "7")."""
+    known = [place for place in index.tolist() if place >= 0]
+    if len(set(known)) == len(known):
+        return
     _, first = np.unique(index, return_index=True)
     repeated = np.setdiff1d(np.flatnonzero(index >= 0), first)
     if len(repeated):

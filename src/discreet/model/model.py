@@ -18,9 +18,10 @@ from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import storage
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
 from discreet.model.doubt import Mark
+from discreet.model.explanation import Explanation, explain
 from discreet.model.history import Histories, History, UnknownItems, locate, name_some, read_history
 from discreet.model.item_side import ItemSide
-from discreet.model.listing import BY_POPULARITY, listed_by_popularity
+from discreet.model.listing import listed_by_popularity, order_of
 from discreet.model.new_items import add_items, check_features
 from discreet.model.recommendations import SAME_ORDER, Recommendation, Recommendations
 from discreet.model.similarity import compared
@@ -201,7 +202,17 @@ class Model:
         (mark,) = self._marks([position])
         notes = () if mark is None else (_ABOUT[mark].format(name_some([item])),)
         notes = (*notes, _NOTHING_ALIKE) if believed == 0.0 else notes
-        return self._name(index[0], believed * scores[0], n, 0, notes)
+        return self._name(index[0], np.sqrt(believed) * scores[0], n, 0, notes)
+
+    def explain(self, history: History, item: Any, *, unknown_items: UnknownItems = "error") -> Explanation:
+        """Why ``item`` has its score for the owner of ``history``: the score as a sum over their ratings.
+
+        Costs nothing, as `recommend`; see :mod:`discreet.model.explanation` for the parts.
+        """
+        (position,) = locate([item], self.catalogue, "the request", "error", droppable=False)[0]
+        read = read_history(history, self.catalogue, self.item_side.scale, unknown_items)
+        found = explain(self.item_side, self.catalogue, self._titles, read, int(position))
+        return replace(found, notes=self.notes)
 
     def with_items(self, ids: Iterable[Any], columns: Any, titles: Mapping[Any, str] | None = None) -> Model:
         """The same model with more items, which it expects to be what their features say.
@@ -244,7 +255,7 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about every list of this model, in whole sentences."""
-        order = (BY_POPULARITY,) if self.by_popularity else ()
+        order = (order_of(self.item_side),) if self.by_popularity else ()
         return (*order, SAME_ORDER) if self.item_side.same_for_all else order
 
     @property
@@ -369,7 +380,7 @@ class Model:
 
 
 _NOTHING_ALIKE = (
-    "the factors of this model are no longer than their noise: it does not know which items are alike"
+    "too little of this item is known beyond the noise: the model does not know which items are like it"
 )
 
 _ABOUT: dict[Mark, str] = {

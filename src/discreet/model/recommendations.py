@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
+import polars as pl
+
 from discreet.model.doubt import Mark
 
 __all__ = ["SAME_ORDER", "Recommendation", "Recommendations"]
@@ -85,6 +87,21 @@ class Recommendations(Sequence[Recommendation]):
             lines.append(f"     ({self.shortfall} of {self.requested} missing: no more items are left)")
         lines.extend(f"     ({note})" for note in self.notes)
         return "\n".join(lines)
+
+    def to_polars(self) -> pl.DataFrame:
+        """A polars frame, a row for each item: ``rank``, and the fields of a `Recommendation`."""
+        columns: dict[str, Any] = {"rank": range(1, len(self.entries) + 1)}
+        columns |= {name: [getattr(entry, name) for entry in self.entries] for name in Recommendation._fields}
+        kinds = {"rank": pl.UInt32, "score": pl.Float64, "title": pl.String, "mark": pl.String}
+        return pl.DataFrame(columns, schema_overrides={**kinds, "standard_error": pl.Float64})
+
+    def to_pandas(self) -> Any:
+        """A pandas frame of the same columns; needs the ``frames`` extra."""
+        return self.to_polars().to_pandas()
+
+    def to_arrow(self) -> Any:
+        """An Arrow table of the same columns; needs the ``frames`` extra."""
+        return self.to_polars().to_arrow()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and texts, as the command line prints them."""

@@ -13,7 +13,10 @@ __all__ = ["Directions", "compared"]
 
 
 class Directions(NamedTuple):
-    """The similarity of an item to all others: ``believed`` times the product of ``wanted`` with ``others``' rows."""
+    """The similarity of an item to all others: the root of ``believed`` times ``wanted`` times ``others``' rows.
+
+    ``believed`` says how far the item's own factors are known to be more than noise, from 0 to 1.
+    """
 
     wanted: Floats
     others: Floats
@@ -26,8 +29,9 @@ def compared(side: ItemSide, item: int) -> Directions:
     With doubt it is the correlation, over people, of the two items' scores: people's vectors have unit covariance, so
     two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
     ``|v_j|^2 + tr C_j``, with C_j the covariance of its factors. Doubt makes it smaller, from both sides. The best of
-    thousands of pairs look alike in any noise, so all scores are held back by what the factors as a whole show beyond
-    their doubt: nothing where ``tr C`` is as large as ``|v|^2``.
+    thousands of pairs look alike in any noise, so each item is held back by how much of it is known: not at all
+    where all is, altogether where a quarter of what its factors could be is still open. That is judged by the noise
+    that was in what was seen of it, not by the factors themselves, which may be long by chance.
 
     Without doubt it is the cosine, made smaller for items whose factors are shorter than usual (root mean square): a
     short vector is one of which training could learn little, and its direction is mostly noise.
@@ -40,11 +44,13 @@ def compared(side: ItemSide, item: int) -> Directions:
         return Directions(factors[[item]] / lengths[item], factors / spread[:, np.newaxis])
     doubt = side.doubt.factor_variances
     spread = np.sqrt(np.square(lengths) + doubt)
+    held_back = _believed(side.doubt.factors_known)
     others = factors / np.where(spread > 0.0, spread, 1.0)[:, np.newaxis]
-    return Directions(others[[item]], others, _believed(lengths[side.trained], doubt[side.trained]))
+    return Directions(others[[item]], np.sqrt(held_back)[:, np.newaxis] * others, float(held_back[item]))
 
 
-def _believed(lengths: Floats, doubt: Floats) -> float:
-    """From 1 where factors are far longer than their doubt to 0 where they are not longer."""
-    ratio = float(doubt.sum() / np.square(lengths).sum())
-    return float(np.sqrt(max(1.0 - ratio**2, 0.0)))
+def _believed(known: Floats) -> Floats:
+    """From 1 where all of an item is known to 0 where at most three quarters of it are."""
+    ratio = 3.0 * (1.0 - known) / np.maximum(known, np.finfo(np.float64).tiny)
+    believed: Floats = np.sqrt(np.maximum(1.0 - np.minimum(ratio, 1.0) ** 2, 0.0))
+    return believed

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.catalogue import Catalogue
+from discreet.catalogue.names import no_file
 from discreet.errors import DiscreetError, ModelInvalid
 from discreet.model.directory import replace_directory
 from discreet.model.item_side import ItemSide
@@ -198,6 +199,8 @@ def verified(folder: Path) -> Stored:
             raise ModelInvalid(
                 f"{folder} has factors of a run with prototypes as discreet 0.1.0 wrote them; that version reads them"
             )
+        if not folder.exists():
+            raise ModelInvalid(no_file(folder, "model"))
         raise ModelInvalid(f"{folder} is not a model directory: it has no {MANIFEST}")
     manifest = parse(
         folder / MANIFEST,

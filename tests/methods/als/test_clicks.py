@@ -1,10 +1,11 @@
-"""Clicks: gravity comes from the items in use."""
+"""Clicks: gravity comes from the items in use, popularity is in the offsets, rank and penalty are judged."""
 
 import numpy as np
 import pytest
 
 from discreet import ALS, Catalogue, Ratings
 from discreet.data import splits
+from discreet.data.synthetic import market
 from discreet.evaluation.protocols import evaluate_ranking
 from discreet.model.fold_in import Clicks
 
@@ -35,10 +36,44 @@ def test_gravity_grows_with_the_share_of_the_items_in_use_that_a_user_takes(clic
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
-def test_the_penalty_of_a_mean_user_is_a_fixed_share_of_their_clicks(
-    clicks: Ratings, exponent: float
-) -> None:
+def test_the_penalty_of_a_mean_user_is_a_step_of_the_ladder(clicks: Ratings, exponent: float) -> None:
+    """A twentieth of their clicks, or twice, four times, eight or sixteen times that."""
     rule = ALS(rank=2, rounds=1, count_exponent=exponent).fit(clicks, rng=0).model_.item_side.rule
     assert isinstance(rule, Clicks)
     mean = clicks.n_ratings / clicks.n_users
-    assert rule.factor_penalty * mean**exponent == pytest.approx(0.065 * mean)
+    step = np.log2(rule.factor_penalty * mean**exponent / (0.05 * mean))
+    assert step == pytest.approx(round(step))
+    assert -0.1 < step < 4.1
+
+
+def test_a_given_rank_and_penalty_are_kept(clicks: Ratings) -> None:
+    fitted = ALS(rank=3, penalty=0.7).fit(clicks, rng=0)
+    rule = fitted.model_.item_side.rule
+    assert isinstance(rule, Clicks)
+    assert (fitted.rank_, rule.factor_penalty) == (3, 0.7)
+
+
+def test_where_taste_is_weak_lists_are_no_worse_than_popularity() -> None:
+    """Without offsets and a choice of the penalty, 128 factors overfit a market and lose most of its popularity."""
+    rated = market(2_000, 300, 60_000, rng=0)
+    clicks = rated.keep(rated.values >= 4.0)
+    catalogue = clicks.catalogue
+    assert catalogue is not None
+    taken = Ratings.from_arrays(
+        clicks.indptr, clicks.items, np.ones(clicks.n_ratings), catalogue=catalogue, rating_range=None
+    )
+    train, query, target = splits.held_out_users(taken, 0.2, rng=0)
+    fitted = ALS().fit(train, rng=0)
+    scores = evaluate_ranking(fitted.model_, query, target)
+    assert scores.recall > 1.02 * scores.popularity_recall
+    assert fitted.rank_ == 8
+    weak = ALS(rank=128, penalty=0.05 * (train.n_ratings / train.n_users) ** 0.5).fit(train, rng=0)
+    assert evaluate_ranking(weak.model_, query, target).recall < scores.popularity_recall
+
+
+def test_offsets_alone_rank_by_popularity(clicks: Ratings) -> None:
+    fitted = ALS(rank=0, rounds=1).fit(clicks, rng=0)
+    counts = np.bincount(clicks.items, minlength=clicks.n_items)
+    offsets = fitted.model_.item_side.offsets
+    assert (np.diff(offsets[np.argsort(counts, kind="stable")]) >= -1e-6).all()
+    assert not offsets[counts == 0].any()

@@ -51,6 +51,19 @@ def test_a_level_that_noise_could_explain_is_the_middle() -> None:
     assert np.mean([abs(found.centre - 3.0) for found in drowned if found]) < 0.5
 
 
+def test_a_variance_of_means_that_noise_hides_is_the_usual_one() -> None:
+    """Taken as it is, noise made it next to nothing in one run of six, and everybody was drawn to one level."""
+    data = people(4_000, 4.2, 0.09, 0.36, np.full(4_000, 10))
+    found = [read_activity(released(*data, sigma=40.0, seed=seed), 64, SCALE) for seed in range(40)]
+    ratios = np.array([one.between / one.within for one in found if one])
+    assert len(ratios) == 40
+    assert ratios.min() > 0.25 / 2.5
+    assert ratios.max() < 0.25 * 2.5
+    clear = read_activity(released(*data), 64, SCALE)
+    assert clear is not None
+    assert clear.between / clear.within == pytest.approx(0.25, rel=0.1)
+
+
 def test_people_with_few_ratings_are_expected_where_people_are() -> None:
     """Ratings of 4 to 5 by people with three ratings each: the middle of the range is no guess for anybody."""
     indptr, items, values = people(6_000, 4.4, 0.04, 0.1, np.full(6_000, 3))

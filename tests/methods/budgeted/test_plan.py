@@ -12,6 +12,7 @@ from discreet.methods.budgeted.public.plan import (
     choose_rounds,
     difficulty,
     energy_floor,
+    first_share,
     items_in_use,
     round_shares,
 )
@@ -76,9 +77,17 @@ def test_less_noise_affords_more_rounds_and_a_floor_for_light_users(explicit: bo
     assert rounds[0] < rounds[-1] <= 16
     few = choose_rounds(crowd(1_000), 0.001, 0.1, explicit=explicit)
     assert few == rounds[0], "the users' moment is not readable"
-    floors = [energy_floor(hard) for hard in hards]
+    floors = [energy_floor(crowd(10**6), hard, 10.0, explicit=explicit) for hard in hards]
     assert floors == sorted(floors)
     assert (floors[0], floors[-1]) == (0.0, 0.5)
+    assert energy_floor(crowd(1_000), 0.001, 0.1, explicit=explicit) == 0.0
+
+
+def test_offsets_of_few_items_that_many_people_rated_get_less_of_the_budget() -> None:
+    shares = [first_share(crowd(10**5), items, 0.1, explicit=True) for items in (10, 100, 1_000, 10**6)]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (pytest.approx(0.1), 0.2)
+    assert first_share(crowd(10**5), 10, 0.1, explicit=False) == 0.1
 
 
 def test_items_that_nobody_takes_are_not_in_use() -> None:

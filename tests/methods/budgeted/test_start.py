@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.data import synthetic
 from discreet.errors import SettingsInvalid
+from discreet.methods.budgeted.public import trial
 from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.doubt import Doubt
@@ -72,7 +74,8 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     months: list[Ratings], first: Model
 ) -> None:
     warm = BudgetedALS().fit(months[1], BUDGET, rng=0, start=first)
-    assert names(warm.model_)[2:] == ["trial of the earlier model", "round 1", "round 2"]
+    asked = [name for name in names(warm.model_)[2:] if name != "offsets again"]
+    assert asked == ["trial of the earlier model", "round 1", "round 2"]
     assert warm.rank_ == first.item_side.rank
     side = first.item_side
     assert side.doubt is not None
@@ -81,7 +84,41 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     cold = BudgetedALS().fit(months[1], BUDGET, rng=0)
     after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=replace(first, item_side=mixed))
     assert "trial of the earlier model" in names(after.model_)
-    assert after.rounds_ == cold.rounds_
+    # The noise of the first release may make one round of difference.
+    assert abs(after.rounds_ - cold.rounds_) <= 1
+    assert after.rounds_ > 2 == warm.rounds_
+
+
+def test_a_rank_of_zero_is_kept_whatever_the_start_has(months: list[Ratings], first: Model) -> None:
+    assert first.item_side.rank > 0
+    plain = BudgetedALS(rank=0).fit(months[1], BUDGET, rng=0, start=first)
+    assert plain.rank_ == 0
+    assert "trial of the earlier model" not in names(plain.model_)
+
+
+@pytest.mark.parametrize("goal", ["rate", "rank"])
+def test_a_trial_tells_a_start_of_the_same_market_from_another_one_at_a_small_budget(
+    goal: Literal["rate", "rank"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Users counted by one over the length of their vectors hid in one run of three that the start still held."""
+    here = synthetic.drifting_market(2, 5_000, 1_000, 150_000, drift=0.2, lift=1.5, rng=3)
+    elsewhere = synthetic.drifting_market(1, 5_000, 1_000, 150_000, lift=1.5, rng=4)[0]
+    caught: list[float] = []
+    plain = trial.belief
+
+    def heard(*arguments: Any) -> float:
+        caught.append(plain(*arguments))
+        return caught[-1]
+
+    monkeypatch.setattr(trial, "belief", heard)
+    fit = BudgetedALS(goal=goal).fit
+    for seed in range(3):
+        for before in (here[0], elsewhere):
+            noise = Noise.fixed_key_not_private(bytes([seed]) * 32)
+            start = fit(before, Budget(3.0, 1e-5), rng=seed, noise=noise).model_
+            fit(here[1], Budget(1.5, 1e-5), rng=seed, start=start, noise=noise)
+    assert min(caught[::2]) > 0.15
+    assert max(caught[1::2]) < 0.15
 
 
 def test_the_same_start_and_releases_give_the_same_model_bit_for_bit(

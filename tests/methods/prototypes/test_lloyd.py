@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,11 @@ class WatchedGate(Gate):
         self.sums: list[list[npt.NDArray[np.float64]]] = []
         self.released: list[Released] = []
         self.largest: list[float] = []
+        self.mus: list[float] = []
         self._replay = replay
 
     def release(self, name: str, blocks: Sequence[Block], *, mu: float, delta: float = 0.0) -> Released:
+        self.mus.append(mu)
         self.largest.append(float(total_energies(blocks).max(initial=0.0)))
         self.sums.append([block.total() / block.unit for block in blocks])
         own = super().release(name, blocks, mu=mu, delta=delta)
@@ -165,3 +168,18 @@ def test_who_is_refused_follows_from_the_released_count(users: int, released: in
         assert len(gate.released) == 1
     else:
         lloyd_prototypes(gate, ratings(silo(users, 5)), settings(), BUDGET, lambda mu: 20)
+
+
+def test_clicks_have_one_prototype_and_pay_for_no_steps() -> None:
+    rated = ratings(silo(400, 3))
+    clicks = replace(rated, values=np.ones(rated.n_ratings), rating_range=None)
+    chosen = PrototypeSettings.checked(users=400, dimension=2)
+    watched = WatchedGate()
+    found = lloyd_prototypes(watched, clicks, chosen, BUDGET, lambda mu: 1)
+    assert len(found.values) == 1
+    assert len(watched.released) == 2  # the count and the values
+    spent = compose(watched.mus)
+    assert spent == pytest.approx(BUDGET.mu, rel=1e-6)
+    assert spent <= BUDGET.mu
+    for asked, count in ((chosen.n_groups(explicit=True), 10), (settings().n_groups(explicit=False), 3)):
+        assert asked == count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import subprocess
 import sys
@@ -76,6 +77,19 @@ def test_no_trial_costs_more_than_its_part(
     assert sum(release.mu**2 for release in statement.releases) <= allowed**2
     assert statement.releases[-1].name == "score of the model"
     assert Statement.from_json(statement.to_json()) == statement
+
+
+def test_a_search_tells_the_logger_nothing(
+    market: Ratings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A line for each fit would tell how many trials there were."""
+    trials(monkeypatch, 3)
+    with caplog.at_level(logging.DEBUG, logger="discreet"):
+        tune(BudgetedALS, SPACE, market, BUDGET, rng=0)
+    assert caplog.records == []
+    with caplog.at_level(logging.DEBUG, logger="discreet"):
+        BudgetedALS(rank=2, rounds=1).fit(market, BUDGET, rng=0)
+    assert caplog.records != []
 
 
 def test_the_best_score_wins_and_leaves_alone(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,8 +77,8 @@ def check_noise_is_fresh() -> None:
     seen = [gate.release("once more", [block], mu=MU)["nothing"] for gate in (gate, gate, other)]
     noise = Noise()
     seen += [noise.normals(50_000), Noise().normals(50_000)]
-    for long in (noise.normals(2**20 + 50_000), noise.normals(2**20 + 50_000)):
-        seen += [long[:50_000], long[2**20 :]]
+    for long in (noise.normals(2**16 + 50_000), noise.normals(2**16 + 50_000)):
+        seen += [long[:50_000], long[2**16 :]]
     for index, one in enumerate(seen):
         for another in seen[:index]:
             check_uncorrelated(one, another)
@@ -95,9 +95,9 @@ def check_source_is_cryptographic() -> None:
 
     noise = Noise()
     with mock.patch.object(secrets, "randbits", randbits):
-        drawn = [noise.normals(size) for size in (5, 2**20 + 7, 3)]
+        drawn = [noise.normals(size) for size in (5, 2**16 + 7, 3)]
     assert len(keys) == len(set(keys)) == 4, f"{len(keys)} keys for four blocks"
-    wanted = [np.random.Generator(AESCounter(key=key)).standard_normal(2**20) for key in keys]
+    wanted = [np.random.Generator(AESCounter(key=key)).standard_normal(2**16) for key in keys]
     assert np.array_equal(drawn[0], wanted[0][:5])
     assert np.array_equal(drawn[1], np.concatenate([wanted[1], wanted[2][:7]]))
     assert np.array_equal(drawn[2], wanted[3][:3])

@@ -59,7 +59,7 @@ BUGS = [
     bug(
         "item weights left out of a user's share",
         "weighted equations",
-        (clipped, "_shares", ("weights[pattern.items] ** 2", "np.ones(len(pattern.items))")),
+        (clipped, "_shares", ("pattern.user_squares(weights)", "pattern.user_squares()")),
     ),
     bug(
         "share by the sum of weights, not of their squares, to the half",

@@ -49,6 +49,7 @@ from tests.privacy.checks.noise import (
 )
 
 _BUILD = (energy_scaled.EnergyScaledSums, "blocks")
+_TRUNCATED = "kernels.truncated(starts, values.ravel(), scale).reshape(values.shape)"
 _RELEASE = (gate.Gate, "release_totals")
 _UNGUARDED = tuple(
     (kind, "without", same_block)
@@ -76,7 +77,7 @@ _CLIPS = {
         (energy_scaled, "_weights", ("np.sqrt(energy[active])", "np.minimum(energy[active], 0.5)")),
     ),
     "gradient left out of the energy": (
-        (*_BUILD, ("energy = norms**2 * pattern.user_sums(", "energy = 0.0 * pattern.user_sums(")),
+        (*_BUILD, ("energy = norms**2 * pattern", "energy = 0.0 * pattern")),
     ),
     "item weight left out of the energy": (
         (*_BUILD, ("energy += square_weights / units.weight**2", "pass")),
@@ -88,11 +89,27 @@ _CLIPS = {
     "companion left out of the moment's norm": ((*_BUILD, ("(norms**2 + companions**2)", "(norms**2)")),),
     "counts left out of the moment's norm": ((*_BUILD, ("moment_counts * (norms**2", "(norms**2")),),
     "item weights left out of the gradient's norm": (
-        (*_BUILD, ("(item_weights[pattern.items] * residuals) ** 2", "residuals ** 2")),
+        (
+            *_BUILD,
+            ("pattern.user_squares(item_weights, residuals)", "pattern.user_squares(values=residuals)"),
+        ),
     ),
-    "features rounded to nearest": ((energy_scaled, "_grid", ("np.trunc", "np.rint")),),
-    "targets rounded to nearest": ((energy_scaled, "_gradient", ("np.trunc", "np.rint")),),
-    "features rounded up": ((energy_scaled, "_grid", ("np.trunc", "np.ceil")),),
+    "features rounded to nearest": (
+        (energy_scaled, "_grid", (_TRUNCATED, "np.rint(values * scale[:, None]).astype(np.int16)")),
+    ),
+    "targets rounded to nearest": (
+        (
+            energy_scaled,
+            "_gradient",
+            (
+                "kernels.truncated(pattern.indptr, residuals, per_user)",
+                "np.rint(residuals * np.repeat(per_user, np.diff(pattern.indptr))).astype(np.int16)",
+            ),
+        ),
+    ),
+    "features rounded up": (
+        (energy_scaled, "_grid", (_TRUNCATED, "np.ceil(values * scale[:, None]).astype(np.int16)")),
+    ),
 }
 
 BUGS = [
@@ -104,7 +121,7 @@ BUGS = [
     Bug(
         "sensitivity of one item for that of all, sqrt(k) too small",
         check_ordinary_neighbours,
-        ((pattern.Pattern, "user_sums", item_maximum),),
+        ((pattern.Pattern, "user_squares", item_maximum),),
     ),
     Bug(
         "weights normalised by an exact mean over users",
@@ -200,12 +217,12 @@ BUGS = [
     Bug(
         "noise smaller by 1 %",
         check_item_noise,
-        ((noise.Noise, "integers", ("noise *= sigma", "noise *= 0.99 * sigma")),),
+        ((noise.Noise, "integers", ("noise[rows] *= sigma[rows]", "noise[rows] *= 0.99 * sigma[rows]")),),
     ),
     Bug(
         "noise larger by 1 %",
         check_item_noise,
-        ((noise.Noise, "integers", ("noise *= sigma", "noise *= 1.01 * sigma")),),
+        ((noise.Noise, "integers", ("noise[rows] *= sigma[rows]", "noise[rows] *= 1.01 * sigma[rows]")),),
     ),
     Bug(
         "noise of matrices smaller by 1 %",
@@ -237,7 +254,7 @@ BUGS = [
     Bug(
         "noise not rounded",
         check_noise_is_whole,
-        ((noise.Noise, "integers", ("np.rint(noise, out=noise)", "noise")),),
+        ((noise.Noise, "integers", ("np.rint(noise[rows], out=noise[rows])", "pass")),),
     ),
     Bug("released to the last bit", check_steps, ((gate, "_coarse", lambda noisy, sigma: noisy),)),
     Bug("rounded up", check_rounding_goes_down, ((gate, "_coarse", ("np.floor", "np.ceil")),)),

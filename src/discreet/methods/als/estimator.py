@@ -32,12 +32,12 @@ _LAST_ROUNDS = 5
 class ALS(Estimator):
     """Matrix factorisation by exact alternating least squares. NOT private.
 
-    Explicit feedback has user and item offsets inside the least squares; implicit feedback has the gravity term
-    (all unseen items as zeros with a small weight).
+    Explicit feedback has user and item offsets inside the least squares; implicit feedback has item offsets and the
+    gravity term (all unseen items as zeros with a small weight).
 
     Every default is ``"auto"``: it is chosen from the data, so that the yardstick is a strong one without tuning
-    (``benchmarks/results/yardsticks.md``). For ratings, a tenth of them is held out to judge by, which about doubles
-    the time of training.
+    (``benchmarks/results/yardsticks.md``). A tenth of the ratings or clicks is held out to judge by, which about
+    doubles the time of training.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ class ALS(Estimator):
         for the highest) that somebody takes an item, and ranks: the settings are then those of clicks. Without ratings
         the goal is always ``"rank"``.
     rank
-        Factors. For ratings ``"auto"`` judges 8 and 32 by the held-out tenth; for clicks it is 128.
+        Factors. For ratings ``"auto"`` judges 8 and 32 by the held-out tenth, for clicks 8, 32 and 128.
     rounds
         Passes over both sides. For ratings ``"auto"`` follows the penalties down from strong ones to the chosen one; it
         is 15 where a penalty is given, and for clicks 8.
     offset_penalty, penalty, count_exponent
         Ridge on offsets and factors, times (number of ratings) ** count_exponent. For ratings ``"auto"`` judges the
-        penalties by the held-out tenth, with exponent 0.5; for clicks the penalty of a user with
-        the mean number of clicks is 0.065 times that number.
+        penalties by the held-out tenth, with exponent 0.5; for clicks offsets have no penalty, and that of a user with
+        the mean number of clicks goes up from 0.05 times that number, doubling, as long as held-out recall rises.
     gravity
         Weight of unseen items as zeros (clicks). ``"auto"`` is 3 times a user's mean number of clicks over the number
         of items in use (1 / sum of squared shares of the clicks): items that nobody uses change nothing.

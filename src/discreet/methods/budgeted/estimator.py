@@ -28,7 +28,8 @@ class BudgetedALS(PrivateMethod):
     activity_share
         Share of mu^2 for the first release (how many users, how much they rate).
     offset_share
-        Share of the rest for the offsets; ``"auto"`` is 0.2 for ratings and 0.1 for clicks.
+        Share of the rest for the offsets; ``"auto"`` is 0.2 for ratings, down to 0.1 where items are few, and 0.1 for
+        clicks.
     growth
         Each round gets this many times the mu^2 of the one before.
     first_weight_share

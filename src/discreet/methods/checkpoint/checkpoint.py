@@ -173,7 +173,7 @@ class Checkpoint:
         # Numbered: a safetensors file does not keep the order of its arrays.
         arrays = {f"{place:03} {name}": value for place, (name, value) in enumerate(release.items())}
         content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
-        replace_file(self._path(number, "safetensors"), lambda file: file.write(content))
+        replace_file(self._path(number, "safetensors"), lambda file: file.write(content), private=True)
         self._write(self._name(number), _Record(**vars(terms), sha256=hashlib.sha256(content).hexdigest()))
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class Checkpoint:
 
     def _write(self, name: str, content: BaseModel) -> None:
         text = content.model_dump_json(indent=1, exclude_none=True).encode()
-        replace_file(self.folder / name, lambda file: file.write(text))
+        replace_file(self.folder / name, lambda file: file.write(text), private=True)
 
     def _name(self, number: int) -> str:
         return f"{number:04}.json"

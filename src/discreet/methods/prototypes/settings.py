@@ -79,8 +79,8 @@ class PrototypeSettings(Settings):
     Attributes
     ----------
     prototypes
-        How many of them a silo sends at most; ``"auto"``: 10, and with ``unrated="level"`` as many as stand out of the
-        noise by what the silo has released before, often one.
+        How many of them a silo sends at most; ``"auto"``: 10, with ``unrated="level"`` as many as stand out of the
+        noise by what the silo has released before, often one, and for clicks with ``clustering="lloyd"`` one.
     clustering
         ``"lloyd"``: noisy Lloyd steps with Gaussian noise. ``"swap"``: the paper's, without delta.
     users
@@ -177,6 +177,14 @@ class PrototypeSettings(Settings):
     def most_prototypes(self) -> int:
         """No silo sends more."""
         return _PROTOTYPES if self.prototypes == "auto" else self.prototypes
+
+    def n_groups(self, explicit: bool) -> int:
+        """Prototypes of Lloyd's steps, of ratings or of clicks.
+
+        Of clicks one, which is how often each item is taken: noise grows with the number of groups, and their tastes
+        are worth 2 % more at the best (``docs/decisions/0085-what-devices-and-clicks-ask-for.md``).
+        """
+        return 1 if self.prototypes == "auto" and not explicit else self.most_prototypes
 
     @property
     def most_ratings(self) -> int:

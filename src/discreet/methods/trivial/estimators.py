@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from discreet.engines.choice import AnyRatings
+from discreet.engines.cluster import Cluster, read_cluster
 from discreet.engines.devices import check_device
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checks import check_items, check_ratings
@@ -84,10 +85,12 @@ class UserMean(PrivateMethod):
         ledger: AnyLedger | None = None,
         device: str = "cpu",
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        engine: Cluster | str | None = None,
     ) -> Self:
         """Make the model; the ratings only say which catalogue and which range. What costs nothing is not kept."""
         check_ratings(ratings)
         check_device(device, self.method_name(), self.gpu_half)
+        read_cluster(engine, ratings, device)
         if start is not None:
             self.public_half.check_start(start)
         if ratings.catalogue is None:

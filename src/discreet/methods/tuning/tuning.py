@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, DiscreetError, SettingsInvalid
+from discreet.methods.log import silent
 from discreet.methods.method import PrivateMethod
 from discreet.methods.tuning.space import Space
 from discreet.methods.tuning.validation import Score, release_score, split_validation
@@ -201,7 +202,8 @@ class _Trial:
     def run(self, drawn: dict[str, Any]) -> _Outcome:
         settings = self.fixed | drawn
         try:
-            fitted = self.method(**settings).fit(self.training, self.fit_budget, rng=self.start)
+            with silent():  # a line for each fit would tell how many there were
+                fitted = self.method(**settings).fit(self.training, self.fit_budget, rng=self.start)
         except DiscreetError as refusal:
             return _Outcome(settings, Score(math.inf, math.inf), refusal=str(refusal))
         gate = Gate(Ledger(self.score_budget))

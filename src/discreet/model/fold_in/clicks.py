@@ -42,7 +42,7 @@ class Clicks:
             coefficients[:, 1:] = kernels.solve_rows(
                 rows.indptr,
                 rows.items,
-                rows.values - side.offsets[rows.items],
+                kernels.above_offsets(rows.items, rows.values, side.offsets, kind=kind),
                 side.factors.astype(kind),
                 np.full(rank, self.factor_penalty),
                 row_scale=row_scale(rows, self.count_exponent),

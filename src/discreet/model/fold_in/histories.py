@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from discreet import kernels
 from discreet.types import Floats, Indices
 
 __all__ = ["Arrays", "Rows", "row_scale", "wrong_penalties"]
@@ -42,7 +43,8 @@ class Rows(NamedTuple):
 
     def above(self, side: Arrays) -> Floats:
         """Values less the centre and the items' offsets."""
-        return self.values - side.centre - side.offsets[self.items]
+        above = kernels.above_offsets(self.items, self.values, side.offsets, side.centre)
+        return above.astype(np.float64, copy=False)
 
     def own_means(self, centre: float) -> Floats:
         """Each user's mean value less the centre; 0 for a user without a history."""
@@ -50,7 +52,7 @@ class Rows(NamedTuple):
         own = np.zeros(len(counts))
         filled = counts > 0
         if filled.any():
-            own[filled] = np.add.reduceat(self.values, self.indptr[:-1][filled]) / counts[filled] - centre
+            own[filled] = kernels.row_sums(self.indptr, self.values)[filled] / counts[filled] - centre
         return own
 
 

@@ -35,7 +35,8 @@ class Ridge:
         ridge[0] = self.offset_penalty
         design = np.column_stack([self.shown(len(side.offsets)), side.factors]).astype(kind)
         scale = row_scale(rows, self.count_exponent)
-        solved = kernels.solve_rows(rows.indptr, rows.items, rows.above(side), design, ridge, scale)
+        above = kernels.above_offsets(rows.items, rows.values, side.offsets, side.centre, kind)
+        solved = kernels.solve_rows(rows.indptr, rows.items, above, design, ridge, scale)
         return solved.astype(np.float64, copy=False)
 
     def shown(self, n_items: int) -> Floats:

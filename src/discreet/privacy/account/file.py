@@ -140,10 +140,11 @@ def _sync(descriptor: int) -> None:
     if sys.platform == "darwin":  # pragma: no cover
         import fcntl
 
-        # There fsync leaves data in the disk's own cache.
-        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(descriptor)
+        # There fsync leaves data in the disk's own cache; some file systems know no more than that.
+        with suppress(OSError):
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,8 +7,9 @@ import time
 
 __all__ = ["lock", "try_lock"]
 
-# Windows locks ranges of bytes and keeps others from reading them: one far behind everything that is ever written.
-_FAR = 1 << 62
+# Windows locks ranges of bytes and keeps others from reading them: one far behind everything that is ever written, and
+# not further than 32 bits go, which is all that its older libraries can lock.
+_FAR = (1 << 31) - 2
 _LOOK_SECONDS = 0.01
 
 if sys.platform == "win32":  # pragma: no cover

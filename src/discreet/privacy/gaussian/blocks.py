@@ -93,7 +93,7 @@ class _ItemBlock:
         return self.item_weights / self.unit
 
     def _weight_sums(self) -> Floats:
-        return self.pattern.user_sums(self._scales()[self.pattern.items] ** 2)
+        return self.pattern.user_squares(self._scales())
 
     def _sigma(self, mu: float) -> Floats:
         return self.unit / (mu * self.item_weights)
@@ -115,8 +115,10 @@ class ItemVector(_ItemBlock):
         _must_fit(self.name, self.targets.shape, self.pattern.items.shape)
 
     def energies(self) -> Floats:
-        weighted = (self.targets * self._scales()[self.pattern.items]) ** 2
-        return _square_norms(self.features) * self.pattern.user_sums(weighted)
+        energies: Floats = _square_norms(self.features) * self.pattern.user_squares(
+            self._scales(), self.targets
+        )
+        return energies
 
     def sigmas(self, mu: float) -> Floats:
         return self._sigma(mu)[:, None]
@@ -136,7 +138,8 @@ class ItemVector(_ItemBlock):
         return kernels.item_sums(*self.pattern.by_item, self.features, self.targets)
 
     def noise(self, source: Noise, mu: float) -> Floats:
-        return source.integers(np.repeat(self._sigma(mu)[:, None], self.features.shape[1], axis=1))
+        shape = self.pattern.n_items, self.features.shape[1]
+        return source.integers(np.broadcast_to(self._sigma(mu)[:, None], shape))
 
 
 @dataclass(frozen=True)
@@ -248,7 +251,7 @@ class CoMoment:
         _must_fit(self.name, self.values.shape, self.pattern.items.shape)
 
     def energies(self) -> Floats:
-        return (self.pattern.user_sums(self.values.astype(np.float64) ** 2) / self.unit) ** 2
+        return (self.pattern.user_squares(values=self.values) / self.unit) ** 2
 
     def without(self, users: Bools) -> CoMoment:
         pairs = np.repeat(users, np.diff(self.pattern.indptr))

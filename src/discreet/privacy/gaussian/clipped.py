@@ -322,13 +322,13 @@ def clip_entries(values: Floats) -> Floats:
 def _clip_segments(pattern: Pattern, values: Floats) -> Floats:
     """Each user's row of values scaled to norm at most 1; what is no number becomes 0."""
     finite = np.where(np.abs(values) < 1e150, values, 0.0)
-    norms = np.sqrt(pattern.user_sums(finite**2))
+    norms = np.sqrt(pattern.user_squares(values=finite))
     scale = 1.0 / np.maximum(norms, 1.0)
     return finite * np.repeat(scale, np.diff(pattern.indptr))
 
 
 def _shares(pattern: Pattern, weights: Floats, most: float, *, fill: bool) -> Floats:
     """Factor of all that a user hands in, so that its square times their squared weights is at most ``most``."""
-    load = pattern.user_sums(weights[pattern.items] ** 2)
+    load = pattern.user_squares(weights)
     share = np.sqrt(np.divide(most, load, out=np.zeros_like(load), where=load > 0))
     return share if fill else np.minimum(share, 1.0)

@@ -2,8 +2,8 @@
 
 Without a public item list the mere presence of an item in the output could reveal the one user who rated it.
 Here every user votes for their items with total energy 1, the votes pass the gate, and an item is kept only if
-its noisy vote exceeds a threshold that an item of a single user would pass with probability at most delta.
-The proof note is ``proofs/discovery.md``.
+its noisy vote exceeds a threshold that the items of a single user would pass with probability at most delta. Items
+that nobody votes for are not in the release at all. The proof note is ``proofs/discovery.md``.
 """
 
 from __future__ import annotations
@@ -36,18 +36,23 @@ def discover(
     pattern
         Who touched what.
     priority
-        A public number for each item, the same whoever is in the data. A user with more than
+        A number for each item; any two items stand in the same order whoever is in the data. A user with more than
         :data:`MOST_ITEMS` items votes for those with the smallest numbers: no other user's votes change by it.
     mu, delta
         What the choice may cost.
+
+    Notes
+    -----
+    **Privacy**. ``delta`` pays for as many items of one user as that user votes for. So an item has noise, and with it
+    a chance, only if somebody votes for it: not because it was seen in a row that does not count.
     """
-    pattern = _capped(pattern, priority)
+    pattern, voted = _voted(_capped(pattern, priority))
     votes = np.zeros(pattern.n_users)
     np.divide(1.0, np.sqrt(pattern.counts), out=votes, where=pattern.counts > 0)
     weights = np.trunc(votes * WEIGHT * VOTE_MARGIN).astype(np.int32)
     block = ItemWeight("votes", WEIGHT, pattern, np.ones(pattern.n_items), weights)
     released = gate.release("catalogue: items chosen by noisy votes", [block], mu=mu, delta=delta)["votes"]
-    return np.flatnonzero(released > threshold(mu, delta) * WEIGHT)
+    return voted[released[: len(voted)] > threshold(mu, delta) * WEIGHT]
 
 
 def _capped(pattern: Pattern, priority: npt.NDArray[np.uint64]) -> Pattern:
@@ -61,6 +66,13 @@ def _capped(pattern: Pattern, priority: npt.NDArray[np.uint64]) -> Pattern:
         keep[start + order[MOST_ITEMS:]] = False
     kept = np.concatenate([[0], np.cumsum(keep)])
     return Pattern(kept[pattern.indptr], pattern.items[keep], pattern.n_items)
+
+
+def _voted(pattern: Pattern) -> tuple[Pattern, npt.NDArray[np.int64]]:
+    """The same votes over the items that have one, and which these are; never over none, as that is charged too."""
+    voted = np.unique(pattern.items).astype(np.int64)
+    items = np.searchsorted(voted, pattern.items).astype(np.int32)
+    return Pattern(pattern.indptr, items, max(len(voted), 1)), voted
 
 
 def threshold(mu: float, delta: float) -> float:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet import kernels
 from discreet.privacy.gaussian.blocks import Block, ItemMatrix, ItemVector, ItemWeight, UserMatrix
 from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
 from discreet.privacy.gaussian.pattern import Pattern
@@ -119,9 +120,9 @@ class EnergyScaledSums:
         item_weights, units = self.item_weights, self.units
         features, companions, residuals = _tamed(pattern, features, companions, residuals)
         norms = np.sqrt(np.einsum("ij,ij->i", features, features))
-        square_weights = pattern.user_sums(item_weights[pattern.items] ** 2)
+        square_weights = pattern.user_squares(item_weights)
         moment_norms = moment_counts * (norms**2 + companions**2)
-        energy = norms**2 * pattern.user_sums((item_weights[pattern.items] * residuals) ** 2)
+        energy = norms**2 * pattern.user_squares(item_weights, residuals)
         energy += square_weights / units.weight**2
         energy += (moment_norms / units.moment) ** 2
         if units.curvature is not None:
@@ -171,7 +172,9 @@ def _tamed(
 ) -> tuple[Floats, Floats, Floats]:
     """Zero for users with anything that is not a usable number: they still count, and do no harm."""
     with np.errstate(over="ignore", invalid="ignore"):
-        size = np.einsum("ij,ij->i", features, features) + companions**2 + pattern.user_sums(residuals**2)
+        size = (
+            np.einsum("ij,ij->i", features, features) + companions**2 + pattern.user_squares(values=residuals)
+        )
     wild = ~(size < 1e60)
     if not wild.any():
         return features, companions, residuals
@@ -191,7 +194,8 @@ def _weights(pattern: Pattern, energy: Floats) -> Floats:
 
 def _grid(values: Floats, scale: Floats) -> npt.NDArray[np.int16]:
     """Truncate toward zero, which never raises a norm; one scale per row."""
-    return np.trunc(values * scale[:, None]).astype(np.int16)
+    starts = np.arange(len(values) + 1) * values.shape[1]
+    return kernels.truncated(starts, values.ravel(), scale).reshape(values.shape)
 
 
 def _gradient(
@@ -206,7 +210,7 @@ def _gradient(
     unit = FEATURE * TARGET * floor
     stretch = np.divide(FEATURE, norms, out=np.zeros_like(norms), where=norms > 0)
     per_user = omega * norms * (TARGET * floor)
-    targets = np.trunc(residuals * np.repeat(per_user, np.diff(pattern.indptr))).astype(np.int16)
+    targets = kernels.truncated(pattern.indptr, residuals, per_user)
     return ItemVector("gradient", unit, pattern, item_weights, _grid(features, stretch), targets)
 
 

@@ -9,10 +9,11 @@ most mu standard deviations: a mu-GDP release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from discreet import kernels
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.grid import SLACK
@@ -31,6 +32,8 @@ _LARGEST = 2.0**58
 # What leaves lies on steps of about this part of the noise. A normal number from a generator of 52 bits lies on
 # some 2^52 points; every step must hold so many of them that no likelihood shows where they are.
 _RESOLUTION = 2.0**14
+# Entries for which it is worth to wake one more thread.
+_PIECE = 1 << 16
 
 
 class Gate:
@@ -164,8 +167,13 @@ def with_noise(form: Block, total: Total, source: Noise, mu: float) -> Ints:
     noise = form.noise(source, paid(mu))
     if noise.shape != total.value.shape:
         raise SettingsInvalid(f"{total.name}: a total of shape {total.value.shape}, noise of {noise.shape}")
-    noisy = noise.astype(np.int64)
-    noisy += total.value
+    noisy = np.empty(noise.shape, np.int64)
+
+    def some(rows: slice) -> None:
+        noisy[rows] = noise[rows]
+        noisy[rows] += total.value[rows]
+
+    _by_rows(some, noisy)
     return noisy
 
 
@@ -177,6 +185,18 @@ def paid(mu: float) -> float:
 def _coarse(noisy: Ints, sigma: Floats) -> Floats:
     """Round down to a power of two of about ``sigma`` / 2^14. Down, so that nothing passes a threshold by it."""
     bits = np.maximum(np.floor(np.log2(sigma / _RESOLUTION)), 0.0).astype(np.int64)
-    noisy >>= bits
-    noisy <<= bits
-    return noisy.astype(np.float64)
+    bits = np.broadcast_to(bits, noisy.shape)
+    coarse = np.empty(noisy.shape)
+
+    def some(rows: slice) -> None:
+        noisy[rows] >>= bits[rows]
+        noisy[rows] <<= bits[rows]
+        coarse[rows] = noisy[rows]
+
+    _by_rows(some, noisy)
+    return coarse
+
+
+def _by_rows(work: Callable[[slice], None], values: Ints) -> None:
+    """Entry by entry, so however the rows are dealt out to threads the outcome is the same."""
+    kernels.by_rows(work, len(values), least=max(_PIECE * len(values) // max(values.size, 1), 1))

@@ -112,7 +112,7 @@ def _silenced(values: torch.Tensor, users: Bools) -> torch.Tensor:
 
 
 def _host(values: torch.Tensor) -> Floats:
-    array: Floats = values.to(torch.float64).cpu().numpy()
+    array: Floats = gpu.download(values.to(torch.float64))
     return array
 
 
@@ -152,10 +152,6 @@ class _ByItem(_OnDevice):
     def _scales(self) -> torch.Tensor:
         """c_j / unit, divided before anything is squared."""
         return self.weights / self.unit
-
-    def largest_entry(self) -> float:
-        """As on the CPU: each user is bounded by ``unit / c_j`` on item j, and by the grid."""
-        return self.csr.n_users * min(self.unit / self.floor, 2.0**30)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,9 +198,6 @@ class _Moment(_OnDevice):
 
     def total(self) -> Floats:
         return _host(gpu.user_moment(self.rows))
-
-    def largest_entry(self) -> float:
-        return len(self.rows) * min(self.unit, 2.0**30)
 
 
 @dataclass(frozen=True, eq=False)

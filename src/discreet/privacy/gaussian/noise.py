@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from randomgen import AESCounter
@@ -24,8 +23,11 @@ __all__ = ["SECRET_BYTES", "Noise", "fresh_secret"]
 SECRET_BYTES = 32
 
 
-# Each block has a key of its own, so blocks can be filled by any number of threads with the same outcome.
+# Each block has a key of its own, so blocks can be filled by any number of threads with the same outcome. A stream that
+# follows from a key or a secret must stay the same from version to version: a stopped run draws its noise once more.
+# Fresh noise is never drawn again, so its blocks are as small as keeps all threads busy.
 _BLOCK = 1 << 20
+_FRESH_BLOCK = 1 << 16
 
 
 @own_noise
@@ -76,12 +78,14 @@ class Noise:
     def normals(self, size: int) -> Floats:
         """``size`` independent standard normal numbers."""
         out = np.empty(size)
-        pieces = [(out[start : start + _BLOCK], self._next_key()) for start in range(0, size, _BLOCK)]
-        if len(pieces) == 1:
-            _fill(*pieces[0])
-        elif pieces:
-            with ThreadPoolExecutor(kernels.get_threads()) as pool:
-                list(pool.map(lambda piece: _fill(*piece), pieces))
+        block = _BLOCK if self.fixed or self.kept else _FRESH_BLOCK
+        pieces = [(out[start : start + block], self._next_key()) for start in range(0, size, block)]
+
+        def some(numbers: slice) -> None:
+            for piece in pieces[numbers]:
+                _fill(*piece)
+
+        kernels.by_rows(some, len(pieces), least=1)
         return out
 
     def integers(self, sigma: Floats) -> Floats:
@@ -91,8 +95,13 @@ class Noise:
         post-processing and costs nothing.
         """
         noise = self.normals(sigma.size).reshape(sigma.shape)
-        noise *= sigma
-        return np.rint(noise, out=noise)
+
+        def some(rows: slice) -> None:
+            noise[rows] *= sigma[rows]
+            np.rint(noise[rows], out=noise[rows])
+
+        kernels.by_rows(some, len(noise))
+        return noise
 
     def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
         """One symmetric ``order x order`` matrix for each sigma: (E + E^T)/2 with E of scale sigma, rounded.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid
-from discreet.types import Floats
+from discreet.types import Floats, Shorts
 
 __all__ = ["MOST_USERS", "Pattern", "spans"]
 
@@ -98,8 +98,8 @@ class Pattern:
 
     def user_sums(self, values: Floats) -> Floats:
         """Sum of a value per pair over each user's pairs."""
-        sums = np.zeros(self.n_users)
-        filled = self.counts > 0
-        if filled.any():
-            sums[filled] = np.add.reduceat(values, self.indptr[:-1][filled])
-        return sums
+        return kernels.row_sums(self.indptr, values)
+
+    def user_squares(self, weights: Floats | None = None, values: Floats | Shorts | None = None) -> Floats:
+        """Sum over each user's pairs of ``(weights[item] * value) ** 2``; what is left out counts as 1."""
+        return kernels.row_squares(self.indptr, self.items, weights, values)

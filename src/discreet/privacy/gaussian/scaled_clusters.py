@@ -47,7 +47,7 @@ class ScaledClusterSums:
         if clusters.shape != (pattern.n_users,):
             raise RatingsInvalid("there must be one cluster for each user")
         values = clip_entries(values)
-        energy = pattern.user_sums(values**2)
+        energy = pattern.user_squares(values=values)
         members = np.flatnonzero((clusters >= 0) & (clusters < self.count) & (energy > 0.0))
         omega = np.zeros(pattern.n_users)
         omega[members] = MARGIN / np.sqrt(energy[members])

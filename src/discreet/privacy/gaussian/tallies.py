@@ -77,7 +77,7 @@ class ItemTallies:
     def blocks(self, pattern: Pattern, values: Floats) -> list[Block]:
         """From one value for each pair of the pattern."""
         values = clip_entries(values)
-        energy = pattern.user_sums(values**2) + pattern.counts / _WEIGHT_UNIT**2
+        energy = pattern.user_squares(values=values) + pattern.counts / _WEIGHT_UNIT**2
         omega = _inverse_root(energy)
         per_pair = np.repeat(omega * TARGET, np.diff(pattern.indptr))
         same = np.ones(pattern.n_items)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet import kernels
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.grid import SLACK
@@ -73,7 +74,18 @@ def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
 
 def _sum(block: Block) -> Ints:
     first, *others = block.parts()
-    total = first.total().astype(np.int64)
+    total = _whole(first)
     for part in others:
-        total += part.total().astype(np.int64)
+        total += _whole(part)
     return total
+
+
+def _whole(block: Block) -> Ints:
+    exact = block.total()
+    whole = np.empty(exact.shape, np.int64)
+
+    def some(rows: slice) -> None:
+        whole[rows] = exact[rows]
+
+    kernels.by_rows(some, len(exact))
+    return whole

@@ -116,7 +116,7 @@ class GpuBudgetedAnswers:
         return self._upload(per_count)[self._kinds]
 
     def _upload(self, values: Floats) -> torch.Tensor:
-        return torch.as_tensor(np.ascontiguousarray(values, np.float64)).to(self._device)
+        return gpu.upload(np.asarray(values, np.float64), self._device)
 
 
 def _standard_length(vectors: torch.Tensor) -> torch.Tensor:

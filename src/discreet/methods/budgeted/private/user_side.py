@@ -37,12 +37,13 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     length, and the residuals leave the factors out: what they explain is noise.
     """
     coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values, kind=np.float32)
-    explained = coefficients.copy()
+    explained = coefficients
     if frame.start:
-        explained[:, 1:] = 0.0
+        explained = np.zeros_like(coefficients)
+        explained[:, 0] = coefficients[:, 0]
         coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
     goal = side.scale.evidence(ratings.values) if isinstance(side.rule, Clicks) else ratings.values
-    targets = goal - side.centre - side.offsets[ratings.items]
+    targets = kernels.above_offsets(ratings.items, goal, side.offsets, side.centre)
     residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
     # What a user's own numbers explain of their few ratings says nothing about other ratings.
     counts = np.maximum(pattern.counts, 1.0)
@@ -50,14 +51,14 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
     if isinstance(side.rule, Ridge):
         used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
         free = np.maximum(counts - used, LEAST_FREE * counts)
-    square = pattern.user_sums(residuals**2) / free
+    square = pattern.user_squares(values=residuals) / free
     return UserStatistics(_features(coefficients, frame), residuals, np.sqrt(square))
 
 
 def _features(coefficients: Floats, frame: Frame) -> Floats:
-    constant = coefficients.copy()
-    constant[:, 0] = 1.0
-    return kernels.transform_rows(constant, frame.whiten)
+    """Of vectors that nobody needs any more: the first entry is overwritten."""
+    coefficients[:, 0] = 1.0
+    return kernels.transform_rows(coefficients, frame.whiten)
 
 
 def _standard_length(vectors: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from discreet.catalogue.scale import RatingScale
@@ -10,8 +12,10 @@ from discreet.privacy.gaussian.activity import NoisyActivity
 
 __all__ = ["read_activity"]
 
-# Users' means differ at least by this share of the variance of their ratings.
-_LEAST_BETWEEN = 0.02
+# Variance of users' means in units of that of their ratings: what is expected before anything is released, and by
+# which factor it may well be off (docs/decisions/0107-means-of-users.md).
+_USUAL_BETWEEN = 0.2
+_FACTOR = 2.0
 
 
 def read_activity(noisy: NoisyActivity, n_items: int, scale: RatingScale) -> Activity | None:
@@ -47,4 +51,15 @@ def _levels(noisy: NoisyActivity, few: float) -> tuple[float, float, float]:
     seen = float(np.clip(noisy.within / noisy.users, 0.01, 1.0))
     within = min(seen / max(1.0 - few, 0.5), 1.0)
     between = noisy.square / noisy.users - level**2 - within * few
-    return level, within, float(np.clip(between, _LEAST_BETWEEN * within, 1.0))
+    share = noisy.sigma / noisy.users
+    sigma = share * float(np.hypot(1.0 / 0.6, 2.0 * level / 0.8))
+    return level, within, within * _expected_ratio(between / within, sigma / within)
+
+
+def _expected_ratio(ratio: float, sigma: float) -> float:
+    """What is expected of a ratio above zero that was released with noise: lognormal before, the noise is normal."""
+    logs = np.linspace(-4.0, 4.0, 161)
+    sizes = _USUAL_BETWEEN * np.exp(logs * math.log(_FACTOR))
+    likely = -0.5 * np.square(logs) - 0.5 * np.square((ratio - sizes) / sigma)
+    weight = np.exp(likely - likely.max())
+    return float(weight @ sizes / weight.sum())

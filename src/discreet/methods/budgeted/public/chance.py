@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet import kernels
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
@@ -41,9 +42,9 @@ def chance_covariance(side: ItemSide, taken: Floats) -> Floats:
     """
     taken = np.clip(taken, 0.0, 1.0)
     scatter = taken * (1.0 - taken) * (1.0 - side.offsets) ** 2
-    curvature = (side.factors * (side.clicks.gravity + taken)[:, None]).T @ side.factors
+    curvature = kernels.weighted_moment(side.factors, side.clicks.gravity + taken)
     inverse = np.linalg.inv(curvature + side.clicks.factor_penalty * np.eye(side.rank))
-    covariance: Floats = inverse @ ((side.factors * scatter[:, None]).T @ side.factors) @ inverse
+    covariance: Floats = inverse @ kernels.weighted_moment(side.factors, scatter) @ inverse
     return covariance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class Frame:
     residual: float
     power: Floats
     start: bool = False
+
+    @cached_property
+    def unwhiten(self) -> Floats:
+        """The inverse: from phi back to ``(1, u)``."""
+        return np.asarray(np.linalg.inv(self.whiten), np.float64)
 
     @classmethod
     def first(cls, residual: float) -> Frame:

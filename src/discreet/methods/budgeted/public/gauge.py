@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet import kernels
 from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
-__all__ = ["Spread", "regauge_clicks", "regauge_ratings", "seen", "spread_of"]
+__all__ = ["Spread", "inverse_root", "regauge_clicks", "regauge_ratings", "seen", "spread_of", "taste_of"]
 
 # The users' ridge at the end, in units of the mean squared residual.
 _LAST = 2.0
@@ -57,8 +58,7 @@ class Spread:
 
 def spread_of(frame: Frame, moment: Floats, square: float, share: Floats) -> Spread:
     """From a moment of phi, as users state it in ``frame``."""
-    unwhiten = np.linalg.inv(frame.whiten)
-    plain = unwhiten @ moment @ unwhiten.T
+    plain = frame.unwhiten @ moment @ frame.unwhiten.T
     return Spread(plain / plain[0, 0], square, share)
 
 
@@ -78,11 +78,11 @@ def regauge_ratings(
     last
         Whether there is no next round: then directions are held by what is taste in them.
     """
-    change, power = _principal(side, spread, _root(spread.covariance))
+    square_factors = kernels.weighted_moment(side.factors, spread.share)
+    change, power = _principal(square_factors, _root(spread.covariance))
     square = max(spread.square, 1e-6)
     penalty = (_LAST if last else caution) * square
-    held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
-    shown, chance = seen(activity, power, held)
+    shown, chance = _seen_in(side, change, power, activity)
     taste = np.maximum(1.0 - square * chance, _LEAST_TASTE if last else _LEAST_TASTE_YET)
     if last and not frame.start:
         change = change * np.sqrt(taste / np.maximum(shown, _LEAST_SHOWN))
@@ -93,7 +93,26 @@ def regauge_ratings(
         if not frame.start:
             change = change * np.sqrt(taste)
     rule = replace(side.ridge, factor_penalty=penalty)
-    return _moved(replace(side, rule=rule), spread, change)
+    return _moved(replace(side, rule=rule), square_factors, spread, change)
+
+
+def taste_of(side: ItemSide, spread: Spread, activity: Activity) -> Floats:
+    """Mean square of each factor over what people take, as far as it is taste: what the end of a run will make of it.
+
+    Parameters
+    ----------
+    side
+        After a step, with the ridge at which users' vectors were computed.
+    """
+    change, power = _principal(kernels.weighted_moment(side.factors, spread.share), _root(spread.covariance))
+    shown, chance = _seen_in(side, change, power, activity)
+    taste = np.maximum(1.0 - max(spread.square, 1e-6) * chance, _LEAST_TASTE)
+    held: Floats = np.maximum(power, 0.0) * taste / np.maximum(shown, _LEAST_SHOWN)
+    return held
+
+
+def _seen_in(side: ItemSide, change: Floats, power: Floats, activity: Activity) -> tuple[Floats, Floats]:
+    return seen(activity, power, side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change))
 
 
 def regauge_clicks(
@@ -111,8 +130,9 @@ def regauge_clicks(
     root = _root(spread.covariance)
     if last and not frame.start:
         root = beyond_chance(root, chance_covariance(before, taken))
-    change, _ = _principal(side, spread, root)
-    return _moved(side, spread, change)
+    square_factors = kernels.weighted_moment(side.factors, spread.share)
+    change, _ = _principal(square_factors, root)
+    return _moved(side, square_factors, spread, change)
 
 
 def seen(activity: Activity, power: Floats, held: Floats) -> tuple[Floats, Floats]:
@@ -136,26 +156,29 @@ def _root(covariance: Floats) -> Floats:
     return root
 
 
-def _principal(side: ItemSide, spread: Spread, root: Floats) -> tuple[Floats, Floats]:
-    """``root``, turned so that factors are uncorrelated over what people take; and their mean squares."""
-    factors = side.factors @ root
-    power, turn = np.linalg.eigh((factors * spread.share[:, None]).T @ factors)
+def _principal(square_factors: Floats, root: Floats) -> tuple[Floats, Floats]:
+    """``root``, turned so that factors are uncorrelated over what people take; and their mean squares.
+
+    ``square_factors`` is the factors' second moment over what people take.
+    """
+    power, turn = np.linalg.eigh(root.T @ square_factors @ root)
     return root @ turn, power
 
 
-def _moved(side: ItemSide, spread: Spread, change: Floats) -> tuple[ItemSide, Frame, Floats]:
+def _moved(
+    side: ItemSide, square_factors: Floats, spread: Spread, change: Floats
+) -> tuple[ItemSide, Frame, Floats]:
     transform = np.eye(1 + side.rank)
     transform[1:, 1:] = np.linalg.inv(change)
-    factors = side.factors @ change
     frame = Frame(
-        _inverse_root(transform @ spread.moment @ transform.T),
+        inverse_root(transform @ spread.moment @ transform.T),
         float(np.sqrt(spread.square)),
-        spread.share @ factors**2,
+        np.einsum("ij,ij->j", square_factors @ change, change),
     )
-    return replace(side, factors=factors), frame, change
+    return replace(side, factors=kernels.transform_rows(side.factors, change.T)), frame, change
 
 
-def _inverse_root(moment: Floats) -> Floats:
+def inverse_root(moment: Floats) -> Floats:
     """``moment ** -1/2``, with directions that hardly occur treated as if they occurred a little."""
     values, basis = np.linalg.eigh(moment)
     root: Floats = (basis / np.sqrt(np.maximum(values, 1e-3 * float(values.max())))) @ basis.T

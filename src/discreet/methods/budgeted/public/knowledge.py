@@ -1,6 +1,7 @@
 """What a model does not know about its items, and what it would guess of new ones. Public: sees releases only.
 
-Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, ``benchmarks/calibration.py``).
+Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md and
+0087-taste-that-noise-hides.md, ``benchmarks/calibration.py``).
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
+from discreet.methods.budgeted.public.unfound import unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
@@ -34,8 +37,6 @@ class _Losses:
     feedback
         By how much that grows with the numbers that a person's few takes are fitted by: a person's vector follows the
         noise of what they took, and brings it back in the next round.
-    shared
-        Part of a usual item's variance that a person's own vector brings into all of their scores.
     blur
         Part of the last round's noise that stays in scores which only gravity holds.
     scale
@@ -44,19 +45,18 @@ class _Losses:
 
     noise: float
     feedback: float
-    shared: float
     blur: float
     scale: float
     least_scale: float
 
 
 _LOSSES = {
-    False: _Losses(noise=2.9, feedback=0.0, shared=0.7, blur=0.0, scale=0.0, least_scale=0.0),
-    True: _Losses(noise=1.6, feedback=1.5, shared=0.0, blur=1.0, scale=0.1, least_scale=0.013),
+    False: _Losses(noise=2.9, feedback=0.0, blur=0.0, scale=0.0, least_scale=0.0),
+    True: _Losses(noise=1.6, feedback=1.5, blur=1.0, scale=0.1, least_scale=0.013),
 }
 
 
-def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, per_user: float) -> ItemSide:
+def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, activity: Activity) -> ItemSide:
     """The item side with its doubt, and with a map from features to guesses where there are features.
 
     Parameters
@@ -67,8 +67,8 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, per
         After the last round.
     prior
         Public features.
-    per_user
-        Ratings or clicks of a usual user.
+    activity
+        How many ratings or clicks people have.
 
     Notes
     -----
@@ -89,25 +89,34 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, per
     around = rows if clicks else rows - base
     plain = (around / state.reach[:, np.newaxis]) @ np.linalg.inv(whiten)
     seen, basis = np.linalg.eigh((plain * share[:, np.newaxis]).T @ plain)
-    feedback = (1.0 + losses.feedback * side.rank / per_user) ** 2
+    feedback = (1.0 + losses.feedback * side.rank / activity.ratings_per_user) ** 2
     seen = np.maximum(seen, 1e-12 * max(float(seen.max()), 1e-12))
     noise = losses.noise * feedback / np.maximum(known, 1.0 / (_FINITE * float(seen.max())))
     variances = _prior(seen, noise, share)
     noise = np.minimum(noise, _FINITE * variances.max())
     left = variances * noise[:, np.newaxis] / (variances + noise[:, np.newaxis])
-    usual = np.square(state.reach) @ (share[:, np.newaxis] * left)
     unsure = float((share @ left).sum() / variances.sum())
     doubt = Doubt(
         noise,
         basis.T @ whiten,
         variances,
         state.reach if clicks else None,
-        losses.shared * float(usual.sum()) * side.rank / (1.0 + side.rank) + losses.blur * state.blur,
+        losses.blur * state.blur if clicks else _unfound(side, state, share, activity),
         losses.least_scale + losses.scale * unsure,
     )
     if prior is None:
         return replace(side, doubt=doubt)
     return replace(side, doubt=doubt, feature_map=_feature_map(rows, base, share, doubt, prior))
+
+
+def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity) -> float:
+    """Taste in ratings that the noise hid: it is missing in all scores of a person."""
+    assert state.known is not None
+    known, square = float(share @ state.known), state.frame.residual**2
+    if side.rank == 0 or not (known > 0.0 and square > 0.0):
+        return 0.0
+    ratings = activity.ratings * float(share @ share)
+    return unfound(share @ np.square(side.factors), known, ratings, square, activity)
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:

@@ -21,6 +21,7 @@ __all__ = [
     "choose_rounds",
     "difficulty",
     "energy_floor",
+    "first_share",
     "items_in_use",
     "round_shares",
 ]
@@ -118,8 +119,7 @@ def choose_rounds(activity: Activity, hard: float, mu: float, *, explicit: bool)
     The noise of the items' sums must be small, and that of the users' moment too.
     """
     few, many = _ROUNDS[explicit]
-    clear = min(max((_readable(activity, mu, explicit=explicit) - 16.0) / 32.0, 0.0), 1.0)
-    return round(few + (many - few) * min(_ease(hard), clear))
+    return round(few + (many - few) * _affords(activity, hard, mu, explicit=explicit))
 
 
 def _readable(activity: Activity, mu: float, *, explicit: bool) -> float:
@@ -127,13 +127,29 @@ def _readable(activity: Activity, mu: float, *, explicit: bool) -> float:
     return 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit][0]) - 1.0
 
 
-def energy_floor(hard: float) -> float:
+def energy_floor(activity: Activity, hard: float, mu: float, *, explicit: bool) -> float:
     """Energy below which users get no more weight, as a share of a typical user's.
 
     With every user at the whole budget, those whose vectors are barely known have as much say as those who are sure.
-    That is right where noise prevails, and wrong where it does not.
+    That is right where noise prevails, in the items' sums or in the users' moment, and wrong where it does not.
     """
-    return 0.5 * _ease(hard)
+    return 0.5 * _affords(activity, hard, mu, explicit=explicit)
+
+
+def first_share(activity: Activity, n_items: int, mu: float, *, explicit: bool) -> float:
+    """Share of the budget for the offsets of ratings, or for the popularity of clicks.
+
+    Offsets of few items that many people rated are known well for less.
+    """
+    if not explicit:
+        return 0.1
+    return 0.2 - 0.1 * _ease(difficulty(activity, float(n_items), mu))
+
+
+def _affords(activity: Activity, hard: float, mu: float, *, explicit: bool) -> float:
+    """From 0 where noise prevails in the items' sums or in the users' moment to 1 where it hardly matters in both."""
+    clear = min(max((_readable(activity, mu, explicit=explicit) - 16.0) / 32.0, 0.0), 1.0)
+    return min(_ease(hard), clear)
 
 
 def _ease(hard: float) -> float:

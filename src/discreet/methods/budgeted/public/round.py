@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of
+from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of, taste_of
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
 from discreet.methods.budgeted.public.offsets import OffsetFilter
 from discreet.methods.budgeted.public.plan import Activity
@@ -37,6 +37,7 @@ __all__ = [
     "first_popularity",
     "normalised",
     "refine",
+    "refine_offsets",
     "with_gravity",
 ]
 
@@ -94,6 +95,10 @@ class State:
     warm
         Whether the factors are those of an earlier model, so that what is left to find is what it did not know and
         what has changed since.
+    told
+        What the last round told about each item, of what is known.
+    taste
+        Power of each direction as far as it is taste (explicit feedback).
     """
 
     side: ItemSide
@@ -105,6 +110,8 @@ class State:
     reach: Floats | None = None
     blur: float = 0.0
     warm: bool = False
+    told: Floats | None = None
+    taste: Floats | None = None
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
@@ -181,15 +188,27 @@ def refine(
     last
         Whether no round follows.
     """
+    updated = state.popularity.updated(statistics.weight, statistics.weight_sigma)
+    # The next question needs what is expected of the new weights, and nothing here does. The large products bring their
+    # own threads; those of a BLAS would wait for small ones in a busy loop, on the same cores.
+    with kernels.beside(updated.positive), kernels.one_blas_thread():
+        if _drowned(state.frame, statistics):
+            return state
+        return _refined(state, statistics, rules, updated, caution, last)
+
+
+def _refined(
+    state: State, statistics: RoundStatistics, rules: Rules, updated: ItemWeights, caution: float, last: bool
+) -> State:
     before, frame, popularity = state.side, state.frame, state.popularity
-    if _drowned(frame, statistics):
-        return state
     clicks = isinstance(before.rule, Clicks)
     now = normalised(frame, statistics, popularity)
     gradient, side = statistics.gradient, before
     if clicks:
         if rules.free_gravity and not frame.start:
-            settled = settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), rules.hard)
+            # Taste that an earlier model found is not hidden by the noise of this run.
+            hard = 0.0 if state.warm else rules.hard
+            settled = settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), hard)
             side = with_gravity(side, settled)
         gradient = gradient - _pull(side, frame, now)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
@@ -204,22 +223,27 @@ def refine(
         expected = (state.doubt + drift) / (1.0 + drift)
         earlier = rules.start.information(drift) if state.known is None else state.known
     found = estimate(gradient, now.weight, variance, floor=_FLOOR, expected=expected, prior=rules.prior)
-    step = _step(side, now, statistics, found.vectors, variance) @ frame.whiten
-    factors = step[:, 1:] if frame.start else side.factors + step[:, 1:]
-    offsets, heard = side.offsets + step[:, 0], state.offsets
-    if heard is not None:
-        moved = _step(side, now, statistics, gradient, variance) @ frame.whiten[:, 0]
+    step = _Step.of(side, frame, now, statistics, variance)
+    solved = step.solved(found.vectors)
+    factors = step.factors(solved, None if frame.start else side.factors)
+    heard = state.offsets
+    if heard is None:
+        offsets = side.offsets + step.offsets(solved)
+    else:
+        moved = step.offsets(step.solved(gradient))
         noise = np.square(statistics.gradient_sigma / now.weight) * float(np.square(frame.whiten[:, 0]).sum())
         heard = heard.heard(side.offsets + moved, 1.0 / noise, scatter / np.square(now.weight))
         offsets = _best_offsets(heard, now.weight, rules)
     side = replace(side, offsets=offsets, factors=factors)
     share = popularity.positive()
     spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
+    taste = None
     if side.rank and clicks:
         # The factors of an earlier model have been shortened by chance already.
         shorten = last and not state.warm
         side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=shorten)
     elif side.rank:
+        taste = None if frame.start else taste_of(side, spread, rules.activity)
         side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
@@ -229,9 +253,25 @@ def refine(
     pull = side.clicks.gravity * now.total if clicks else 0.0
     reach = now.weight / (now.weight + pull)
     blur = float(np.square(statistics.gradient_sigma).mean()) / pull**2 if clicks else 0.0
-    popularity = popularity.updated(statistics.weight, statistics.weight_sigma)
     known = told if earlier is None else earlier + told
-    return State(side, frame, popularity, doubt, heard, known, reach, blur, state.warm)
+    return State(side, frame, updated, doubt, heard, known, reach, blur, state.warm, told, taste)
+
+
+def refine_offsets(state: State, statistics: RoundStatistics, rules: Rules) -> State:
+    """Offsets from a release of the constant feature alone, beside factors that stay as they are."""
+    assert state.offsets is not None
+    side, popularity = state.side, state.popularity
+    updated = popularity.updated(statistics.weight, statistics.weight_sigma)
+    frame = replace(Frame.first(state.frame.residual), power=state.frame.power)
+    if _drowned(frame, statistics):
+        return state
+    now = normalised(frame, statistics, popularity)
+    scatter = now.mean_square * now.total / rules.activity.ratings / now.weight
+    moved = statistics.gradient[:, 0] / now.weight
+    known = np.square(now.weight / statistics.gradient_sigma)
+    heard = state.offsets.heard(side.offsets + moved, known, scatter)
+    side = replace(side, offsets=_best_offsets(heard, updated.positive(), rules))
+    return replace(state, side=side, offsets=heard, popularity=updated)
 
 
 def with_gravity(side: ItemSide, gravity: float) -> ItemSide:
@@ -241,14 +281,13 @@ def with_gravity(side: ItemSide, gravity: float) -> ItemSide:
 
 def _relative(found: Estimate, weight: Floats) -> Floats:
     """What is left to find about each item, 1 on average over what is taken."""
-    left = found.left.mean(axis=1)
-    usual = float((left * weight).sum() / weight.sum())
-    return left / usual if usual > 0.0 else np.ones_like(left)
+    usual = float((found.left * weight).sum() / weight.sum())
+    return found.left / usual if usual > 0.0 else np.ones_like(found.left)
 
 
 def _mean_score(frame: Frame, statistics: RoundStatistics) -> tuple[float, float]:
     """Mean score of what was taken, and its noise: the rest of it is in the gradients of the constant feature."""
-    constant, taken = np.linalg.inv(frame.whiten)[0], max(float(statistics.weight.sum()), 1e-300)
+    constant, taken = frame.unwhiten[0], max(float(statistics.weight.sum()), 1e-300)
     missing = float((statistics.gradient @ constant).sum())
     noise = float(np.linalg.norm(statistics.gradient_sigma) * np.linalg.norm(constant))
     return 1.0 - missing / taken, noise / taken
@@ -257,25 +296,24 @@ def _mean_score(frame: Frame, statistics: RoundStatistics) -> tuple[float, float
 def _drowned(frame: Frame, statistics: RoundStatistics) -> bool:
     """Whether a round says nothing: its totals do not stand three deviations out, so no step can be sized."""
     weight = float(np.sqrt(np.square(statistics.weight_sigma).sum()))
-    moment = statistics.moment_sigma * float(np.square(np.linalg.inv(frame.whiten)[0]).sum())
-    total = _total(statistics.moment, frame.whiten)
+    moment = statistics.moment_sigma * float(np.square(frame.unwhiten[0]).sum())
+    total = _total(statistics.moment, frame.unwhiten)
     return not (statistics.weight.sum() > 3.0 * weight and total > 3.0 * moment)
 
 
 def normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeights) -> Normalised:
     """A round's statistics in units that do not depend on how many users there are."""
     order = len(frame.whiten)
-    total = _total(statistics.moment, frame.whiten)
+    total = _total(statistics.moment, frame.unwhiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
     _, weight = popularity.scaled(statistics.weight)
     mean_square = _mean_square(frame, statistics, total)
     return Normalised(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
 
 
-def _total(moment: Floats, whiten: Floats) -> float:
+def _total(moment: Floats, unwhiten: Floats) -> float:
     """Total user weight: the moment's entry for the constant feature."""
-    order = len(whiten)
-    unwhiten = np.linalg.inv(whiten)
+    order = len(unwhiten)
     return max(float(unwhiten[0] @ moment[:order, :order] @ unwhiten[0]), 1e-9)
 
 
@@ -291,7 +329,7 @@ def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float)
     Users count by one over the size of their residuals, so the mean above is that of users who are easy to predict.
     In the ratio of the second to the first moment of the sizes that weight cancels.
     """
-    first = float(np.linalg.inv(frame.whiten)[0] @ statistics.moment[:-1, -1])
+    first = float(frame.unwhiten[0] @ statistics.moment[:-1, -1])
     second = float(statistics.moment[-1, -1])
     if not (first > 0.0 and second > 0.0):
         return mean_square
@@ -301,20 +339,55 @@ def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float)
 def _pull(side: ItemSide, frame: Frame, now: Normalised) -> Floats:
     """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
     factors = np.zeros_like(side.factors) if frame.start else side.factors
-    scores = np.column_stack([side.offsets, factors]) @ np.linalg.inv(frame.whiten)
-    pull: Floats = side.clicks.gravity * now.total * scores @ now.moment
-    return pull
+    matrix = side.clicks.gravity * now.total * frame.unwhiten @ now.moment
+    return kernels.transform_rows(np.column_stack([side.offsets, factors]), matrix.T)
 
 
-def _step(
-    side: ItemSide, now: Normalised, statistics: RoundStatistics, gradient: Floats, variance: Floats
-) -> Floats:
-    gravity = side.clicks.gravity * now.total if isinstance(side.rule, Clicks) else 0.0
-    if statistics.curvature is None:
-        # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
-        doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
-        # One small inverse and a product: a solve with as many right sides as there are items takes ten times as long.
-        return gradient @ np.linalg.inv(now.moment + doubt).T / (now.weight + gravity)[:, None]
-    curvature = statistics.curvature + gravity * now.moment
-    ridge = np.repeat((np.sqrt(variance) + 1e-6 * now.weight)[:, None], gradient.shape[1], axis=1)
-    return kernels.solve_items(curvature, gradient, ridge)
+@dataclass(frozen=True)
+class _Step:
+    """From gradients to the step, in the item side's coordinates.
+
+    Parameters
+    ----------
+    matrix
+        What gradients over ``size`` are multiplied by, where the curvature is shared; else what solutions are.
+    size
+        Weight of each item and its gravity.
+    curvature, ridge
+        Of each item, where one was released.
+    """
+
+    matrix: Floats
+    size: Floats
+    curvature: Floats | None = None
+    ridge: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, side: ItemSide, frame: Frame, now: Normalised, statistics: RoundStatistics, variance: Floats
+    ) -> _Step:
+        gravity = side.clicks.gravity * now.total if isinstance(side.rule, Clicks) else 0.0
+        if statistics.curvature is None:
+            # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
+            doubt = 2.0 * statistics.moment_sigma / now.total * np.eye(len(now.moment))
+            return cls(np.linalg.inv(now.moment + doubt).T @ frame.whiten, now.weight + gravity)
+        curvature = statistics.curvature + gravity * now.moment
+        ridge = np.sqrt(variance) + 1e-6 * now.weight
+        return cls(
+            frame.whiten, np.ones_like(ridge), curvature, np.repeat(ridge[:, None], len(frame.whiten), axis=1)
+        )
+
+    def solved(self, gradient: Floats) -> Floats:
+        """Gradients over the curvature, where each item has its own."""
+        if self.curvature is None or self.ridge is None:
+            return gradient
+        return kernels.solve_items(self.curvature, gradient, self.ridge)
+
+    def factors(self, solved: Floats, before: Floats | None) -> Floats:
+        """Factors after the step; ``None`` before it for those that it replaces."""
+        return kernels.transform_rows(solved, self.matrix[:, 1:].T, 1.0 / self.size, before)
+
+    def offsets(self, solved: Floats) -> Floats:
+        """How far the offsets move."""
+        moved: Floats = solved @ self.matrix[:, 0] / self.size
+        return moved

@@ -11,6 +11,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
+from discreet.methods.budgeted.public.offsets_share import divided
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
     Activity,
@@ -18,6 +19,7 @@ from discreet.methods.budgeted.public.plan import (
     choose_rounds,
     difficulty,
     energy_floor,
+    first_share,
     items_in_use,
     round_shares,
 )
@@ -29,8 +31,9 @@ from discreet.methods.budgeted.public.round import (
     first_offsets,
     first_popularity,
     refine,
+    refine_offsets,
 )
-from discreet.methods.budgeted.public.trial import TRIAL_SHARE, WARM_ROUNDS, holds, to_try, warm
+from discreet.methods.budgeted.public.trial import TRIAL_SHARE, WARM_ROUNDS, heard, holds, to_try, warm
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
@@ -54,8 +57,6 @@ _MOST_MOMENT = 0.5
 _CLICK_WEIGHT_SHARE = 0.99
 # Releases after the first where there are no factors: of offsets (ratings), of popularity (clicks).
 _ALONE = {True: 4, False: 1}
-# Share of the budget for the offsets of ratings, and for the popularity of clicks.
-_FIRST_SHARE = {False: 0.2, True: 0.1}
 
 
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
@@ -80,7 +81,9 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     rules = Rules(activity, prior, settings.gravity == "auto", start=facts.start)
     ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
     side, frame = _empty(settings, facts, activity)
-    share = _FIRST_SHARE[ranks] if settings.offset_share == "auto" else settings.offset_share
+    share = settings.offset_share
+    if share == "auto":
+        share = first_share(activity, n_items, left / facts.noise_excess, explicit=not ranks)
     statistics = yield ask.first(left * float(np.sqrt(share)), side, frame)
     begin = first_popularity if ranks else first_offsets
     state = begin(side, frame, statistics, rules)
@@ -91,21 +94,26 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     hard = difficulty(activity, used, left / facts.noise_excess)
     rules = replace(rules, hard=hard)
     rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
-    ask = replace(ask, planned=None, least_energy=energy_floor(hard))
-    tried = facts.start is not None and to_try(facts.start, rank)
+    floor = energy_floor(activity, hard, left / facts.noise_excess, explicit=not ranks)
+    ask = replace(ask, planned=None, least_energy=floor)
+    tried = settings.rank != 0 and to_try(facts.start, rank)
     if facts.start is not None and tried:
-        then = warm(state, facts.start, rules)
+        then = warm(state, facts.start)
         statistics = yield ask.trial(left * float(np.sqrt(TRIAL_SHARE)), then)
         left *= float(np.sqrt(1.0 - TRIAL_SHARE))
         if holds(then, facts.start, statistics, activity):
-            heard = state.popularity.updated(statistics.weight, statistics.weight_sigma)
-            rank, state = then.side.rank, replace(then, popularity=heard)
+            rank, state = then.side.rank, heard(then, statistics)
             rounds = WARM_ROUNDS[ranks] if settings.rounds == "auto" else settings.rounds
     ask = replace(ask, planned=2 + tried + rounds)
     if rank and not state.warm:
         state = _start(rng, rank, state, prior)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
-    for number, cost in enumerate(costs, 1):
+    kept = 0.0
+    for number in range(1, len(costs) + 1):
+        if number == rounds // 2 + 1:
+            costs[number - 1 :], kept = divided(costs[number - 1 :], costs[number - 2], state, activity)
+            ask = replace(ask, planned=2 + tried + rounds + (kept > 0.0))
+        cost = costs[number - 1]
         if rank == 0 and ranks:
             # Nothing but the popularity is worth asking for.
             statistics = yield ask.first(cost, side, frame, "popularity again")
@@ -114,8 +122,11 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         statistics = yield ask.round(number, cost, state)
         caution = _CAUTION[-1 if state.warm else min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
+    if kept:
+        statistics = yield ask.offsets(rounds + 1, kept, state)
+        state = refine_offsets(state, statistics, rules)
     side = _with_popularity(without_start(state.side, state.frame), state)
-    side = with_knowledge(side, state, prior, activity.ratings_per_user)
+    side = with_knowledge(side, state, prior, activity)
     return Trained(side, rounds if rank else 0)
 
 
@@ -222,8 +233,21 @@ class _Asker:
         return self._ask(name or usual, mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
     def trial(self, mu: float, state: State) -> RoundQuestion:
-        """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet."""
-        return replace(self.round(0, mu, state), name="trial of the earlier model")
+        """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet.
+
+        It asks how far users' vectors spread. So the moment has as much energy as the gradient, and users who have
+        less than usual count alike: counted by one over their energy, long vectors would hardly show.
+        """
+        gradient, moment = self._energies(state.frame)
+        units = self._units(state.frame, mu, self.settings.weight_share)
+        units = replace(units, moment=moment / float(np.sqrt(gradient)), least_energy=2.0 * gradient)
+        return replace(self.round(0, mu, state), name="trial of the earlier model", units=units)
+
+    def offsets(self, number: int, mu: float, state: State) -> RoundQuestion:
+        """Offsets alone, beside factors that stay as they are: the constant is the only feature."""
+        weights = self._item_weights(state.popularity)
+        frame = replace(state.frame, whiten=np.eye(1, 1 + state.side.rank))
+        return self._ask("offsets again", mu, number, state.side, frame, weights, self.settings.weight_share)
 
     def round(self, number: int, mu: float, state: State) -> RoundQuestion:
         """Gradients at the current fit."""
@@ -259,8 +283,7 @@ class _Asker:
         order / (sqrt(share) n mu), and a step in coordinates that noise has chosen is worse than none.
         """
         order, per_user = len(frame.whiten), self.activity.ratings_per_user
-        gradient = order * per_user * frame.residual**2
-        moment = (1.0 if self.settings.ranks(self.facts.scale) else per_user) * (order + 1.0)
+        gradient, moment = self._energies(frame)
         needed = ((order + 1.0) * self.facts.noise_excess / (_READABLE * self.activity.users * mu)) ** 2
         share = min(max(self.settings.moment_share, needed), _MOST_MOMENT)
         full = self.settings.curvature == "full" and order > 1
@@ -270,6 +293,12 @@ class _Asker:
             curvature=order * float(np.sqrt(per_user / gradient)) if full else None,
             least_energy=self.least_energy * gradient,
         )
+
+    def _energies(self, frame: Frame) -> tuple[float, float]:
+        """Energy of a typical user's gradient, and size of their moment."""
+        order, per_user = len(frame.whiten), self.activity.ratings_per_user
+        counted = 1.0 if self.settings.ranks(self.facts.scale) else per_user
+        return order * per_user * frame.residual**2, counted * (order + 1.0)
 
 
 def _numbers(settings: BudgetedSettings, n_items: int) -> int:

@@ -13,25 +13,24 @@ import numpy as np
 
 from discreet.methods.budgeted.public.chance import chance_covariance
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.budgeted.public.gauge import Spread, seen, spread_of
-from discreet.methods.budgeted.public.gravity import first_gravity
+from discreet.methods.budgeted.public.gauge import Spread, inverse_root, seen, spread_of
 from discreet.methods.budgeted.public.plan import Activity
-from discreet.methods.budgeted.public.round import Rules, State, normalised, with_gravity
+from discreet.methods.budgeted.public.round import State, normalised
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.model.start import Start
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
 
-__all__ = ["TRIAL_SHARE", "WARM_ROUNDS", "belief", "holds", "to_try", "warm"]
+__all__ = ["TRIAL_SHARE", "WARM_ROUNDS", "belief", "heard", "holds", "to_try", "warm"]
 
-TRIAL_SHARE = 0.05
+TRIAL_SHARE = 0.03
 """Of what is left of mu^2 after the first releases."""
 WARM_ROUNDS = {True: 1, False: 2}
 """Rounds from factors that hold, for clicks and for ratings: directions need not be found again."""
-# Share of the taste that the earlier model caught which it must still catch. Unrelated starts had at most 0.06, those
-# of the same market 0.3 to 0.75 (docs/decisions/0049-start.md).
-_HOLDS = 0.15
+# Share of the taste that the earlier model caught which it must still catch, for clicks and for ratings. Of unrelated
+# starts it was at most 0.22 and 0.12, of the same market 0.35 and 0.16 at least (decision 108).
+_HOLDS = {True: 0.3, False: 0.15}
 # A budget that carries this many times the earlier rank finds more by itself.
 _OUTGROWN = 2.0
 
@@ -46,13 +45,15 @@ def to_try(start: Start | None, rank: int) -> bool:
     )
 
 
-def warm(state: State, start: Start, rules: Rules) -> State:
-    """What the first releases told, with the earlier factors and what was known about them."""
+def warm(state: State, start: Start) -> State:
+    """What the first releases told, with the earlier factors and what was known about them.
+
+    Scores of clicks beside the factors are those that today's popularity gives, under the gravity that any run begins
+    with: the earlier ones had been moved by their factors' rounds, and would have to be moved back where items drifted.
+    """
     assert start.doubt is not None
     side, share = state.side, _shares(state)
-    if isinstance(side.rule, Clicks):
-        side = _with_earlier_scores(side, start, rules)
-    else:
+    if not isinstance(side.rule, Clicks):
         side = replace(side, rule=replace(side.ridge, factor_penalty=start.side.ridge.factor_penalty))
     side = replace(side, factors=start.side.factors)
     # The earlier frame was the inverse root of the users' second moment.
@@ -77,7 +78,23 @@ def holds(state: State, start: Start, statistics: RoundStatistics, activity: Act
     moment = statistics.moment[:order, :order] / now.total
     spread = spread_of(state.frame, moment, now.usual_square, _shares(state))
     caught = belief(state.side, start, spread, activity, now.weight / now.total)
-    return caught > _HOLDS
+    return caught > _HOLDS[isinstance(state.side.rule, Clicks)]
+
+
+def heard(state: State, statistics: RoundStatistics) -> State:
+    """With what the trial told beside: popularity, and for clicks coordinates of the users who were asked.
+
+    Beside scores of today's popularity users' vectors are not what they were beside the earlier model's.
+    """
+    updated = state.popularity.updated(statistics.weight, statistics.weight_sigma)
+    frame = state.frame
+    if isinstance(state.side.rule, Clicks):
+        now, order = normalised(frame, statistics, state.popularity), len(frame.whiten)
+        values, basis = np.linalg.eigh(statistics.moment[:order, :order] / now.total)
+        values = np.maximum(values, statistics.moment_sigma / now.total)
+        spread = spread_of(frame, (basis * values) @ basis.T, now.usual_square, _shares(state))
+        frame = replace(frame, whiten=inverse_root(spread.moment))
+    return replace(state, frame=frame, popularity=updated)
 
 
 def belief(side: ItemSide, start: Start, spread: Spread, activity: Activity, taken: Floats) -> float:
@@ -124,18 +141,3 @@ def _shares(state: State) -> Floats:
     taken = state.popularity.positive()
     share: Floats = taken / taken.sum()
     return share
-
-
-def _with_earlier_scores(side: ItemSide, start: Start, rules: Rules) -> ItemSide:
-    """Earlier offsets, moved by what popularity alone says has changed; and the earlier gravity, likewise."""
-    earlier = start.side.popularity
-    if earlier is None or not (told := start.known & (earlier > 0.0)).any():
-        return side
-    taken = side.clicks.gravity * side.offsets / (1.0 - side.offsets)
-    before = earlier * float(taken[told].sum() / earlier[told].sum())
-    then = start.side.clicks.gravity
-    if rules.free_gravity:
-        side = with_gravity(side, min(side.clicks.gravity * then / first_gravity(before[told]), 1.0))
-    plain = taken / (taken + side.clicks.gravity)
-    moved = start.side.offsets + plain - before / (before + then)
-    return replace(side, offsets=np.where(told, moved, plain))

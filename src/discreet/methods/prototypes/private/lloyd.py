@@ -44,12 +44,18 @@ class Plan:
     values: float
 
     @classmethod
-    def of(cls, settings: PrototypeSettings, budget: Budget) -> Plan:
-        """Partition and centres pay for the steps; support, values and sizes for the values."""
+    def of(cls, settings: PrototypeSettings, budget: Budget, groups: int | None = None) -> Plan:
+        """Partition and centres pay for the steps; support, values and sizes for the values.
+
+        One group of users needs no steps to be found: the values get what they would have cost.
+        """
         parts = settings.shares
         steps = parts.partition + parts.centres
         values = parts.support + parts.values + parts.sizes
         whole = parts.count + steps + values
+        if groups == 1:
+            square = (budget.mu * _LEAVE) ** 2 / whole
+            return cls(math.sqrt(square * parts.count), (), math.sqrt(square * (steps + values)))
         growth = [settings.growth**number for number in range(settings.rounds)]
         square = (budget.mu * _LEAVE) ** 2 / whole
         return cls(
@@ -69,11 +75,12 @@ def lloyd_prototypes(
 ) -> Prototypes:
     """The whole pipeline with Gaussian noise, every release through this gate."""
     bounds = settle_bounds(settings, ratings)
-    plan = Plan.of(settings, budget)
+    groups = settings.n_groups(ratings.explicit)
+    plan = Plan.of(settings, budget, groups)
     rows = rows_of(ratings, bounds, settings.seed)
     refuse_small(gate, rows.n_users, plan.count, least)
     points = project(rows, settings.n_dimensions(rows.n_items), (settings.seed, 0))
-    centres, _ = noisy_centres(gate, points, settings.most_prototypes, plan.steps, settings.seed, progress)
+    centres, _ = noisy_centres(gate, points, groups, plan.steps, settings.seed, progress)
     clusters = Clusters(rows, kernels.nearest_centres(points, centres), len(centres))
     return _values(gate, clusters, settings, plan.values)
 

@@ -59,24 +59,10 @@ class ItemWeights:
         sizes = np.concatenate([[0.0], np.geomspace(_SMALLEST * mean, largest, _SIZES - 1)])
         looked_at, counts = _sample(self.estimate)
         estimate, variance = self.estimate[looked_at], self.variance[looked_at]
-        likely = np.empty((len(estimate), _SIZES))
-
-        def look_at(rows: slice) -> None:
-            likely[rows], _ = _sized(estimate[rows], variance[rows], sizes)
-
-        kernels.by_rows(look_at, len(estimate))
-        share = np.full(_SIZES, 1.0 / _SIZES)
-        for _ in range(_STEPS):
-            share = share * (likely.T @ (counts / (likely @ share))) / counts.sum()
-        expected = np.empty_like(self.estimate)
-
-        def expect(rows: slice) -> None:
-            relative, means = _sized(self.estimate[rows], self.variance[rows], sizes)
-            joint = relative * share
-            expected[rows] = (joint * means).sum(axis=1) / joint.sum(axis=1)
-
-        kernels.by_rows(expect, len(expected))
-        return expected
+        width = _widths(sizes)
+        likely = kernels.size_likelihoods(estimate, variance, sizes, width)
+        share = kernels.mixture_shares(likely, counts, _STEPS)
+        return kernels.expected_sizes(self.estimate, self.variance, sizes, width, share)
 
     def positive(self) -> Floats:
         """The expected weight, a little above nothing where the noise has drowned it."""
@@ -106,15 +92,8 @@ def _sample(estimate: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     return np.concatenate([order[:_ENOUGH], some]), np.concatenate([np.ones(_ENOUGH), stand])
 
 
-def _sized(estimate: Floats, variance: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """Items x sizes: likelihood of each size relative to an item's likeliest, and the expected weight if it is that.
-
-    A size stands for weights that scatter around it as far as half of the way to the next.
-    """
-    width = np.square(0.5 * np.diff(sizes, append=sizes[-1] ** 2 / sizes[-2]))
+def _widths(sizes: Floats) -> Floats:
+    """Variance of the weights that a size stands for: they scatter around it as far as half of the way to the next."""
+    width: Floats = np.square(0.5 * np.diff(sizes, append=sizes[-1] ** 2 / sizes[-2]))
     width[0] = 0.0
-    spread = variance[:, None] + width
-    away = estimate[:, None] - sizes
-    exponent = -0.5 * (np.square(away) / spread + np.log(spread))
-    likely = np.exp(exponent - exponent.max(axis=1, keepdims=True))
-    return np.maximum(likely, 1e-300), np.maximum(sizes + width / spread * away, 0.0)
+    return width

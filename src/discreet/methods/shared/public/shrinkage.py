@@ -27,17 +27,16 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     """
     order = vectors.shape[1]
     square = weight**2
-    size = max(float(((vectors**2).mean(axis=1) - variance).sum() / square.sum()), 1e-12)
-    covariance, trusted = np.zeros((order, order)), np.empty_like(vectors, order="C")
+    size = max(float((kernels.square_norms(vectors) / order - variance).sum() / square.sum()), 1e-12)
     for _ in range(steps):
         trust = square / (square * size + variance) ** 2
-        np.multiply(vectors, trust[:, None], out=trusted)
-        excess = trusted.T @ vectors - np.eye(order) * (trust * variance).sum()
-        values, basis = np.linalg.eigh(excess / (trust * square).sum())
-        covariance = (basis * np.maximum(values, 0.0)) @ basis.T
-        previous, size = size, max(float(np.maximum(values, 0.0).mean()), 1e-12)
+        excess = kernels.weighted_moment(vectors, trust) - np.eye(order) * (trust * variance).sum()
+        excess /= (trust * square).sum()
+        previous, size = size, max(float(np.maximum(np.linalg.eigvalsh(excess), 0.0).mean()), 1e-12)
         if abs(size - previous) < 1e-3 * previous:
             break
+    values, basis = np.linalg.eigh(excess)
+    covariance: Floats = (basis * np.maximum(values, 0.0)) @ basis.T
     return covariance
 
 
@@ -50,7 +49,7 @@ class Estimate:
     vectors
         ``weight_j z_j``, items x order.
     left
-        Posterior variance of ``z_j``, items x order, in the directions of ``basis``.
+        Posterior variance of ``z_j``, its mean over all directions, one for each item.
     basis
         Directions in columns.
     values, expected
@@ -98,22 +97,12 @@ def estimate(
     size = weight * np.sqrt(expected)
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
-    turned, fit = vectors @ basis, None
-    told: Floats = np.broadcast_to(0.0, turned.shape)
+    turned, told, fit = kernels.transform_rows(vectors, basis.T), None, None
     if prior is not None and values.max() > 0.0:
         fit = prior.fit(turned, size, variance, values)
         told, values = size[:, None] * fit.explained, fit.own
-    left = np.empty_like(turned)
-
-    def some(rows: slice) -> None:
-        signal = (size[rows] ** 2)[:, None] * values
-        total = signal + variance[rows, None]
-        gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
-        turned[rows] = told[rows] + gain * (turned[rows] - told[rows])
-        left[rows] = (1.0 - gain) * values * expected[rows, None]
-
-    kernels.by_rows(some, len(turned))
-    return Estimate(turned @ basis.T, left, basis, values, expected, fit)
+    left = kernels.shrink_rows(turned, told, values, size**2, variance)
+    return Estimate(kernels.transform_rows(turned, basis), left * expected, basis, values, expected, fit)
 
 
 def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:

@@ -1,0 +1,92 @@
+"""How much taste the noise kept a run on ratings from finding. Public: sees releases only.
+
+Directions of taste are found by power iteration: people's vectors follow the items' factors, and the factors follow the
+vectors. Take a direction of power p: the mean square of its factors over what people take, where people vary by 1. Of
+the variance of a person's vector it makes up about ``p n / s^2``, the rest is scatter of their n ratings, each of
+variance s^2. So it has the variance ``p^2 n / s^2`` in an item's gradients, beside the noise ``1 / known``, and grows
+from round to round only above
+
+    threshold = sqrt(s^2 / n / known)
+
+That falls with mu, and not with its square as the noise of an item's numbers does. So what a model misses is mostly
+what was hidden, and not the noise in what was found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.types import Floats
+
+__all__ = ["missed", "power_there", "unfound"]
+
+# The threshold in rounds that are few, of which the first are the noisiest, in units of the one above: measured
+# (docs/decisions/0087-taste-that-noise-hides.md).
+_ROUNDS = 7.0
+# Power of a direction of which nothing was found, in units of the threshold.
+_HIDDEN = 0.5
+# The same threshold without noise, where the scatter of an item's own ratings takes its place.
+_WITHOUT_NOISE = 2.0
+# The users' ridge after the last round, in units of the squared residual.
+_RIDGE = 2.0
+
+
+def unfound(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> float:
+    """Variance of scores that the same run without noise would have explained beside what this one does.
+
+    Parameters
+    ----------
+    power
+        Of each direction that was found: mean square of its factors over what people take.
+    known
+        What all rounds told about a usual item: one over the variance of their noise.
+    ratings
+        How many a usual item has.
+    square
+        Squared residual of single ratings.
+    activity
+        How many ratings people have.
+
+    Notes
+    -----
+    With the threshold for a noise, of a true power p a best linear estimate shows ``p^2 / (p + threshold)``; solved for
+    p that gives what was there. Of a direction of which nothing was found no more is missed than a run without noise
+    would show: ``1 - (q / p)^2`` of it, as in a spiked model, with q the threshold without noise. A score holds what a
+    user's ridge regression makes of a direction, so of power p it holds ``h^2 (p + s^2 / n)`` with
+    ``h = n p / (n p + ridge)``, averaged over people.
+    """
+    there = power_there(power, known, ratings, square, activity)
+    hidden = (_in_scores(there, square, activity) - _in_scores(power, square, activity)).sum()
+    # What was not found is part of the residual.
+    return min(float(hidden), square)
+
+
+def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:
+    """Power that directions have in truth, where ``power`` was found; see `unfound`."""
+    threshold = _threshold(known, square, activity)
+    least = _WITHOUT_NOISE * float(np.sqrt(square / activity.ratings_per_user * square / ratings))
+    hidden = _HIDDEN * threshold
+    hidden *= max(1.0 - (least / hidden) ** 2, 0.0)
+    there: Floats = np.maximum(0.5 * (power + np.sqrt(power * (power + 4.0 * threshold))), hidden)
+    return there
+
+
+def missed(there: Floats, known: float, square: float, activity: Activity) -> float:
+    """Variance of scores that is not found of directions of the true power ``there``."""
+    found = np.square(there) / np.maximum(
+        there + _threshold(known, square, activity), np.finfo(np.float64).tiny
+    )
+    return float((_in_scores(there, square, activity) - _in_scores(found, square, activity)).sum())
+
+
+def _threshold(known: float, square: float, activity: Activity) -> float:
+    return _ROUNDS * float(np.sqrt(square / activity.ratings_per_user / known))
+
+
+def _in_scores(power: Floats, square: float, activity: Activity) -> Floats:
+    """Variance of people's scores along directions of this power."""
+    counts = activity.sizes[:, np.newaxis]
+    held = counts * power / (counts * power + _RIDGE * square)
+    variance: Floats = activity.shares @ (np.square(held) * (power + square / counts))
+    return variance

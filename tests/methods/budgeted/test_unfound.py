@@ -1,0 +1,62 @@
+"""How much taste is taken to be hidden by noise: by the formulas' own limits, and against runs without noise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.methods.budgeted.public.unfound import unfound
+from discreet.types import Floats
+
+POWER = np.array([0.1, 0.03, 0.01, 0.0])
+CROWD = Activity(5_000.0, 50.0, 3.0, 1.0, 0.3, np.array([20.0, 80.0]), np.array([0.5, 0.5]))
+
+
+def missing(
+    power: Floats = POWER,
+    known: float = 1e4,
+    square: float = 0.7,
+    activity: Activity = CROWD,
+    ratings: float = 1e5,
+) -> float:
+    return unfound(power, known, ratings, square, activity)
+
+
+def test_nothing_is_hidden_where_there_is_no_noise_or_no_scatter() -> None:
+    assert missing(known=1e16) < 1e-4 * missing()
+    assert missing(square=1e-12) < 1e-4 * missing()
+
+
+def test_more_noise_hides_more_and_never_more_than_the_residual() -> None:
+    found = [missing(known=known) for known in (1e6, 1e5, 1e4, 1e3, 1e2)]
+    assert found == sorted(found)
+    assert found[0] > 0.0
+    assert missing(known=1e-12) == 0.7
+
+
+def test_four_times_the_information_halves_what_is_lost_of_a_strong_direction() -> None:
+    """The threshold is a root, and a strong direction loses as much as the threshold."""
+    strong = np.array([1.0])
+    assert missing(strong, known=4e6) == pytest.approx(0.5 * missing(strong, known=1e6), rel=0.01)
+    # All of the loss of a direction that everybody's ratings tell is in the scores.
+    many = replace(CROWD, ratings_per_user=1e4, sizes=np.array([1e4]), shares=np.ones(1))
+    assert missing(strong, 1e6, 0.7, many) == pytest.approx(7.0 * np.sqrt(0.7 / 1e4 / 1e6), rel=0.01)
+
+
+def test_a_direction_of_which_nothing_was_found_may_be_there() -> None:
+    assert missing(np.zeros(3)) == pytest.approx(3.0 * missing(np.zeros(1)))
+    assert missing(np.zeros(1)) > 0.0
+    # ... unless its item's few ratings would have hidden it without noise too,
+    assert missing(np.zeros(1), ratings=10.0) == 0.0
+    # and counts less than one that was found: that is known to be there.
+    assert missing(np.zeros(1)) < missing(np.array([0.05]))
+    assert missing(np.zeros(0)) == 0.0
+
+
+def test_the_order_of_directions_and_a_split_of_the_crowd_change_nothing() -> None:
+    assert missing(POWER[::-1]) == pytest.approx(missing())
+    split = replace(CROWD, sizes=np.array([20.0, 80.0, 80.0]), shares=np.array([0.5, 0.2, 0.3]))
+    assert missing(activity=split) == pytest.approx(missing())
