@@ -1,5 +1,6 @@
 """Every decided rule for bad input, where the rules refuse it: the first bad row and a remedy."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,14 @@ def read(changes: dict[str, Any] | None = None, **reading: Any) -> Ratings:
         ({"u": ["a", "b", "c", ""]}, "row 4: the user is missing in column 'u'"),
         ({"i": [1, 2, None, None]}, "row 3: the item is missing in column 'i'; fill it in or remove the row"),
         ({"i": np.array([1.0, np.nan, 2, 3])}, "row 2: the item is missing"),
-        ({"i": [1, 2, 3.5, 1.5]}, "column 'i': "),
+        ({"i": [1, 2, 3.5, 1.5]}, "row 3: the item is missing in column 'i'"),
         (
             {"i": np.array([1, 2, 3.5, 1])},
             "column 'i': ids must be whole numbers or text, not fractions; convert",
         ),
         (
-            {"u": ["a", 1, "c", "d"]},
-            "column 'u': some ids are numbers and some are not; convert them all to text",
+            {"u": [b"a", b"b", b"c", b"d"]},
+            "column 'u': ids must be whole numbers or text, not bytes; convert",
         ),
         (
             {"u": pd.date_range("2020-01-01", periods=4)},
@@ -77,9 +78,9 @@ def test_pandas_missing_values_are_found_whatever_their_type() -> None:
             Ratings.from_frame(frame, **RATED)
 
 
-def test_mixed_kinds_in_a_pandas_column_name_the_column() -> None:
-    with pytest.raises(RatingsInvalid, match="column 'u': some ids are numbers"):
-        Ratings.from_frame(pd.DataFrame({**GOOD, "u": ["a", 1, "c", "d"]}), **RATED)
+def test_numbers_and_text_in_a_column_of_objects_are_text() -> None:
+    for source in ({**GOOD, "u": ["a", 1, "c", "d"]}, pd.DataFrame({**GOOD, "u": ["a", 1, "c", "d"]})):
+        assert Ratings.from_frame(source, **RATED).user_ids.tolist() == ["1", "a", "c", "d"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,10 @@ def test_mixed_kinds_in_a_pandas_column_name_the_column() -> None:
         ({"rating_range": ("one", 5)}, "is not a pair of numbers"),
         ({"rating_range": 5}, "is not a pair of numbers"),
         ({"rating_range": (1, 2, 3)}, "is not a pair of numbers"),
-        ({"duplicates": "first"}, "duplicates is 'first'; it must be one of 'last', 'error'"),
+        (
+            {"duplicates": "best"},
+            "duplicates is 'best'; it must be one of 'last', 'first', 'mean', 'sum', 'error'",
+        ),
         ({"unknown_items": "keep"}, "unknown_items is 'keep'; it must be one of 'drop', 'error'"),
     ],
 )
@@ -161,13 +165,20 @@ def test_one_user_and_one_item_are_legal() -> None:
         ("a.csv", "u,i,r\n1,2,3\n\n1,3,4\n", "row 2: the user is missing"),
         ("a.csv", 'u,i,r\n1,2,3\n1,"",4\n', "row 2: the item is missing"),
         ("a.csv", "u,i,r\n1,2,3\n1,3,NA\n", "row 2: the rating 'NA' in column 'r' is not a number"),
-        ("a.csv", "u,i,r\n1,2,3\n1,3,4,5\n", "cannot be read"),
+        ("a.csv", "u,i,r\n1,2,3\n1,3,4,5\n", "line 3 (4 columns, not 3) has more columns than the first one"),
+        ("a.csv.gz", gzip.compress(b"u;i;r\n1;2;3\n1;3;4;5\n"), "line 3 (4 columns, not 3)"),
+        ("a.csv", 'u,i,r\n1,2,3\n1,"3,4\n', "a quotation mark is opened and not closed"),
+        ("a.csv", "1,2,3\n1,3,4\n", "the first line seems to be a row already"),
+        ("a.csv", "u, i,r \n1,3,4\n", "there is u, ' i', 'r ': did you mean ' i'?"),
+        ("a.csv", "u\ti\tr\n1\t2\t3\n".encode("utf-16"), "utf-16 for Excel's Unicode text"),
         ("a.csv", "u,i,r\n1,\u00e9,3\n".encode("latin-1"), "cannot be read: invalid utf-8"),
         ("a.ndjson", "", "is empty"),
         ("a.ndjson", '{"u": 1, "i": 2, "r": 3}\nnot json\n', "cannot be read"),
         ("a.ndjson", '{"u": 1, "i": 2, "r": 3}\n{"u": 1, "r": 3}\n', "row 2: the item is missing"),
         ("a.parquet", "no parquet at all", "cannot be read"),
-        ("a.xlsx", "x", "the extension of a.xlsx is unknown; use .csv, .tsv, .parquet, .ndjson"),
+        ("a.xlsx", "x", "the extension of a.xlsx is unknown; save the sheet as CSV"),
+        ("a.json", "[]", "the extension of a.json is unknown; write one object a line and call it .ndjson"),
+        ("a.doc", "x", "the extension of a.doc is unknown; use .csv, .tsv, .parquet, .ndjson"),
     ],
 )
 def test_bad_files(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
@@ -179,8 +190,13 @@ def test_bad_files(tmp_path: Path, name: str, content: str | bytes, message: str
 
 
 def test_missing_files_and_things_that_are_no_ratings(tmp_path: Path) -> None:
-    with pytest.raises(RatingsInvalid, match="there is no file"):
+    with pytest.raises(RatingsInvalid, match=r"there is no file .*none\.csv$"):
         Ratings.from_file(tmp_path / "none.csv", **RATED)
+    (tmp_path / "ratings.csv").write_text("u,i,r\n1,2,3\n")
+    with pytest.raises(RatingsInvalid, match=r"did you mean .*ratings\.csv\?"):
+        Ratings.from_file(tmp_path / "rating.csv", **RATED)
+    with pytest.raises(RatingsInvalid, match="there is no file"):
+        Ratings.from_file(tmp_path / "nowhere" / "ratings.csv", **RATED)
     with pytest.raises(RatingsInvalid, match="cannot be read from int; give a polars, pandas or Arrow table"):
         Ratings.from_frame(5, **RATED)
     with pytest.raises(RatingsInvalid, match="there are no ratings"):

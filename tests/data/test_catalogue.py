@@ -133,7 +133,7 @@ def test_which_column_holds_the_ids(tmp_path) -> None:
         CatalogueInvalid, match="sku, colour, none of them item, item_id or id; name the column"
     ):
         Catalogue.from_file(path)
-    with pytest.raises(CatalogueInvalid, match="no column 'item'; it has sku, colour"):
+    with pytest.raises(CatalogueInvalid, match="no column 'item'; there is sku, colour"):
         Catalogue.from_file(path, column="item")
     path.write_text("anything\n5\n6\n\n\n")
     assert Catalogue.from_file(path).ids.tolist() == [5, 6]
@@ -143,7 +143,7 @@ def test_unreadable_files_are_refused(tmp_path) -> None:
     with pytest.raises(CatalogueInvalid, match="there is no file"):
         Catalogue.from_file(tmp_path / "none.csv")
     (tmp_path / "a.xlsx").write_text("x")
-    with pytest.raises(CatalogueInvalid, match=r"extension of a.xlsx is unknown; use .csv"):
+    with pytest.raises(CatalogueInvalid, match=r"extension of a.xlsx is unknown; save the sheet as CSV"):
         Catalogue.from_file(tmp_path / "a.xlsx")
     (tmp_path / "a.parquet").write_text("junk that is no parquet")
     with pytest.raises(CatalogueInvalid, match="cannot be read"):

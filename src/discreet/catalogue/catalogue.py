@@ -17,6 +17,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ import polars as pl
 
 from discreet.catalogue.feature_columns import FeatureNames, read_kinds
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
+from discreet.catalogue.names import no_column
 from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 from discreet.errors import CatalogueInvalid
 
@@ -128,6 +130,7 @@ class Catalogue:
         path: str | os.PathLike[str],
         column: str | None = None,
         features: FeatureNames | None = None,
+        encoding: str | None = None,
     ) -> Catalogue:
         """Read a catalogue from CSV, TSV, Parquet, NDJSON, or text with one id a line.
 
@@ -141,9 +144,13 @@ class Catalogue:
         features
             Columns that are features of the items: ``"genres,title"``, a list of names, or a mapping of names to
             kinds (None: guess). A kind may also follow a name after a colon, as in ``"authors:people"``.
+        encoding
+            Of a text file that is not UTF-8.
         """
         try:
-            names, typed, table = scan_table(path)
+            if encoding is not None and _is_utf_8(path):
+                encoding = None
+            names, typed, table, _ = scan_table(path, encoding=encoding)
             column = _id_column(names, column, path)
             kinds = {} if features is None else read_kinds(features, names)
             frame = table.select({column, *kinds} | ({"title"} & set(names))).collect()
@@ -266,6 +273,8 @@ class Catalogue:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Catalogue):
             return NotImplemented
+        if self is other:
+            return True
         return self._series.dtype == other._series.dtype and np.array_equal(self._ids, other._ids)
 
     def __hash__(self) -> int:
@@ -278,16 +287,22 @@ class Catalogue:
     def _positions(self) -> dict[Id | None, int]:
         return {identity: place for place, identity in enumerate(self._series.to_list())}
 
+    @cached_property
+    def _text(self) -> bool:
+        return self._series.dtype == pl.String
+
     def _key(self, identity: object) -> Id | None:
         """The id as this catalogue would write it, or None if it could never be listed."""
+        if type(identity) is str and self._text:  # the usual case, many times a request
+            return identity
         if isinstance(identity, bool | np.bool_):
             return None
         if isinstance(identity, float | np.floating) and float(identity).is_integer():
             identity = int(identity)
         if isinstance(identity, int | np.integer):
-            return str(int(identity)) if self._series.dtype == pl.String else int(identity)
+            return str(int(identity)) if self._text else int(identity)
         if isinstance(identity, str):
-            return identity if self._series.dtype == pl.String else _plain_integer(identity)
+            return identity if self._text else _plain_integer(identity)
         return None
 
     def _of_all_items(self, features: Any) -> ItemFeatures:
@@ -397,7 +412,7 @@ def _refuse_unusable(ids: pl.Series) -> None:
 def _id_column(names: list[str], column: str | None, path: str | os.PathLike[str]) -> str:
     if column is not None:
         if column not in names:
-            raise CatalogueInvalid(f"{path} has no column {column!r}; it has {', '.join(names)}")
+            raise CatalogueInvalid(f"the catalogue {path}: {no_column(column, names)}")
         return column
     if len(names) == 1:
         return names[0]
@@ -408,3 +423,11 @@ def _id_column(names: list[str], column: str | None, path: str | os.PathLike[str
     raise CatalogueInvalid(
         f"{path} has the columns {listed}, none of them item, item_id or id; name the column"
     )
+
+
+def _is_utf_8(path: str | os.PathLike[str]) -> bool:
+    """Whether a plain file is; a catalogue is public, so all of it may decide how each line is read."""
+    try:
+        return "\0" not in Path(path).read_text(encoding="utf-8")
+    except (UnicodeError, OSError):
+        return False

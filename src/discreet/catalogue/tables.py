@@ -2,7 +2,8 @@
 
 Text files differ in how columns are set apart. The first line tells: a comma, a semicolon, a tab, a bar or a double
 colon, whichever it has most of outside quotes. Files of MovieLens (``.dat``) have double colons, no header, and known
-names of columns.
+names of columns. What is packed, in another encoding or on standard input is made plain first
+(:mod:`discreet.catalogue.packed`).
 """
 
 from __future__ import annotations
@@ -10,30 +11,74 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
-__all__ = ["TABLE_ERRORS", "find_separator", "scan_table"]
+from discreet.catalogue.packed import opened
+
+__all__ = ["TABLE_ERRORS", "Scan", "find_separator", "scan_json", "scan_table"]
 
 TABLE_ERRORS = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What reading a damaged table may end in; polars panics over some Parquet files, and a panic is no Exception."""
 
+_SEPARATED = (".csv", ".tsv")
 _SEPARATORS = (",", ";", "\t", "|", "::")
 _QUOTED = re.compile(r'"[^"]*"')
 _NOWHERE = "\x01"  # a separator that no text has: lines are read whole
+_SHEET = "save the sheet as CSV in UTF-8 first"
+_ADVICE = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), _SHEET),
+    ".json": "write one object a line and call it .ndjson",
+}
 _MOVIELENS = {4: ("user", "item", "rating", "time"), 3: ("item", "title", "genres")}
 
 
-def scan_table(
-    path: str | os.PathLike[str], kind: str | None = None, separator: str | None = None
-) -> tuple[list[str], bool, pl.LazyFrame]:
-    """Open a table: column names, whether its columns have types, and the table itself.
+class Scan(NamedTuple):
+    """A table that is not read yet.
 
-    The kind is an extension (``".csv"``), by default the file's own, under ``.gz`` or ``.zst`` if need be. The
-    separator of a text file is found in its first line unless it is given.
+    Parameters
+    ----------
+    names
+        Of its columns.
+    typed
+        Whether these have types; those of an untyped table come as text, so that ids are taken exactly as written.
+    table
+        The table itself.
+    typeset
+        Whether people chose how its numbers and lines are written: a decimal mark, quotes around a field.
+    """
+
+    names: list[str]
+    typed: bool
+    table: pl.LazyFrame
+    typeset: bool = False
+
+
+def scan_table(
+    path: str | os.PathLike[str],
+    kind: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    *,
+    private: Collection[str] | None = None,
+) -> Scan:
+    """Open a table.
+
+    The kind is an extension (``".csv"``), by default the file's own, under ``.gz``, ``.zst``, ``.bz2`` or ``.zip`` if
+    need be; ``"-"`` is standard input. The separator of a text file is found in its first line unless it is given; its
+    text is UTF-8 unless another encoding is.
 
     Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken exactly as written.
+
+    Parameters
+    ----------
+    private
+        For rows that belong to people, the columns that will be read (none named: all). Then nothing about a row is
+        judged by other rows: NDJSON comes as text too, and no encoding is guessed. Of public tables (a catalogue)
+        types, and the encoding of ``.dat``, are worked out from the whole.
 
     Raises
     ------
@@ -41,37 +86,56 @@ def scan_table(
         When the file is missing, of an unknown kind, or damaged; reading the table then ends in one of `TABLE_ERRORS`.
     """
     path = Path(path)
-    kind = kind or Path(path.stem if path.suffix in (".gz", ".zst") else path).suffix.lower()
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    if kind == ".csv":
-        table = _scan_text(path, separator or find_separator(path))
-    elif kind == ".tsv":
-        table = _scan_text(path, "\t")
+    kind, source = opened(path, kind, encoding)
+    if kind in _SEPARATED:
+        table = _scan_text(source, separator or (find_separator(source) if kind == ".csv" else "\t"))
+    elif separator is not None:
+        raise ValueError(f"a separator is for .csv and .tsv, not for {kind or path.name}; leave it out")
     elif kind == ".dat":
-        table = _scan_movielens(path)
+        table = _scan_movielens(path, source, guess=private is None)
     elif kind == ".txt":
-        lines = [line.strip() or None for line in path.read_text(encoding="utf-8").split("\n")]
+        content = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
+        lines = [line.strip() or None for line in content.decode("utf-8").split("\n")]
         table = pl.LazyFrame({"item": lines}, schema={"item": pl.String})
     elif kind in (".parquet", ".pq"):
-        table = pl.scan_parquet(path)
+        table = pl.scan_parquet(source)
     elif kind in (".ndjson", ".jsonl"):
-        table = pl.scan_ndjson(path, infer_schema_length=None)
+        if private is not None:
+            return scan_json(source, private)
+        table = pl.scan_ndjson(source, infer_schema_length=None)
     else:
-        raise ValueError(
-            f"the extension of {path.name} is unknown; use .csv, .tsv, .parquet, .ndjson, .dat (MovieLens) or .txt"
-        )
-    return table.collect_schema().names(), kind not in (".csv", ".tsv", ".txt", ".dat"), table
+        advice = _ADVICE.get(kind, "use .csv, .tsv, .parquet, .ndjson, .dat (MovieLens) or .txt")
+        raise ValueError(f"the extension of {path.name} is unknown; {advice}")
+    typed = kind not in (".csv", ".tsv", ".txt", ".dat")
+    return Scan(table.collect_schema().names(), typed, table, typeset=not typed)
 
 
-def find_separator(path: str | os.PathLike[str]) -> str:
+def scan_json(source: Path | list[Path] | io.BytesIO, private: Collection[str]) -> Scan:
+    """People's rows in NDJSON, every value of the named columns as text, by itself.
+
+    A type that suited all rows would be chosen by all of them: one ``7.0`` among whole numbers makes all of them
+    floats, which do not hold every id. Which columns there are is read off the first row, or any row that has one.
+    """
+    if not private:
+        private = pl.scan_ndjson(source, infer_schema_length=None).collect_schema().names()
+    table = pl.scan_ndjson(source, schema=dict.fromkeys(private, pl.String))
+    first = source if isinstance(source, Path | io.BytesIO) else source[0]
+    names = pl.scan_ndjson(first, n_rows=1, infer_schema_length=1).collect_schema().names()
+    later = [name for name in private if name not in names]
+    if later:
+        there = table.select(pl.col(later).is_not_null().any()).collect().row(0)
+        names = [*names, *(name for name, found in zip(later, there, strict=True) if found)]
+    return Scan(names, False, table)
+
+
+def find_separator(path: str | os.PathLike[str] | io.BytesIO) -> str:
     """What sets the columns of a text file apart, by its first line; a comma where there is only one column."""
     line = _QUOTED.sub("", _first_line(_whole_lines(path)))
     found = {separator: line.count(separator) for separator in _SEPARATORS}
     return max(_SEPARATORS, key=lambda separator: found[separator])
 
 
-def _scan_text(path: Path, separator: str) -> pl.LazyFrame:
+def _scan_text(path: Path | io.BytesIO, separator: str) -> pl.LazyFrame:
     if len(separator) == 1:
         return pl.scan_csv(path, separator=separator, infer_schema=False)
     lines = _whole_lines(path)
@@ -79,13 +143,8 @@ def _scan_text(path: Path, separator: str) -> pl.LazyFrame:
     return _split(lines.slice(1), separator, names)
 
 
-def _scan_movielens(path: Path) -> pl.LazyFrame:
-    content = path.read_bytes()
-    try:
-        content.decode()
-    except UnicodeDecodeError:  # titles of films, from before UTF-8 was usual
-        content = content.decode("latin-1").encode()
-    lines = _whole_lines(io.BytesIO(content))
+def _scan_movielens(path: Path, source: Path | io.BytesIO, *, guess: bool) -> pl.LazyFrame:
+    lines = _whole_lines(source if not guess else _in_either_encoding(source))
     number = len(_first_line(lines).split("::"))
     if number not in _MOVIELENS:
         raise ValueError(
@@ -93,6 +152,15 @@ def _scan_movielens(path: Path) -> pl.LazyFrame:
             "item::title::genres"
         )
     return _split(lines, "::", _MOVIELENS[number])
+
+
+def _in_either_encoding(source: Path | io.BytesIO) -> io.BytesIO:
+    content = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError:  # titles of films, from before UTF-8 was usual
+        content = content.decode("latin-1").encode()
+    return io.BytesIO(content)
 
 
 def _whole_lines(source: str | os.PathLike[str] | io.BytesIO) -> pl.LazyFrame:

@@ -7,7 +7,6 @@ is not there, one of another type) is an error; what is wrong with a row follows
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -17,6 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Ids, as_ids
+from discreet.catalogue.names import no_column
+from discreet.data.rules import GRADES, RowRules
 from discreet.errors import RatingsInvalid
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "check_known",
     "check_pairs",
     "check_range",
+    "check_reading",
     "check_values",
     "read_ids",
     "read_values",
@@ -38,11 +40,16 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Columns(NamedTuple):
-    """Which column holds what; no rating column means implicit feedback."""
+    """Which column holds what; no rating column means implicit feedback.
+
+    Weights (play counts) stand in place of ratings; times say which of repeated rows is the last.
+    """
 
     user: str
     item: str
     rating: str | None = None
+    weight: str | None = None
+    time: str | None = None
 
     def names(self) -> list[str]:
         """The columns that are read."""
@@ -53,13 +60,10 @@ def check_columns(present: Sequence[str], columns: Columns) -> None:
     """Refuse a table that lacks a named column, or one column named for two things."""
     for name in columns.names():
         if name not in present:
-            close = difflib.get_close_matches(name, present, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "name the columns as the table has them"
-            raise RatingsInvalid(
-                f"there is no column {name!r}; there is {', '.join(present) or 'none'}: {hint}"
-            )
+            raise RatingsInvalid(no_column(name, present))
     if len(set(columns.names())) < len(columns.names()):
-        raise RatingsInvalid("user, item and rating must be different columns")
+        named = [what for what, name in columns._asdict().items() if name is not None]
+        raise RatingsInvalid(f"{', '.join(named[:-1])} and {named[-1]} must be different columns")
 
 
 def check_filled(rows: int) -> None:
@@ -88,6 +92,29 @@ def check_range(rating_range: tuple[float, float] | None, rated: bool) -> tuple[
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise RatingsInvalid(f"the rating range {low:g} to {high:g} must be finite and rise from low to high")
     return low, high
+
+
+def check_reading(
+    columns: Columns, rating_range: tuple[float, float] | None, rules: RowRules
+) -> tuple[float, float] | None:
+    """The range of the values that come out: that of ratings, that of graded weights, or none for clicks."""
+    if columns.time is not None and rules.duplicates not in ("last", "first"):
+        raise RatingsInvalid(
+            "a column of times says which of repeated rows is the last or the first; leave it out, or choose one of "
+            "these with duplicates='last' or 'first' (--repeats)"
+        )
+    if columns.weight is None:
+        if rules.graded is not None or rules.duplicates == "sum":
+            told = "graded" if rules.graded is not None else "a sum of repeated rows"
+            raise RatingsInvalid(
+                f"{told} is for weights such as play counts; name their column (weight, --weight)"
+            )
+        return check_range(rating_range, columns.rating is not None)
+    if columns.rating is not None or rating_range is not None:
+        raise RatingsInvalid(
+            "weights stand in place of ratings; leave out the weights, or the rating column and its range"
+        )
+    return None if rules.graded is None else GRADES
 
 
 def read_ids(values: Ids, column: str) -> tuple[pl.Series, Mask]:
@@ -134,17 +161,19 @@ def read_values(values: pl.Series, column: str) -> tuple[npt.NDArray[np.float64]
     return numbers, ~np.isfinite(numbers)
 
 
-def check_values(values: pl.Series, column: str, missing: Mask, before: int = 0) -> None:
-    """Refuse a column in which a rating is missing."""
+def check_values(
+    values: pl.Series, column: str, missing: Mask, before: int = 0, what: str = "rating"
+) -> None:
+    """Refuse a column in which a rating, or a weight, is missing."""
     if missing.any():
         row = _first(missing)
         value = values[row - 1]
         if value is None:
-            found = f"the rating is missing in column {column!r}"
+            found = f"the {what} is missing in column {column!r}"
         elif isinstance(value, str):
-            found = f"the rating {value!r} in column {column!r} is not a number"
+            found = f"the {what} {value!r} in column {column!r} is not a number"
         else:
-            found = f"the rating in column {column!r} is {value}"
+            found = f"the {what} in column {column!r} is {value}"
         raise RatingsInvalid(
             f"row {before + row}: {found}; correct or remove it, or leave such rows out with missing='drop'"
         )

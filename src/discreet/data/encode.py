@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, IdArray, positions
+from discreet.data.arrays import Arrays, arrange
 from discreet.data.checks import (
     Columns,
     Mask,
@@ -17,25 +18,28 @@ from discreet.data.checks import (
     check_inside,
     check_known,
     check_pairs,
-    check_range,
+    check_reading,
     check_values,
     read_ids,
     read_values,
 )
+from discreet.data.repeats import read_times
 from discreet.data.rules import LeftOut, RowRules
+from discreet.data.weights import weigh
 from discreet.errors import RatingsInvalid
 
-__all__ = ["Arrays", "Encoded", "Rows", "arrange", "bring_inside", "encode", "read_rows", "refuse_all"]
+__all__ = [
+    "Encoded",
+    "Rows",
+    "bring_inside",
+    "encode",
+    "read_rows",
+    "refuse_all",
+    "refuse_weightless",
+    "weighed",
+]
 
 Integers = npt.NDArray[np.int64]
-
-
-class Arrays(NamedTuple):
-    """Ratings by user: row pointers, item indices rising within each user, values."""
-
-    indptr: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float64]
 
 
 class Encoded(NamedTuple):
@@ -59,7 +63,7 @@ def encode(
 
     A user all of whose rows were left out stays, with no ratings, as long as the rows name that user.
     """
-    rating_range = check_range(rating_range, columns.rating is not None)
+    rating_range = check_reading(columns, rating_range, rules)
     check_filled(frame.height)
     read = read_rows(frame, columns, rating_range, catalogue, rules)
     rows = _rows(read.out, read.items, read.left_out)
@@ -68,10 +72,21 @@ def encode(
     place = positions(read.users, user_ids)
     listed = catalogue if read.seen_items is None else read.seen_items
     assert listed is not None
-    arrays, repeats = arrange(place[rows], read.place[rows], read.values[rows], len(user_ids), len(listed))
+    times = None if read.times is None else read.times[rows]
+    entries = (place[rows], read.place[rows], read.values[rows])
+    arrays, repeats = arrange(*entries, len(user_ids), len(listed), rules.duplicates, times)
     if rules.duplicates == "error":
         check_pairs(np.arange(frame.height)[rows][repeats], read.users, read.items)
-    return Encoded(arrays, user_ids.to_numpy(writable=True), read.seen_items, rating_range, read.left_out)
+    arrays, weightless = weighed(arrays, columns, rules)
+    if weightless and not len(arrays.items):
+        refuse_weightless()
+    left_out = read.left_out._replace(merged=len(repeats), weightless=weightless)
+    return Encoded(arrays, user_ids.to_numpy(writable=True), read.seen_items, rating_range, left_out)
+
+
+def weighed(arrays: Arrays, columns: Columns, rules: RowRules) -> tuple[Arrays, int]:
+    """What weights make of entries, where there are weights; and how many pairs had none above 0."""
+    return (arrays, 0) if columns.weight is None else weigh(arrays, rules.graded)
 
 
 class Rows(NamedTuple):
@@ -84,9 +99,11 @@ class Rows(NamedTuple):
     items, place
         Ids, and their places in the catalogue (or among the items seen, where there is none).
     values, out
-        Ratings, and which rows are left out.
+        Ratings, or weights, and which rows are left out.
     seen_items, left_out
         Items that were seen, where there is no catalogue, and how many rows are out.
+    times
+        What orders repeated rows, where a column of times is named.
     """
 
     users: pl.Series
@@ -97,6 +114,7 @@ class Rows(NamedTuple):
     out: Mask
     seen_items: IdArray | None
     left_out: LeftOut
+    times: pl.DataFrame | None
 
 
 def read_rows(
@@ -118,13 +136,19 @@ def read_rows(
             check_values(frame[columns.rating], columns.rating, unrated, before)
         missing |= unrated
         values, outside, clipped = bring_inside(values, missing, rating_range, rules, before)
+    elif columns.weight is not None:
+        values, weightless = read_values(frame[columns.weight], columns.weight)
+        if rules.missing == "error":
+            check_values(frame[columns.weight], columns.weight, weightless, before, "weight")
+        missing |= weightless
     index, seen_items = _item_index(items, ~(missing | outside), catalogue)
     unknown = ~missing & ~outside & (index < 0)
     if rules.unknown_items == "error":
         check_known(unknown, items, before)
     met = (missing, outside, unknown, clipped & ~unknown)
     left_out = LeftOut(*(int(rows.sum()) for rows in met))
-    return Rows(users, nobody, items, index, values, missing | outside | unknown, seen_items, left_out)
+    times = None if columns.time is None else read_times(frame[columns.time])
+    return Rows(users, nobody, items, index, values, missing | outside | unknown, seen_items, left_out, times)
 
 
 def bring_inside(
@@ -142,29 +166,6 @@ def bring_inside(
     if rules.out_of_range != "clip":
         return values, outside, np.zeros_like(outside)
     return (np.clip(values, low, high) if outside.any() else values), np.zeros_like(outside), outside
-
-
-def arrange(
-    users: Integers, items: Integers, values: npt.NDArray[np.float64], n_users: int, n_items: int
-) -> tuple[Arrays, Integers]:
-    """Sort entries by user, then item; of equal pairs the last one stays.
-
-    Returns
-    -------
-    arrays, repeats
-        The sorted entries, and the positions in the input of those whose pair had come before.
-    """
-    keys = users * np.int64(n_items) + items
-    if (keys[1:] > keys[:-1]).all():
-        order, repeats = np.arange(len(keys)), np.empty(0, dtype=np.int64)
-    else:
-        order = np.argsort(keys, kind="stable")
-        again = keys[order[1:]] == keys[order[:-1]]
-        repeats = order[1:][again]
-        order = order[np.append(~again, True)]
-    indptr = np.zeros(n_users + 1, dtype=np.int64)
-    np.cumsum(np.bincount(users[order], minlength=n_users), out=indptr[1:])
-    return Arrays(indptr, items[order].astype(np.int32), values[order].astype(np.float64)), repeats
 
 
 def _ids(values: pl.Series, column: str, what: str, rules: RowRules, before: int) -> tuple[pl.Series, Mask]:
@@ -197,7 +198,12 @@ def refuse_all(rows: int, first_item: object, left_out: LeftOut) -> NoReturn:
             "these ratings"
         )
     raise RatingsInvalid(
-        f"none of the {rows} rows can be used: {left_out.missing} lack a user, an item or a rating, the ratings of "
-        f"{left_out.out_of_range} are outside the range, {left_out.unknown_items} name items outside the catalogue; "
-        "check the columns, the range and the catalogue"
+        f"none of the {rows} rows can be used: {left_out.missing} lack a user, an item or a number as their rating, "
+        f"the ratings of {left_out.out_of_range} are outside the range, {left_out.unknown_items} name items that the "
+        "catalogue lacks; check the columns, the range and the catalogue"
     )
+
+
+def refuse_weightless() -> NoReturn:
+    """Refuse a table in which no pair has a weight above 0."""
+    raise RatingsInvalid("no user has an item with a weight above 0; check the column of weights")

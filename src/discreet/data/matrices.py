@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from discreet.catalogue import Catalogue, IdArray, Ids, as_ids
+from discreet.data.arrays import arrange
 from discreet.data.checks import check_filled, check_range
-from discreet.data.encode import Encoded, arrange, bring_inside
+from discreet.data.encode import Encoded, bring_inside
 from discreet.data.rules import LeftOut, RowRules
 from discreet.errors import RatingsInvalid
 
@@ -85,6 +86,7 @@ def encode_entries(
     if rating_range is None:
         values = np.ones(len(items))
     arrays, repeats = arrange(users, items, values, n_users, n_items)
+    left_out = left_out._replace(merged=len(repeats))
     return Encoded(arrays, _row_ids(user_ids, n_users), seen, rating_range, left_out), repeats
 
 

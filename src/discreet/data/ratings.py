@@ -9,11 +9,13 @@ from typing import Any, NotRequired, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
 from discreet.data import matrices, readers
+from discreet.data.arrays import arrange
 from discreet.data.checks import Columns, check_ids
-from discreet.data.encode import Encoded, arrange, encode
+from discreet.data.encode import Encoded, encode
 from discreet.data.rules import (
     NOTHING,
     ROW_BY_ROW,
@@ -26,7 +28,7 @@ from discreet.data.rules import (
 )
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
-__all__ = ["CatalogueSource", "Ratings", "Reading"]
+__all__ = ["CatalogueSource", "FileReading", "Ratings", "Reading", "Text"]
 
 CatalogueSource: TypeAlias = Catalogue | str | os.PathLike[str] | Sequence[Id] | npt.NDArray[Any] | None
 
@@ -42,7 +44,22 @@ class Reading(TypedDict):
     missing: NotRequired[Missing]
     out_of_range: NotRequired[OutOfRange]
     unknown_items: NotRequired[UnknownItems]
-    duplicates: NotRequired[Duplicates]
+    duplicates: NotRequired[Duplicates | None]
+    weight: NotRequired[str | None]
+    graded: NotRequired[float | None]
+    time: NotRequired[str | None]
+
+
+class Text(TypedDict):
+    """How the text of a file is written; see :class:`discreet.data.readers.TextFormat`."""
+
+    separator: NotRequired[str | None]
+    encoding: NotRequired[str | None]
+    decimal: NotRequired[str | None]
+
+
+class FileReading(Reading, Text):
+    """How to read a file; the parameters of `Ratings.from_file`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,9 +111,12 @@ class Ratings:
         missing: Missing = "drop",
         out_of_range: OutOfRange = "drop",
         unknown_items: UnknownItems = "drop",
-        duplicates: Duplicates = "last",
+        duplicates: Duplicates | None = None,
+        weight: str | None = None,
+        graded: float | None = None,
+        time: str | None = None,
     ) -> Ratings:
-        """Read a polars (lazy or not), pandas or Arrow table, or a mapping of columns.
+        """Read a polars (lazy or not), pandas or Arrow table, a DuckDB relation, or a mapping of columns.
 
         Parameters
         ----------
@@ -112,6 +132,12 @@ class Ratings:
         missing, out_of_range, unknown_items, duplicates
             What becomes of rows that cannot be used, each looked at alone: see :class:`discreet.data.rules.RowRules`.
             With ``"error"`` one bad row refuses the whole table. `left_out` says how many there were.
+        weight, graded
+            Column of weights or play counts, in place of a rating column: a pair of user and item whose weights (their
+            sum, unless `duplicates` says otherwise) are above 0 is a click. With ``graded``, a public cap, it is a
+            rating between 0 and 1 (:func:`discreet.data.weights.grade`).
+        time
+            Column of times, which says which of repeated rows is the last or the first; without it their order does.
 
         Raises
         ------
@@ -122,22 +148,32 @@ class Ratings:
         -----
         **Privacy.** With ``"error"`` one user decides whether there is a model at all, and the statement says so.
         """
-        columns = Columns(user, item, rating)
+        columns = Columns(user, item, rating, weight, time)
         listed = _catalogue(catalogue)
-        rules = RowRules(missing, out_of_range, unknown_items, duplicates)
+        rules = RowRules.of(
+            missing, out_of_range, unknown_items, duplicates, graded, weighted=weight is not None
+        )
         table = readers.read_frame(frame, columns)
         return cls._of(encode(table, columns, rating_range, listed, rules), listed, rules)
 
     @classmethod
     def from_csv(
-        cls, path: str | os.PathLike[str], *, separator: str | None = None, **reading: Unpack[Reading]
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        separator: str | None = None,
+        encoding: str | None = None,
+        decimal: str | None = None,
+        **reading: Unpack[Reading],
     ) -> Ratings:
-        """Read a CSV file with a header (plain, .gz or .zst); the other parameters are those of `from_frame`.
+        """Read a CSV file with a header (plain, .gz, .zst, .bz2 or .zip); the rest as in `from_frame`.
 
-        The separator is found in the first line unless it is given: comma, semicolon, tab, bar or double colon.
+        The separator is found in the first line unless it is given: comma, semicolon, tab, bar or double colon. Text is
+        UTF-8 unless an encoding is given, and ratings have a decimal point or comma unless one is given.
         Ids become integers when every one in the column is written as a plain integer, else they stay text.
         """
-        return cls.from_frame(readers.read_file(path, _columns(reading), ".csv", separator), **reading)
+        text = readers.TextFormat(separator, encoding, decimal)
+        return cls.from_frame(readers.read_file(path, _columns(reading), ".csv", text), **reading)
 
     @classmethod
     def from_parquet(cls, path: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
@@ -160,15 +196,27 @@ class Ratings:
         return cls.from_frame(readers.read_query(query, database, _columns(reading)), **reading)
 
     @classmethod
-    def from_file(cls, source: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
+    def from_file(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        separator: str | None = None,
+        encoding: str | None = None,
+        decimal: str | None = None,
+        **reading: Unpack[Reading],
+    ) -> Ratings:
         """Read a file by its extension, or run a text that starts with SELECT, FROM or WITH as DuckDB SQL.
 
-        Extensions: .csv, .tsv (both also under .gz or .zst), .parquet, .pq, .ndjson, .jsonl, .dat (MovieLens).
-        The other parameters are those of `from_frame`.
+        Extensions: .csv, .tsv, .parquet, .pq, .ndjson, .jsonl, .dat (MovieLens), all also under .gz, .zst, .bz2 or
+        .zip (of one file); ``"-"`` is standard input. A folder or a pattern stands for its files. The other parameters
+        are those of `from_csv`.
         """
+        text = readers.TextFormat(separator, encoding, decimal)
         if isinstance(source, str) and readers.is_query(source):
+            if text != readers.PLAIN_TEXT:
+                raise RatingsInvalid("a query has no separator, encoding or decimal mark; leave them out")
             return cls.from_sql(source, **reading)
-        return cls.from_frame(readers.read_file(source, _columns(reading)), **reading)
+        return cls.from_frame(readers.read_file(source, _columns(reading), None, text), **reading)
 
     @classmethod
     def from_sparse(
@@ -310,6 +358,15 @@ class Ratings:
         part = slice(self.indptr[row], self.indptr[row + 1])
         return dict(zip(self._item_ids()[self.items[part]].tolist(), self.values[part].tolist(), strict=True))
 
+    def to_polars(self) -> pl.DataFrame:
+        """All ratings as a polars frame (``user``, ``item``, and ``rating`` if there are any); private, as they are.
+
+        pandas and Arrow take it by its own ``to_pandas()`` and ``to_arrow()``.
+        """
+        users = as_ids(self.user_ids).gather(np.repeat(np.arange(self.n_users), np.diff(self.indptr)))
+        columns = {"user": users, "item": as_ids(self._item_ids()).gather(self.items)}
+        return pl.DataFrame(columns | ({"rating": pl.Series(self.values)} if self.explicit else {}))
+
     def __repr__(self) -> str:
         return f"Ratings({self.n_users} users, {self.n_items} items, {self.n_ratings} ratings, {self.scale})"
 
@@ -329,4 +386,6 @@ def _catalogue(source: CatalogueSource) -> Catalogue | None:
 
 
 def _columns(reading: Reading) -> Columns:
-    return Columns(reading["user"], reading["item"], reading.get("rating"))
+    return Columns(
+        reading["user"], reading["item"], reading.get("rating"), reading.get("weight"), reading.get("time")
+    )

@@ -13,19 +13,27 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from discreet.catalogue import TABLE_ERRORS, as_ids, infer_ids, scan_table
-from discreet.catalogue.tables import find_separator
+from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
+from discreet.catalogue.packed import STANDARD_INPUT, copy_plain, is_plain, kind_of
+from discreet.catalogue.tables import Scan, find_separator, scan_json
 from discreet.data.checks import Columns, check_columns
+from discreet.data.objects import What, read_objects
+from discreet.data.ragged import describe_ragged_line
 from discreet.errors import RatingsInvalid
 
 __all__ = [
+    "PLAIN_TEXT",
+    "TextFormat",
+    "check_lines",
+    "copy_files",
     "is_query",
     "list_files",
+    "needs_copy",
     "read_file",
     "read_frame",
     "read_query",
@@ -36,6 +44,15 @@ __all__ = [
 ]
 
 _PATTERN = re.compile(r"[*?\[]")
+_QUOTE = ": put quotes around text that has a separator in it, or name the separator (--separator)"
+# What polars says, and what a person can do about it.
+_HINTS = {
+    "utf-8 sequence": "; text that is not UTF-8 needs its encoding (--encoding), such as latin-1, cp1252, or utf-16 "
+    "for Excel's Unicode text",
+    "more columns than": _QUOTE,
+    "more fields than": _QUOTE,
+    "could not parse": "; a quotation mark is opened and not closed there",
+}
 _QUERY = re.compile(r"""\s*(select|from|with)[\s("'*]""", re.IGNORECASE)
 
 
@@ -44,38 +61,94 @@ def is_query(source: object) -> bool:
     return isinstance(source, str) and _QUERY.match(source) is not None and not _is_path(source)
 
 
+class TextFormat(NamedTuple):
+    """How the text of a file is written; a table with types has none of it.
+
+    Parameters
+    ----------
+    separator
+        What sets columns apart, one character or more; ``None``: found in the first line.
+    encoding
+        As Python names it (``"latin-1"``, ``"cp1252"``, ``"utf-16"``); ``None``: UTF-8.
+    decimal
+        ``","`` or ``"."`` in ratings and weights, and what has the other one is no number; ``None``: either.
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot be."""
+        if self.separator == "":
+            raise RatingsInvalid("the separator is empty; leave it out to have it found in the first line")
+        if self.decimal not in (None, ".", ","):
+            raise RatingsInvalid(f"the decimal mark is {self.decimal!r}; it must be '.' or ','")
+
+
+PLAIN_TEXT = TextFormat()
+"""UTF-8, with whatever separator the first line has."""
+
+
 def read_file(
-    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str | None = None
+    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, text: TextFormat = PLAIN_TEXT
 ) -> pl.DataFrame:
     """Read CSV, TSV, Parquet or NDJSON, by the extension or the kind given (``".csv"``).
 
-    A folder or a pattern (``ratings/*.parquet``) stands for all its files, one after another by their names.
+    A folder or a pattern (``ratings/*.parquet``) stands for all its files, one after another by their names; ``"-"``
+    for standard input.
     """
-    typed, table = scan_files(path, columns, kind, separator)
+    scan = scan_files(path, columns, kind, text)
     with readable(path):
-        frame = table.collect()
-    return frame if typed else without_types(frame, columns)
+        try:
+            frame = scan.table.collect()
+        except pl.exceptions.ComputeError as error:
+            if "more fields than" not in str(error):
+                raise
+            told = describe_ragged_line(Path(path), text.separator, text.encoding)
+            raise ValueError(f"{told or 'a line'} has more columns than the first one") from error
+    if scan.typeset:
+        check_lines(frame, columns)
+    return frame if scan.typed else without_types(frame, columns)
 
 
 def scan_files(
-    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, separator: str | None = None
-) -> tuple[bool, pl.LazyFrame]:
-    """Whether its columns have types, and the table of the named columns, not read yet."""
+    path: str | os.PathLike[str], columns: Columns, kind: str | None = None, text: TextFormat = PLAIN_TEXT
+) -> Scan:
+    """The table of the named columns, not read yet."""
+    text.check()
     with readable(path):
         files = list_files(path)
         if all(file.is_file() and not file.stat().st_size for file in files):
             raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row")
-        scans = [scan_table(file, kind, separator) for file in files[:1]]
-        if len(files) > 1 or files[0] != Path(path):
-            scans = [_scan_many(files, separator)]
-        ((names, typed, table),) = scans
-        check_columns(names, columns)
-        return typed, table.select(columns.names())
+        if files == [Path(path)]:
+            scan = scan_table(files[0], kind, text.separator, text.encoding, private=columns.names())
+        else:
+            scan = _scan_many(files, columns, text)
+        check_columns(scan.names, columns)
+        table = scan.table.select(columns.names())
+        # Numbers of JSON have a point, whatever people use.
+        return scan._replace(table=_with_decimal(table, columns, text.decimal if scan.typeset else None))
+
+
+def needs_copy(source: str | os.PathLike[str], text: TextFormat) -> bool:
+    """Whether files must be unpacked, or put into UTF-8, before they can be read a part at a time."""
+    return not all(is_plain(file, text.encoding) for file in list_files(source))
+
+
+def copy_files(source: str | os.PathLike[str], text: TextFormat, folder: Path) -> None:
+    """Write the files of a source into a folder as plain ones, whose names keep their order."""
+    with readable(source):
+        for number, file in enumerate(list_files(source)):
+            with (folder / f"{number:05}{kind_of(file)}").open("xb") as target:
+                copy_plain(file, text.encoding, target)
 
 
 def list_files(path: str | os.PathLike[str]) -> list[Path]:
     """The file itself, the files in a folder and below it, or those that a pattern matches; by their names."""
     place = Path(path)
+    if os.fspath(path) == STANDARD_INPUT:
+        return [place]
     if place.is_dir():
         found = [file for file in place.rglob("*") if file.is_file() and file.name[0] not in "._"]
     elif _PATTERN.search(str(path)) and not _is_path(str(path)):
@@ -84,7 +157,7 @@ def list_files(path: str | os.PathLike[str]) -> list[Path]:
         return [place]
     if not found:
         raise RatingsInvalid(f"{path} has no files in it; name a file, a folder or a pattern with some")
-    kinds = sorted({_kind(file) for file in found})
+    kinds = sorted({kind_of(file) for file in found})
     if len(kinds) > 1:
         raise RatingsInvalid(
             f"{path} has files of several kinds ({', '.join(kinds)}); give a pattern such as *{kinds[0]}"
@@ -98,25 +171,43 @@ def readable(path: object) -> Iterator[None]:
     try:
         yield
     except TABLE_ERRORS as error:
-        raise RatingsInvalid(f"{path} cannot be read: {_reason(error)}") from error
+        source = "standard input" if path == STANDARD_INPUT else path
+        raise RatingsInvalid(f"{source} cannot be read: {_reason(error)}{_hint(error)}") from error
 
 
-def _scan_many(files: list[Path], separator: str | None) -> tuple[list[str], bool, pl.LazyFrame]:
-    kind = _kind(files[0])
+def _scan_many(files: list[Path], columns: Columns, text: TextFormat) -> Scan:
+    kind, named = kind_of(files[0]), columns.names()
+    if not all(is_plain(file, text.encoding) for file in files):
+        scans = [scan_table(file, kind, text.separator, text.encoding, private=named) for file in files]
+        for scan in scans:
+            check_columns(scan.names, columns)
+        return scans[0]._replace(table=pl.concat([scan.table.select(named) for scan in scans]))
     if kind in (".parquet", ".pq"):
         table = pl.scan_parquet(files, hive_partitioning=True)
     elif kind in (".csv", ".tsv"):
-        separator = "\t" if kind == ".tsv" else separator or find_separator(files[0])
+        separator = text.separator or ("\t" if kind == ".tsv" else find_separator(files[0]))
         table = pl.scan_csv(files, separator=separator, infer_schema=False)
     elif kind in (".ndjson", ".jsonl"):
-        table = pl.scan_ndjson(files, infer_schema_length=None)
+        return scan_json(files, named)
     else:
         raise ValueError(f"the extension of {files[0].name} is unknown; use .csv, .tsv, .parquet or .ndjson")
-    return table.collect_schema().names(), kind not in (".csv", ".tsv"), table
+    typeset = kind in (".csv", ".tsv")
+    return Scan(table.collect_schema().names(), not typeset, table, typeset)
 
 
-def _kind(file: Path) -> str:
-    return Path(file.stem if file.suffix in (".gz", ".zst") else file).suffix.lower()
+def _with_decimal(table: pl.LazyFrame, columns: Columns, decimal: str | None) -> pl.LazyFrame:
+    """Numbers as they are written with that mark; one that has the other mark is none."""
+    if decimal is None:
+        return table
+    other = "." if decimal == "," else ","
+    for name in (columns.rating, columns.weight):
+        if name is not None:
+            number = pl.col(name)
+            plain = number.str.replace(",", ".", literal=True) if decimal == "," else number
+            table = table.with_columns(
+                pl.when(number.str.contains(other, literal=True)).then(None).otherwise(plain).alias(name)
+            )
+    return table
 
 
 def read_query(query: str, database: str | os.PathLike[str] | None, columns: Columns) -> pl.DataFrame:
@@ -125,9 +216,15 @@ def read_query(query: str, database: str | os.PathLike[str] | None, columns: Col
         return _fetched(answer).select(columns.names())
 
 
-def write_query(query: str, columns: Columns, path: Path) -> None:
-    """Run a query and write the named columns of its rows to a Parquet file, in order, without holding them."""
-    with _answered(query, None, columns) as answer:
+def write_query(
+    query: str, columns: Columns, path: Path, database: str | os.PathLike[str] | None, spilled: Path
+) -> None:
+    """Run a query and write the named columns of its rows to a Parquet file, in order, without holding them.
+
+    What a join or a sort cannot hold in a gigabyte goes to the folder ``spilled`` meanwhile.
+    """
+    spill = {"memory_limit": "1GiB", "temp_directory": os.fspath(spilled)}
+    with _answered(query, database, columns, spill) as answer:
         types = dict(zip(answer.columns, answer.types, strict=True))
         # Parquet has no whole numbers of 128 bits and would take them for fractions.
         wide = {name for name, kind in types.items() if str(kind) in ("HUGEINT", "UHUGEINT")}
@@ -137,7 +234,12 @@ def write_query(query: str, columns: Columns, path: Path) -> None:
 
 
 @contextmanager
-def _answered(query: str, database: str | os.PathLike[str] | None, columns: Columns) -> Iterator[Any]:
+def _answered(
+    query: str,
+    database: str | os.PathLike[str] | None,
+    columns: Columns,
+    limits: Mapping[str, str] | None = None,
+) -> Iterator[Any]:
     """What a query selects, not fetched yet."""
     try:
         duckdb = importlib.import_module("duckdb")
@@ -146,7 +248,7 @@ def _answered(query: str, database: str | os.PathLike[str] | None, columns: Colu
     if database is not None and not Path(database).is_file():
         raise RatingsInvalid(f"there is no database {database}")
     # Without this a table name in the query could silently mean one of our own local variables.
-    config = {"python_enable_replacements": False}
+    config = {"python_enable_replacements": False, **(limits or {})}
     try:
         where, read_only = (":memory:", False) if database is None else (os.fspath(database), True)
         with duckdb.connect(where, read_only=read_only, config=config) as connection:
@@ -154,9 +256,21 @@ def _answered(query: str, database: str | os.PathLike[str] | None, columns: Colu
             if answer is None:
                 raise RatingsInvalid("the query gives no table; write one that selects rows")
             check_columns(answer.columns, columns)
+            _refuse_floats(answer, columns)
             yield answer
     except duckdb.Error as error:
         raise RatingsInvalid(f"the query failed: {_reason(error)}") from error
+
+
+def _refuse_floats(answer: Any, columns: Columns) -> None:
+    """Refuse ids of a floating-point type: where DuckDB guesses types (a query of a CSV), one row makes all ids so."""
+    types = dict(zip(answer.columns, map(str, answer.types), strict=True))
+    for name in (columns.user, columns.item):
+        if types[name] in ("FLOAT", "DOUBLE"):
+            raise RatingsInvalid(
+                f"column {name!r} of the query holds {types[name]}, which does not hold every id; cast it to BIGINT or "
+                "VARCHAR where the type is chosen: in the table, or with types= or all_varchar in read_csv"
+            )
 
 
 def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
@@ -164,10 +278,11 @@ def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
     try:
         if isinstance(frame, pl.LazyFrame):
             check_columns(frame.collect_schema().names(), columns)
-            return frame.select(columns.names()).collect()
+            return read_frame(frame.select(columns.names()).collect(), columns)
         if isinstance(frame, pl.DataFrame):
             check_columns(frame.columns, columns)
-            return frame.select(columns.names())
+            named = frame.select(columns.names())
+            return _from_columns(named, columns) if pl.Object in named.dtypes else named
         if isinstance(frame, Mapping) or type(frame).__module__.partition(".")[0] == "pandas":
             return _from_columns(frame, columns)
         if hasattr(frame, "__arrow_c_stream__"):
@@ -177,6 +292,19 @@ def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
     raise RatingsInvalid(
         f"ratings cannot be read from {type(frame).__name__}; give a polars, pandas or Arrow table, or a path"
     )
+
+
+def check_lines(frame: pl.DataFrame, columns: Columns, before: int = 0) -> None:
+    """Refuse a text file in which a quote was opened in one row and closed in another: the rows between are gone."""
+    broken = frame.select(
+        pl.any_horizontal(pl.col(columns.names()).str.contains("\n", literal=True).fill_null(False))
+    )
+    rows = broken.to_series().arg_true()
+    if len(rows):
+        raise RatingsInvalid(
+            f"row {before + int(rows[0]) + 1}: a field goes over several lines: a quote is opened there and closed in "
+            "a later line, which hides the rows between; write quotes inside fields twice, or give Parquet"
+        )
 
 
 def without_types(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
@@ -197,13 +325,16 @@ def _fetched(answer: Any) -> pl.DataFrame:
 
 def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:
     """Column by column, so that a wide frame is not converted as a whole and giant ids survive."""
-    names = {str(name): name for name in frame}
+    given = frame.columns if isinstance(frame, pl.DataFrame) else frame
+    names = {str(name): name for name in given}
     check_columns(list(names), columns)
+    kinds: dict[str | None, What] = {columns.user: "id", columns.item: "id", columns.time: "time"}
     table = {}
     for column in columns.names():
         values = _plain(frame[names[column]])
         try:
-            table[column] = pl.Series(values, strict=False) if column == columns.rating else as_ids(values)
+            what = kinds.get(column, "number")
+            table[column] = read_objects(values, what) if isinstance(values, list) else pl.Series(values)
         except TypeError as error:
             raise RatingsInvalid(f"column {column!r}: {error}") from error
         except ImportError:
@@ -216,6 +347,8 @@ def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:
 def _plain(values: Any) -> Any:
     """A column as polars takes it without pyarrow, where that is possible."""
     dtype = getattr(values, "dtype", None)
+    if isinstance(values, pl.Series):
+        return values.to_list() if dtype == pl.Object else values
     if isinstance(dtype, np.dtype):
         if dtype.kind != "O":
             return np.asarray(values)
@@ -228,6 +361,10 @@ def _is_path(source: str) -> bool:
         return Path(source).exists()
     except (OSError, ValueError):  # too long for a name, or with a null byte
         return False
+
+
+def _hint(error: BaseException) -> str:
+    return next((hint for words, hint in _HINTS.items() if words in str(error)), "")
 
 
 def _reason(error: BaseException) -> str:

@@ -7,13 +7,15 @@ whether there is a model. The promise then holds among tables without such a row
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from discreet.errors import RatingsInvalid
 
 __all__ = [
+    "GRADES",
     "NOTHING",
     "ROW_BY_ROW",
     "Duplicates",
@@ -25,7 +27,7 @@ __all__ = [
     "check_choice",
 ]
 
-Duplicates: TypeAlias = Literal["last", "error"]
+Duplicates: TypeAlias = Literal["last", "first", "mean", "sum", "error"]
 Missing: TypeAlias = Literal["drop", "error"]
 OutOfRange: TypeAlias = Literal["drop", "clip", "error"]
 UnknownItems: TypeAlias = Literal["drop", "error"]
@@ -51,19 +53,42 @@ class RowRules:
     unknown_items
         Items that the catalogue does not list: ``"drop"`` their rows, or ``"error"``.
     duplicates
-        Of rows that repeat a pair of user and item the ``"last"`` counts, or ``"error"``.
+        Of rows that repeat a pair of user and item the ``"last"`` counts, or the ``"first"`` (as they come, or by their
+        times), or the ``"mean"`` or the ``"sum"`` of all, or ``"error"``. A sum is for weights: one of ratings is none.
+    graded
+        For weights: the public cap from which on they count as 1 (:mod:`discreet.data.weights`); ``None``: as clicks.
     """
 
     missing: Missing = "drop"
     out_of_range: OutOfRange = "drop"
     unknown_items: UnknownItems = "drop"
     duplicates: Duplicates = "last"
+    graded: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        missing: Missing = "drop",
+        out_of_range: OutOfRange = "drop",
+        unknown_items: UnknownItems = "drop",
+        duplicates: Duplicates | None = None,
+        graded: float | None = None,
+        *,
+        weighted: bool = False,
+    ) -> RowRules:
+        """Rules where nothing need be said of repeats: the last one counts, or the sum of weights."""
+        usual: Duplicates = "sum" if weighted else "last"
+        return cls(missing, out_of_range, unknown_items, duplicates or usual, graded)
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("drop", "error"))
         check_choice("out_of_range", self.out_of_range, ("drop", "clip", "error"))
         check_choice("unknown_items", self.unknown_items, ("drop", "error"))
-        check_choice("duplicates", self.duplicates, ("last", "error"))
+        check_choice("duplicates", self.duplicates, get_args(Duplicates))
+        if self.graded is not None and not 0.0 < self.graded < math.inf:
+            raise RatingsInvalid(
+                f"graded is {self.graded}; it is the weight from which on all count the same: above 0"
+            )
 
     def domain(self, *, explicit: bool, listed: bool) -> tuple[str, ...]:
         """Which data sets a promise is about that rests on ratings read so, in words for its statement.
@@ -94,6 +119,9 @@ class RowRules:
             "drop": "are left out",
             "clip": "count as its nearer end",
             "last": "count by the last",
+            "first": "count by the first",
+            "mean": "count by their mean",
+            "sum": "count by their sum",
             "error": None,
         }
         yield f"rows without a user, an item{' or a rating' if explicit else ''}", out[self.missing]
@@ -102,7 +130,12 @@ class RowRules:
         if listed:
             yield "items outside the catalogue", out[self.unknown_items]
         yield "rows that repeat a user and an item", out[self.duplicates]
+        if self.graded is not None:
+            yield "weights", f"count as log(1 + weight) / log(1 + {self.graded:g}), at most 1"
 
+
+GRADES = (0.0, 1.0)
+"""The rating range of graded weights."""
 
 ROW_BY_ROW = RowRules()
 """What holds if nothing else is said."""
@@ -115,6 +148,10 @@ class LeftOut(NamedTuple):
     out_of_range: int = 0
     unknown_items: int = 0
     clipped: int = 0
+    merged: int = 0
+    """Rows that repeat a pair of user and item, and went into another row of it."""
+    weightless: int = 0
+    """Pairs whose weights come to no more than 0."""
 
     @property
     def dropped(self) -> int:

@@ -20,7 +20,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save
 
-from discreet.data.encode import Arrays
+from discreet.data.arrays import Arrays
 from discreet.data.rules import Duplicates, Missing, OutOfRange, UnknownItems
 from discreet.errors import RatingsInvalid
 from discreet.model.directory import replace_file
@@ -32,6 +32,7 @@ __all__ = [
     "IdKind",
     "Manifest",
     "Reading",
+    "is_prepared",
     "read_block",
     "write_block",
     "write_json",
@@ -60,6 +61,17 @@ class Reading(_Frozen):
     out_of_range: OutOfRange
     unknown_items: UnknownItems
     duplicates: Duplicates
+    weight: str | None = None
+    time: str | None = None
+    graded: float | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    def to_json(self) -> str:
+        """As text that names it; what is not said is left out, so that folders from before it could be keep theirs."""
+        later = ("weight", "time", "graded", "separator", "encoding", "decimal")
+        return self.model_dump_json(exclude={name for name in later if getattr(self, name) is None})
 
 
 class BlockEntry(_Frozen):
@@ -70,6 +82,11 @@ class BlockEntry(_Frozen):
     ratings: _Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
+    @property
+    def partition(self) -> int:
+        """Number of the partition that its users were dealt to."""
+        return int(self.file.split("-")[1])
+
 
 class Manifest(_Frozen):
     """What is in a folder of blocks. Written last: a folder without it is unfinished."""
@@ -79,13 +96,16 @@ class Manifest(_Frozen):
     reading: Reading
     source: str
     user_ids: IdKind
+    partitions: _Count | None = None
     left_out: Annotated[tuple[_Count, _Count, _Count, _Count], Field(strict=False)]
     blocks: list[BlockEntry]
+    merged: _Count = 0
+    weightless: _Count = 0
 
     @property
     def digest(self) -> str:
         """SHA-256 over how the rows were read and over all blocks: the same ratings have the same one."""
-        told = self.reading.model_dump_json() + "".join(entry.sha256 for entry in self.blocks)
+        told = self.reading.to_json() + "".join(entry.sha256 for entry in self.blocks)
         return hashlib.sha256(told.encode()).hexdigest()
 
     @classmethod
@@ -109,9 +129,17 @@ class Block(NamedTuple):
     user_ids: pl.Series
 
 
+def is_prepared(path: str | Path) -> bool:
+    """Whether a path is a folder of prepared ratings, and not of files of ratings."""
+    try:
+        return '"discreet-blocks"' in (Path(path) / MANIFEST).read_text(encoding="utf-8")[:200]
+    except (OSError, ValueError):
+        return False
+
+
 def write_json(path: Path, content: BaseModel) -> None:
-    """Whole or not at all, and on the disk when this returns."""
-    replace_file(path, lambda file: file.write(content.model_dump_json(indent=1).encode()))
+    """Whole or not at all, and on the disk when this returns. For its owner alone, as all that is prepared."""
+    replace_file(path, lambda file: file.write(content.model_dump_json(indent=1).encode()), private=True)
 
 
 def write_block(folder: Path, file: str, block: Block, *, rated: bool) -> BlockEntry:
@@ -121,7 +149,7 @@ def write_block(folder: Path, file: str, block: Block, *, rated: bool) -> BlockE
         arrays["values"] = _narrow(block.arrays.values)
     arrays |= _id_arrays(block.user_ids)
     content = save(arrays)
-    replace_file(folder / file, lambda out: out.write(content))
+    replace_file(folder / file, lambda out: out.write(content), private=True)
     return BlockEntry(
         file=file,
         users=len(block.user_ids),
@@ -130,8 +158,8 @@ def write_block(folder: Path, file: str, block: Block, *, rated: bool) -> BlockE
     )
 
 
-def read_block(folder: Path, entry: BlockEntry) -> Block:
-    """A block, mapped into memory, if its bytes are those that were written."""
+def read_block(folder: Path, entry: BlockEntry, *, with_ids: bool = True) -> Block:
+    """A block, mapped into memory, if its bytes are those that were written; ids are left where they are, or read."""
     path = folder / entry.file
     try:
         # Copied where it is written to, which nobody does: compiled code has one version for arrays that can be.
@@ -143,7 +171,8 @@ def read_block(folder: Path, entry: BlockEntry) -> Block:
     arrays = _views(content)
     items = arrays["items"]
     values = arrays["values"].astype(np.float64) if "values" in arrays else np.ones(len(items))
-    return Block(Arrays(arrays["indptr"], items, values), _ids(arrays))
+    ids = _ids(arrays) if with_ids else pl.Series(dtype=pl.Int64)
+    return Block(Arrays(arrays["indptr"], items, values), ids)
 
 
 def _views(content: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[Any]]:

@@ -7,18 +7,18 @@ the table and from how it is read, so it does not matter where a preparation was
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from discreet.catalogue import Catalogue, positions
+from discreet.catalogue import Catalogue
+from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.data.blocks.format import (
     MANIFEST,
-    Block,
     BlockEntry,
     IdKind,
     Manifest,
@@ -26,23 +26,22 @@ from discreet.data.blocks.format import (
     write_block,
     write_json,
 )
+from discreet.data.blocks.grouping import arrange_partition, cut_blocks
+from discreet.data.blocks.sizes import block_size, partition_count
 from discreet.data.blocks.spool import Spool
 from discreet.data.blocks.stored import StoredRatings
-from discreet.data.blocks.table import Table, fingerprint
-from discreet.data.checks import Columns, check_range
-from discreet.data.encode import Arrays, arrange, refuse_all
-from discreet.data.readers import is_query, write_query
+from discreet.data.blocks.table import Source, Table
+from discreet.data.checks import Columns, check_reading
+from discreet.data.encode import refuse_all, refuse_weightless
+from discreet.data.readers import PLAIN_TEXT, TextFormat, copy_files, is_query, needs_copy, write_query
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from discreet.model.directory import remove_partial
 
-__all__ = ["BLOCK_RATINGS", "prepare"]
+__all__ = ["prepare"]
 
-BLOCK_RATINGS = 1 << 22
-"""Ratings of a block: what a pass over the ratings holds a few of, and works on at once."""
-_BLOCK_USERS = 1 << 20
 _RUN_ROWS = 1 << 21
-_PLAN, _QUERY, _RUNS = "preparation.json", "query.parquet", "runs"
+_PLAN, _QUERY, _PLAIN, _RUNS = "preparation.json", "query.parquet", "plain", "runs"
 
 Progress = Callable[[str, int, int], None]
 
@@ -69,6 +68,8 @@ class _Done(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     blocks: list[BlockEntry]
+    merged: int = 0
+    weightless: int = 0
 
 
 def prepare(
@@ -79,8 +80,11 @@ def prepare(
     rating_range: tuple[float, float] | None,
     catalogue: Catalogue,
     rules: RowRules,
+    database: str | os.PathLike[str] | None = None,
+    alike: StoredRatings | None = None,
+    text: TextFormat = PLAIN_TEXT,
     progress: Progress | None = None,
-    block_ratings: int = BLOCK_RATINGS,
+    block_ratings: int | None = None,
     run_rows: int = _RUN_ROWS,
 ) -> StoredRatings:
     """Group a table by user, out of core, unless the folder has it already.
@@ -91,28 +95,44 @@ def prepare(
         CSV, TSV, Parquet or NDJSON: a file, a folder or a pattern; or a DuckDB query.
     folder
         Where the blocks go: one that does not exist, or that an earlier preparation made.
-    columns, rating_range, catalogue, rules
-        As in `Ratings.from_frame`; rows are read alike, to the last bit.
+    columns, rating_range, catalogue, rules, text
+        As in `Ratings.from_file`; rows are read alike, to the last bit.
+    database
+        A DuckDB database file (opened read-only) that ``source``, a query, is run in.
+    alike
+        Prepared ratings of the same people: users are dealt to partitions as there, so that both are read side by side.
     progress
         Called with (stage, done, total).
     block_ratings, run_rows
-        Sizes; they change how much is held at once, and nothing else.
+        Sizes; they change how much is held at once, and nothing else. Left out, a block has a million ratings, or up
+        to four where there are many items.
     """
     place = Path(folder)
     remove_partial(place)
-    rating_range = check_range(rating_range, columns.rating is not None)
+    if source == STANDARD_INPUT:
+        raise RatingsInvalid("standard input cannot be grouped on disk; write it to a file first")
+    rating_range = check_reading(columns, rating_range, rules)
+    text.check()
     reading = Reading(
         **columns._asdict(),
         rating_range=rating_range,
         catalogue=catalogue.digest,
         n_items=len(catalogue),
         **vars(rules),
+        **text._asdict(),
     )
-    known = _finished(place, reading, fingerprint(source))
+    if database is not None and not is_query(source):
+        raise RatingsInvalid(
+            "a database needs a query that selects the ratings in it; write one as the source"
+        )
+    if block_ratings is None:
+        block_ratings = block_size(len(catalogue))
+    given = Source(source, database)
+    known = _finished(place, reading, given.fingerprint)
     if known is None:
-        plan = _planned(place, source, columns, reading, block_ratings, run_rows)
-        path = place / _QUERY if is_query(source) else source
-        table = Table(path, columns, plan.rows, plan.user_ids, plan.item_ids)
+        plan = _planned(place, given, columns, reading, text, (block_ratings, run_rows), alike)
+        path, text = _readable(place, source, text)
+        table = Table(path, columns, plan.rows, plan.user_ids, plan.item_ids, text)
         spool = Spool(place / _RUNS, table, rating_range, catalogue, rules, plan.partitions, plan.run_rows)
         known = _group(place, plan, spool, table, progress)
     return StoredRatings(place, known, catalogue, rules)
@@ -120,7 +140,7 @@ def prepare(
 
 def _finished(place: Path, reading: Reading, source: str) -> Manifest | None:
     if place.exists() and not (place / MANIFEST).is_file() and not (place / _PLAN).is_file():
-        if not place.is_dir() or any(not file.name.endswith(_QUERY) for file in place.iterdir()):
+        if not place.is_dir() or any(not _early(file) for file in place.iterdir()):
             raise RatingsInvalid(
                 f"{place} has other things in it; give another folder for the prepared ratings"
             )
@@ -137,37 +157,83 @@ def _finished(place: Path, reading: Reading, source: str) -> Manifest | None:
     return manifest
 
 
+def _early(file: Path) -> bool:
+    """Whether this is what a preparation makes before its plan."""
+    return file.name.endswith(_QUERY) or file.name.removeprefix("partial-") == _PLAIN
+
+
+def _readable(place: Path, source: str, text: TextFormat) -> tuple[str | Path, TextFormat]:
+    """Where the rows can be read a part at a time: in the files themselves, or in what was made of them."""
+    if is_query(source):
+        return place / _QUERY, PLAIN_TEXT
+    if needs_copy(source, text):
+        return place / _PLAIN, text._replace(encoding=None)
+    return source, text
+
+
+def _made_readable(
+    place: Path, source: Source, columns: Columns, text: TextFormat
+) -> tuple[str | Path, TextFormat]:
+    path, text_there = _readable(place, source.words, text)
+    if path == place / _QUERY:
+        _write_query(source, columns, place / _QUERY)
+    elif path == place / _PLAIN:
+        fresh = place / f"partial-{_PLAIN}"
+        for folder in (fresh, place / _PLAIN):
+            shutil.rmtree(folder, ignore_errors=True)
+        fresh.mkdir(mode=0o700)
+        copy_files(source.words, text, fresh)
+        fresh.replace(path)
+    return path, text_there
+
+
 def _planned(
-    place: Path, source: str, columns: Columns, reading: Reading, block_ratings: int, run_rows: int
+    place: Path,
+    source: Source,
+    columns: Columns,
+    reading: Reading,
+    text: TextFormat,
+    sizes: tuple[int, int],
+    alike: StoredRatings | None,
 ) -> _Plan:
     """The plan that is there, if it is about the same table; else a new one, and nothing else is left."""
-    told = fingerprint(source)
+    (block_ratings, run_rows), told = sizes, source.fingerprint
     if (place / _PLAN).is_file():
         plan = _Plan.model_validate_json((place / _PLAN).read_bytes())
         asked = (reading, told, block_ratings, run_rows, pl.__version__)
-        if (plan.reading, plan.source, plan.block_ratings, plan.run_rows, plan.polars) == asked:
+        same = (plan.reading, plan.source, plan.block_ratings, plan.run_rows, plan.polars) == asked
+        if same and (alike is None or alike.partitions == plan.partitions):
             return plan
         _clear(place)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path: str | Path = source
-    if is_query(source):
-        fresh, path = place / f"partial-{_QUERY}", place / _QUERY
-        write_query(source, columns, fresh)
-        fresh.replace(path)
-    table = Table.open(path, columns)
+    path, text = _made_readable(place, source, columns, text)
+    table = Table.open(path, columns, text)
     plan = _Plan(
         reading=reading,
         source=told,
         rows=table.rows,
-        user_ids=table.user_ids,
+        user_ids=table.user_ids if alike is None else alike.id_kind_for(table.user_ids),
         item_ids=table.item_ids,
-        partitions=-(-table.rows // block_ratings),
+        partitions=partition_count(table.rows, block_ratings) if alike is None else alike.partitions,
         run_rows=run_rows,
         block_ratings=block_ratings,
         polars=pl.__version__,
     )
     write_json(place / _PLAN, plan)
     return plan
+
+
+def _write_query(source: Source, columns: Columns, path: Path) -> None:
+    """What a query selects, as a file; what is left of an earlier attempt goes first."""
+    spilled = path.with_name(f"spilled-{path.name}")
+    shutil.rmtree(spilled, ignore_errors=True)
+    spilled.mkdir(mode=0o700)
+    # DuckDB makes files that everybody may read: in a folder that nobody else may open, until they are closed too.
+    written = spilled / path.name
+    write_query(source.words, columns, written, source.database, spilled)
+    written.chmod(0o600)
+    written.replace(path)
+    shutil.rmtree(spilled, ignore_errors=True)
 
 
 def _group(place: Path, plan: _Plan, spool: Spool, table: Table, progress: Progress | None) -> Manifest:
@@ -179,67 +245,43 @@ def _group(place: Path, plan: _Plan, spool: Spool, table: Table, progress: Progr
     if left_out.dropped == plan.rows:
         first = next(table.runs(1))[table.columns.item][0]
         refuse_all(plan.rows, first, left_out)
-    blocks: list[BlockEntry] = []
+    parts: list[_Done] = []
     for number in range(plan.partitions):
         report("grouping", number, plan.partitions)
-        blocks += _partition(place, number, plan, spool)
+        parts.append(_partition(place, number, plan, spool, table.columns))
     report("grouping", plan.partitions, plan.partitions)
+    blocks = [entry for part in parts for entry in part.blocks]
+    if plan.reading.weight is not None and not any(entry.ratings for entry in blocks):
+        refuse_weightless()
     manifest = Manifest(
         reading=plan.reading,
         source=plan.source,
         user_ids=plan.user_ids,
-        left_out=left_out,
+        partitions=plan.partitions,
+        left_out=left_out[:4],
         blocks=blocks,
+        merged=sum(part.merged for part in parts),
+        weightless=sum(part.weightless for part in parts),
     )
     write_json(place / MANIFEST, manifest)
     _clean(place)
     return manifest
 
 
-def _partition(place: Path, number: int, plan: _Plan, spool: Spool) -> list[BlockEntry]:
+def _partition(place: Path, number: int, plan: _Plan, spool: Spool, columns: Columns) -> _Done:
     """The blocks of a partition, written unless they are there."""
     note = place / f"partition-{number:05}.json"
     if note.is_file():
-        return _Done.model_validate_json(note.read_bytes()).blocks
-    rated = plan.reading.rating is not None
+        return _Done.model_validate_json(note.read_bytes())
+    rated = plan.reading.rating_range is not None
+    whole, counted = arrange_partition(spool.partition(number), plan.reading, columns)
     entries = [
         write_block(place, f"block-{number:05}-{part:03}.safetensors", block, rated=rated)
-        for part, block in enumerate(_blocks(_arranged(spool.partition(number), plan), plan.block_ratings))
+        for part, block in enumerate(cut_blocks(whole, plan.block_ratings))
     ]
-    write_json(note, _Done(blocks=entries))
-    return entries
-
-
-def _arranged(rows: pl.DataFrame, plan: _Plan) -> Block:
-    """All users of a partition, in the order of their ids."""
-    users = rows["user"]
-    user_ids = users.unique().sort()
-    kept = np.flatnonzero(rows["item"].to_numpy() >= 0)
-    items = rows["item"].to_numpy().astype(np.int64)
-    values = rows["value"].to_numpy() if "value" in rows.columns else np.ones(len(rows))
-    place = positions(users, user_ids)
-    arrays, repeats = arrange(place[kept], items[kept], values[kept], len(user_ids), plan.reading.n_items)
-    if plan.reading.duplicates == "error" and len(repeats):
-        again = kept[repeats]
-        row = int(again[np.argmin(rows["row"].to_numpy()[again])])
-        raise RatingsInvalid(
-            f"row {rows['row'][row] + 1}: user {users[row]!r} has rated the item in an earlier row; keep one of them, "
-            "or let the last one win with duplicates='last'"
-        )
-    return Block(arrays, user_ids)
-
-
-def _blocks(whole: Block, most: int) -> Iterator[Block]:
-    """Users in order, until a block has as many ratings as it should."""
-    (indptr, items, values), user_ids = whole
-    start = 0
-    while start < len(user_ids):
-        full = int(np.searchsorted(indptr, indptr[start] + most))
-        stop = max(start + 1, min(full, start + _BLOCK_USERS, len(user_ids)))
-        entries = slice(int(indptr[start]), int(indptr[stop]))
-        arrays = Arrays(indptr[start : stop + 1] - indptr[start], items[entries], values[entries])
-        yield Block(arrays, user_ids[start:stop])
-        start = stop
+    done = _Done(blocks=entries, merged=counted.merged, weightless=counted.weightless)
+    write_json(note, done)
+    return done
 
 
 def _clear(place: Path) -> None:
@@ -254,6 +296,7 @@ def _clear(place: Path) -> None:
 
 def _clean(place: Path) -> None:
     """Remove what only a preparation that goes on would need."""
-    shutil.rmtree(place / _RUNS, ignore_errors=True)
+    for folder in (_RUNS, _PLAIN):
+        shutil.rmtree(place / folder, ignore_errors=True)
     for file in (*place.glob("partition-*.json"), place / _QUERY, place / _PLAN):
         file.unlink(missing_ok=True)

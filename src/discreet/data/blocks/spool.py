@@ -69,7 +69,7 @@ class Spool:
 
     def fill(self) -> None:
         """Write all runs; those that are there already stay."""
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         remove_partial(self._folder)
         done = 0
         while self._note(done).is_file():
@@ -78,7 +78,7 @@ class Spool:
             self._write(number, frame)
 
     def partition(self, number: int) -> pl.DataFrame:
-        """All rows of a partition in the order of the table: user, item (-1 where a row is left out), value, row."""
+        """All rows of a partition in the order of the table: user, item (-1: the row is left out), value, time, row."""
         parts = []
         for run in range(self.count):
             starts = self._read(run).starts
@@ -96,8 +96,10 @@ class Spool:
         rows = read_rows(frame, self._table.columns, self._range, self._catalogue, self._rules, before)
         index = np.where(rows.out, -1, rows.place).astype(np.int32)
         dealt = {"user": rows.users, "item": index}
-        if self._range is not None:
+        if self._range is not None or self._table.columns.weight is not None:
             dealt["value"] = rows.values
+        if rows.times is not None:
+            dealt |= rows.times.to_dict()
         if self._rules.duplicates == "error":
             dealt["row"] = np.arange(before, before + frame.height)
         place = (rows.users.hash(0) % self._partitions).to_numpy()
@@ -105,8 +107,8 @@ class Spool:
         order = named[np.argsort(place[named], kind="stable")]
         starts: npt.NDArray[np.int64] = np.searchsorted(place[order], np.arange(self._partitions + 1))
         run = pl.DataFrame(dealt)[order]
-        replace_file(self._run(number), lambda file: run.write_ipc(file))
-        write_json(self._note(number), RunNote(starts=starts.tolist(), left_out=rows.left_out))
+        replace_file(self._run(number), lambda file: run.write_ipc(file), private=True)
+        write_json(self._note(number), RunNote(starts=starts.tolist(), left_out=rows.left_out[:4]))
 
     def _run(self, number: int) -> Path:
         return self._folder / f"{number:05}.arrow"

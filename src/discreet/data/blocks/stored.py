@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
-from discreet.catalogue import Catalogue, RatingScale
-from discreet.data.blocks.format import BlockEntry, Manifest, read_block
+from discreet.catalogue import Catalogue, Id, RatingScale, as_ids
+from discreet.data.blocks.format import BlockEntry, IdKind, Manifest, read_block
 from discreet.data.ratings import Ratings
 from discreet.data.rules import LeftOut, RowRules
-from discreet.errors import RatingsInvalid
+from discreet.errors import HistoryInvalid, RatingsInvalid
 
 __all__ = ["StoredRatings"]
 
@@ -38,6 +40,23 @@ class StoredRatings:
             raise RatingsInvalid(f"{folder} was prepared with another catalogue; give that one")
         self.folder, self._manifest = folder, manifest
         self.catalogue, self.rules = catalogue, rules
+
+    @classmethod
+    def open(cls, folder: str | Path, catalogue: Catalogue) -> StoredRatings:
+        """Ratings that were prepared earlier, over this catalogue."""
+        manifest = Manifest.read(Path(folder))
+        told = manifest.reading
+        rules = RowRules(told.missing, told.out_of_range, told.unknown_items, told.duplicates, told.graded)
+        return cls(Path(folder), manifest, catalogue, rules)
+
+    @property
+    def partitions(self) -> int:
+        """In how many partitions the users are: what must agree for two tables to be read side by side."""
+        if self._manifest.partitions is None:
+            raise RatingsInvalid(
+                f"{self.folder} was prepared by an earlier version, which did not note its partitions; prepare it again"
+            )
+        return self._manifest.partitions
 
     @property
     def n_users(self) -> int:
@@ -77,12 +96,24 @@ class StoredRatings:
     @property
     def left_out(self) -> LeftOut:
         """How many rows were left out or mended."""
-        return LeftOut(*self._manifest.left_out)
+        manifest = self._manifest
+        return LeftOut(*manifest.left_out, merged=manifest.merged, weightless=manifest.weightless)
 
     @property
     def digest(self) -> str:
         """SHA-256 that names these ratings and how they were read."""
         return hashlib.sha256(f"blocks {self._manifest.digest}".encode()).hexdigest()
+
+    @property
+    def block_sizes(self) -> list[int]:
+        """Ratings of each block."""
+        return [entry.ratings for entry in self._manifest.blocks]
+
+    def take_blocks(self, numbers: Sequence[int]) -> StoredRatings:
+        """The users of some blocks alone, by the blocks' numbers from 0."""
+        chosen = [self._manifest.blocks[number] for number in numbers]
+        manifest = self._manifest.model_copy(update={"blocks": chosen})
+        return StoredRatings(self.folder, manifest, self.catalogue, self.rules)
 
     def blocks(self, *, with_ids: bool = False) -> Iterator[Ratings]:
         """All users, a block at a time; at most two blocks are held at once.
@@ -101,10 +132,41 @@ class StoredRatings:
                     following = reader.submit(self._read, entry, with_ids)
                 yield ratings
 
+    def partition(self, number: int) -> Iterator[Ratings]:
+        """The blocks of one partition, with the person's own ids."""
+        for entry in self._manifest.blocks:
+            if entry.partition == number:
+                ratings = self._read(entry, with_ids=True)
+                dealt = as_ids(ratings.user_ids).hash(0) % self.partitions
+                if (dealt != number).any():
+                    raise RatingsInvalid(
+                        f"{self.folder} was dealt to partitions by another version of polars; prepare it again"
+                    )
+                yield ratings
+
+    def history(self, user_id: Id) -> dict[Id, float]:
+        """What one user rated, and how: a history to recommend from."""
+        kind = pl.String if self._manifest.user_ids == "text" else pl.Int64
+        number = as_ids([user_id]).cast(kind, strict=False).hash(0)[0] % self.partitions
+        for ratings in self.partition(number):
+            with suppress(HistoryInvalid):
+                return ratings.history(user_id)
+        raise HistoryInvalid(f"there is no user {user_id!r} in {self.folder}")
+
+    def id_kind_for(self, found: IdKind) -> IdKind:
+        """Of which kind the user ids of another table must be to mean the same people."""
+        own = self._manifest.user_ids
+        if (own, found) == ("integer", "text"):
+            raise RatingsInvalid(
+                f"the user ids of {self.folder} are whole numbers, and those of the other table are not; both need "
+                "the same ids"
+            )
+        return own
+
     def __repr__(self) -> str:
         return f"StoredRatings({self.n_users} users, {self.n_items} items, {self.n_ratings} ratings, {self.scale})"
 
     def _read(self, entry: BlockEntry, with_ids: bool) -> Ratings:
-        block = read_block(self.folder, entry)
+        block = read_block(self.folder, entry, with_ids=with_ids)
         ids = block.user_ids.to_numpy() if with_ids else np.arange(entry.users)
         return Ratings(*block.arrays, ids, self.catalogue, self.rating_range, rules=self.rules)

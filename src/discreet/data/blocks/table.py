@@ -4,30 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from discreet.catalogue.tables import Scan
 from discreet.data.blocks.format import IdKind
 from discreet.data.checks import Columns
-from discreet.data.readers import is_query, list_files, readable, scan_files
+from discreet.data.readers import (
+    PLAIN_TEXT,
+    TextFormat,
+    check_lines,
+    is_query,
+    list_files,
+    readable,
+    scan_files,
+)
 from discreet.errors import RatingsInvalid
 
-__all__ = ["Table", "fingerprint"]
+__all__ = ["Source", "Table"]
 
-_ROW = "row of the table"
+_BATCH = 1 << 20
 
 
-def fingerprint(source: str) -> str:
-    """Names, sizes and times of the files: another one means that they changed. A query is known by its words alone."""
-    told: list[object] = ["query", source]
-    if not is_query(source):
-        with readable(source):
-            stats = [(str(file.absolute()), file.stat()) for file in list_files(source)]
-        told = ["files", *((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+@dataclass(frozen=True)
+class Source:
+    """Where a table comes from: a file, a folder or a pattern; or a query, and perhaps the database it is run in."""
+
+    words: str
+    database: str | os.PathLike[str] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Names, sizes and times of the files: another one means that they changed.
+
+        A query is known by its words and its database; files that it names itself are not looked at.
+        """
+        told: list[object] = ["query", self.words]
+        files = [] if self.database is None else [Path(self.database)]
+        with readable(self.words if self.database is None else self.database):
+            if not is_query(self.words):
+                told, files = ["files"], list_files(self.words)
+            stats = [(str(file.absolute()), file.stat()) for file in files]
+        told += [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,8 @@ class Table:
         How many there are, blank ones at the end of a text file left out.
     user_ids, item_ids
         Whether all ids of a column are whole numbers of 64 bits, or stay text.
+    text
+        How the text of its files is written.
     """
 
     source: str | Path
@@ -51,34 +76,29 @@ class Table:
     rows: int
     user_ids: IdKind
     item_ids: IdKind
+    text: TextFormat = PLAIN_TEXT
 
     @classmethod
-    def open(cls, source: str | Path, columns: Columns) -> Table:
+    def open(cls, source: str | Path, columns: Columns, text: TextFormat = PLAIN_TEXT) -> Table:
         """Look through the table once."""
-        typed, scan = scan_files(source, columns)
-        schema = scan.collect_schema()
-        asked = [pl.len().alias("rows")]
-        if not typed:
-            filled = ~pl.all_horizontal(pl.col(columns.names()).is_null())
-            asked = [(pl.col(_ROW).filter(filled).max() + 1).fill_null(0).alias("rows")]
-            scan = scan.with_row_index(_ROW)
-        for name, column in (("user", columns.user), ("item", columns.item)):
-            asked.append(_plain(column, schema[column], typed=typed).alias(name))
+        scan = scan_files(source, columns, None, text)
         with readable(source):
-            found = scan.select(asked).collect(engine="streaming").row(0, named=True)
-        kinds: list[IdKind] = ["integer" if found[name] else "text" for name in ("user", "item")]
-        if not found["rows"]:
+            rows, *plain = _typed(scan.table, columns) if scan.typed else _text(scan, columns)
+        kinds: list[IdKind] = ["integer" if found else "text" for found in plain]
+        if not rows:
             raise RatingsInvalid("there are no ratings: the table is empty; give at least one row")
-        return cls(source, columns, int(found["rows"]), *kinds)
+        return cls(source, columns, rows, kinds[0], kinds[1], text)
 
     def runs(self, size: int, first: int = 0) -> Iterator[pl.DataFrame]:
         """The rows in order, ``size`` at a time, beginning with run ``first``."""
-        _, scan = scan_files(self.source, self.columns)
-        scan = scan.slice(first * size, max(self.rows - first * size, 0))
+        scan = scan_files(self.source, self.columns, None, self.text).table
+        done = first * size
+        scan, left = scan.slice(done), self.rows - done  # a length would have to fit into 32 bits
         held: list[pl.DataFrame] = []
         with readable(self.source):
             for batch in scan.collect_batches(chunk_size=size, maintain_order=True):
-                held.append(batch)
+                held.append(batch[: max(left, 0)])
+                left -= len(batch)
                 while sum(map(len, held)) >= size:
                     whole = pl.concat(held)
                     held = [whole[size:]]
@@ -98,11 +118,40 @@ class Table:
         return frame
 
 
-def _plain(column: str, dtype: pl.DataType, *, typed: bool) -> pl.Expr:
-    """Whether all ids are whole numbers of 64 bits; of a file without types, as `infer_ids` decides."""
+def _typed(scan: pl.LazyFrame, columns: Columns) -> tuple[int, bool, bool]:
+    """How many rows, and whether all user ids and all item ids are whole numbers of 64 bits."""
+    schema = scan.collect_schema()
+    # `pl.len` counts up to 2^32 alone.
+    every = (pl.col(columns.user).is_null() | True).cast(pl.Int64).sum()
+    plain = [
+        _whole(name, schema[name]).alias(kind) for kind, name in (("u", columns.user), ("i", columns.item))
+    ]
+    rows, users, items = scan.select(every.alias("rows"), *plain).collect(engine="streaming").row(0)
+    return int(rows), bool(users), bool(items)
+
+
+def _text(scan: Scan, columns: Columns) -> tuple[int, bool, bool]:
+    """The same of a file without types, blank rows at its end aside; ids as `infer_ids` decides."""
+    seen = rows = 0
+    users = items = True
+    for batch in scan.table.collect_batches(chunk_size=_BATCH, maintain_order=True):
+        if scan.typeset:
+            check_lines(batch, columns, seen)
+        filled = batch.select(~pl.all_horizontal(pl.col(columns.names()).is_null())).to_series().arg_true()
+        rows = seen + int(filled[-1]) + 1 if len(filled) else rows
+        seen += len(batch)
+        found = batch.select(_written(columns.user).alias("u"), _written(columns.item).alias("i")).row(0)
+        users, items = users and found[0], items and found[1]
+    return rows, users, items
+
+
+def _written(column: str) -> pl.Expr:
     ids = pl.col(column)
-    if not typed:
-        return (ids.cast(pl.Int64, strict=False).cast(pl.String) == ids).fill_null(ids.is_null()).all()
+    return (ids.cast(pl.Int64, strict=False).cast(pl.String) == ids).fill_null(ids.is_null()).all()
+
+
+def _whole(column: str, dtype: pl.DataType) -> pl.Expr:
+    ids = pl.col(column)
     if dtype.is_integer() or isinstance(dtype, pl.Decimal):
         return (ids.cast(pl.Int64, strict=False).is_not_null() | ids.is_null()).all()
     return pl.lit(dtype.is_float())

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.catalogue import Catalogue
+from discreet.data.arrays import arrange
 from discreet.data.checks import check_range
-from discreet.data.encode import arrange
 from discreet.data.ratings import Ratings
 from discreet.data.splits import Rng
 from discreet.data.synthetic._sampling import draw_uniform

@@ -33,7 +33,9 @@ def activity(n_users: int, n_ratings: int, most: int, rng: np.random.Generator) 
     return counts
 
 
-def popularity(counts: npt.NDArray[np.int64], n_items: int, lift: float) -> Floats:
+def popularity(
+    counts: npt.NDArray[np.int64], n_items: int, lift: float, head_share: float = HEAD_SHARE
+) -> Floats:
     """Weights of the items, from the most to the least popular, such that the head has its share of ratings.
 
     The weights follow a Zipf-Mandelbrot law. Its exponent is found by bisection, because users who rate an
@@ -49,7 +51,7 @@ def popularity(counts: npt.NDArray[np.int64], n_items: int, lift: float) -> Floa
         exponent = (low + high) / 2
         weights = (1.0 + np.arange(n_items) / (1.0 + _FLAT_HEAD * n_items)) ** -exponent
         expected = sizes @ _inclusion(weights, means, lift)
-        if expected[:head].sum() < HEAD_SHARE * expected.sum():
+        if expected[:head].sum() < head_share * expected.sum():
             low = exponent
         else:
             high = exponent

@@ -1,0 +1,116 @@
+"""Columns of Python objects (lists, object columns of pandas): every value is read by itself.
+
+**Privacy.** A column of objects has no type of its own. One that is worked out from all values would let one user's odd
+value (a text among numbers, a single-precision number in front) change how others' ids, ratings or times are read. Here
+a value becomes a number, a text or nothing, whatever stands beside it; the type of the column only says how the same
+ids, numbers and texts are written. See ``proofs/reading.md``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+__all__ = ["What", "read_objects"]
+
+What: TypeAlias = Literal["id", "number", "time"]
+Value: TypeAlias = int | float | str | None
+
+_PLAIN: dict[type, type[pl.DataType]] = {int: pl.Int64, float: pl.Float64, str: pl.String}
+_WHOLE = 2.0**53
+_DIGITS = 25  # of a decimal number that is an id; those are computed to 28
+_DAY_0 = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+def read_objects(values: list[Any], what: What) -> pl.Series:
+    """A column of ids, of numbers (ratings, weights) or of times.
+
+    Raises
+    ------
+    TypeError
+        When no value at all is an id.
+    """
+    kinds = set(map(type, values)) - {type(None)}
+    if len(kinds) == 1 and kinds <= set(_PLAIN):
+        try:
+            return pl.Series(values, dtype=_PLAIN[kinds.pop()])
+        except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):
+            pass  # an integer beyond 64 bits, or a text that is none
+    read: Callable[[Any], Value] = {"id": _id, "number": _number, "time": _time}[what]
+    found = [read(value) for value in values]
+    if kinds and all(value is None for value in found):
+        if what == "id":
+            odd = min(kind.__name__ for kind in set(map(type, values)) - {type(None)})
+            raise TypeError(f"ids must be whole numbers or text, not {odd}; convert them to text first")
+        return pl.Series(values, strict=False)
+    texts = any(isinstance(value, str) for value in found)
+    if what == "id" and all(value is None or _fits(value) for value in found):
+        return pl.Series(found, dtype=pl.Int64)
+    if what == "number" and not texts:
+        return pl.Series([None if value is None else float(value) for value in found], dtype=pl.Float64)
+    return pl.Series([None if value is None else str(value) for value in found], dtype=pl.String)
+
+
+def _fits(value: Value) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**63
+
+
+def _id(value: Any) -> Value:
+    if isinstance(value, str | int | np.integer):
+        return _plain(value)
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value.is_finite() and value.adjusted() < _DIGITS and value % 1 == 0 else None
+    if isinstance(value, float | np.floating):
+        # As of a column of floats: beyond 2^53 it is not known which whole number was meant.
+        number = float(value)
+        return int(number) if number.is_integer() and abs(number) <= _WHOLE else None
+    return None
+
+
+def _number(value: Any) -> Value:
+    plain = _plain(value)
+    try:
+        return plain if plain is None or isinstance(plain, str) else float(plain)
+    except OverflowError:
+        return math.inf
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating | decimal.Decimal):
+        return float(value)
+    return None
+
+
+def _text(value: str) -> str | None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: no text that could be written
+        return None
+    return str(value)
+
+
+def _time(value: Any) -> Value:
+    """A number or a text; of dates the microseconds since 1970 (in UTC, as which those without a zone count)."""
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else int(value.astype("datetime64[us]").astype(np.int64))
+    if isinstance(value, datetime.date):
+        if value != value:  # pandas' NaT
+            return None
+        if not isinstance(value, datetime.datetime):
+            value = datetime.datetime(value.year, value.month, value.day)
+        aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+        return int((aware - _DAY_0) // _MICROSECOND)
+    return _plain(value)

@@ -1,0 +1,146 @@
+"""Files as people have them: packed, in another encoding, with other marks, from standard input."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from discreet import Catalogue, Ratings, RatingsInvalid
+from discreet.catalogue.names import closest
+from discreet.data.blocks import prepare
+from discreet.data.checks import Columns
+from discreet.data.readers import TextFormat
+from discreet.data.rules import RowRules
+
+TEXT = "who;what;stars\nzoë;é;3,5\nal;y;4\nal;é;1\n"
+READING: dict[str, Any] = {"user": "who", "item": "what", "rating": "stars", "rating_range": (1, 5)}
+CATALOGUE = Catalogue(["é", "y"])
+
+
+def zipped(content: bytes, *names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "r.csv": lambda content: content,
+    "r.csv.gz": gzip.compress,
+    "r.csv.bz2": bz2.compress,
+    "r.csv.zst": lambda content: pa.compress(content, codec="zstd", asbytes=True),
+    "r.csv.zip": lambda content: zipped(content, "inside.csv"),
+    "r.zip": lambda content: zipped(content, "__MACOSX/._r.csv", "r.csv"),
+}
+
+
+def assert_as_expected(ratings: Ratings) -> None:
+    assert ratings.history("zoë") == {"é": 3.5}
+    assert ratings.history("al") == {"y": 4.0, "é": 1.0}
+    assert ratings.n_users == 2
+
+
+@pytest.mark.parametrize("encoding", [None, "latin-1", "utf-16"])
+@pytest.mark.parametrize("name", PACKINGS)
+def test_packed_and_encoded_files_are_the_same_ratings(
+    tmp_path: Path, name: str, encoding: str | None
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(PACKINGS[name](TEXT.encode(encoding or "utf-8")))
+    assert_as_expected(Ratings.from_file(path, encoding=encoding, catalogue=CATALOGUE, **READING))
+    stored = prepare(
+        str(path),
+        tmp_path / "blocks",
+        Columns("who", "what", "stars"),
+        rating_range=(1, 5),
+        catalogue=CATALOGUE,
+        rules=RowRules(),
+        text=TextFormat(encoding=encoding),
+    )
+    (block,) = stored.blocks(with_ids=True)
+    assert_as_expected(block)
+    assert not (tmp_path / "blocks" / "plain").exists()
+
+
+@pytest.mark.parametrize("name", PACKINGS)
+def test_standard_input_is_recognised(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = io.BytesIO(PACKINGS[name](TEXT.encode()))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=content))
+    assert_as_expected(Ratings.from_file("-", **READING))
+
+
+def test_standard_input_of_other_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = b'{"who": "a", "what": "x", "stars": 2}\n'
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(lines)))
+    assert Ratings.from_file("-", **READING).history("a") == {"x": 2.0}
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
+    with pytest.raises(RatingsInvalid, match="standard input cannot be read"):
+        Ratings.from_file("-", **READING)
+
+
+def test_a_folder_of_packed_files_is_one_table(tmp_path: Path) -> None:
+    head, *rows = TEXT.splitlines(keepends=True)
+    for number, row in enumerate(rows):
+        (tmp_path / f"{number}.csv.bz2").write_bytes(bz2.compress((head + row).encode("latin-1")))
+    assert_as_expected(Ratings.from_file(tmp_path, encoding="latin-1", **READING))
+
+
+@pytest.mark.parametrize(
+    ("decimal", "values"), [(None, [3.5, 2.5]), (",", [3.5]), (".", [2.5])], ids=["either", "comma", "point"]
+)
+def test_the_decimal_mark(tmp_path: Path, decimal: str | None, values: list[float]) -> None:
+    (tmp_path / "r.csv").write_text("who;what;stars\na;x;3,5\na;y;2.5\n")
+    read = Ratings.from_csv(tmp_path / "r.csv", decimal=decimal, **READING)
+    assert read.values.tolist() == values
+    assert read.left_out.missing == 2 - len(values)
+
+
+def test_a_catalogue_in_utf_8_stays_so_beside_ratings_in_another_encoding(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "latin-1"):
+        (tmp_path / "items.csv").write_bytes("id;title\n1;Café\n".encode(encoding))
+        read = Catalogue.from_file(tmp_path / "items.csv", encoding="latin-1")
+        assert read.titles == {1: "Café"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "asked", "message"),
+    [
+        ("r.csv", TEXT.encode("latin-1"), {}, "needs its encoding"),
+        ("r.csv", TEXT.encode("latin-1"), {"encoding": "ascii"}, "not written in ascii"),
+        ("r.csv", TEXT.encode(), {"encoding": "klingon"}, "no encoding 'klingon'"),
+        ("r.csv", TEXT.encode(), {"encoding": "hex"}, "no encoding 'hex'"),
+        ("r.csv", TEXT.encode(), {"decimal": "'"}, "must be '.' or ','"),
+        ("r.csv", TEXT.encode(), {"separator": ""}, "separator is empty"),
+        ("r.zip", zipped(b"x", "a.csv", "b.csv"), {}, "has 2 files in it"),
+        ("r.csv.zip", b"no zip", {}, "cannot be unpacked"),
+        ("r.csv.bz2", bz2.compress(TEXT.encode())[:-5], {}, "cannot be unpacked"),
+        ("r.csv.bz2", b"BZhno", {}, "cannot be read"),
+        ("r.ndjson", b"{}", {"separator": ";"}, "separator is for .csv"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(
+    tmp_path: Path, name: str, content: bytes, asked: dict[str, Any], message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(RatingsInvalid) as caught:
+        Ratings.from_file(tmp_path / name, **READING, **asked)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("USER", "user"), ("userid", "user_id"), ("Item Id", "itemId"), ("raiting", "rating"), ("xyz", None)],
+)
+def test_which_column_was_meant(typed: str, meant: str | None) -> None:
+    assert closest(typed, ["user", "user_id", "itemId", "rating"]) == meant

@@ -1,0 +1,197 @@
+"""Repeats, times and weights: what becomes of them, and that nobody's change another user's ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import Budget, BudgetedALS, Catalogue, Ratings, RatingsInvalid
+from discreet.audit.neighbours import moved
+from discreet.audit.recording import record
+from discreet.data.blocks import prepare
+from discreet.data.checks import Columns
+from discreet.data.rules import Duplicates, RowRules
+from discreet.data.weights import grade
+
+ITEMS = ["x", "y", "z"]
+ROWS = pl.DataFrame(
+    {
+        "u": ["a", "a", "a", "b", "b", "a"],
+        "i": ["x", "x", "y", "x", "y", "x"],
+        "n": [1.0, 4.0, 2.0, 3.0, -1.0, 3.0],
+        "t": [3, 1, 9, 5, 5, 2],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "time", "value"),
+    [
+        ("last", None, 3.0),
+        ("first", None, 1.0),
+        ("mean", None, 8.0 / 3.0),
+        ("last", "t", 1.0),
+        ("first", "t", 4.0),
+    ],
+)
+def test_repeated_ratings(rule: Duplicates, time: str | None, value: float) -> None:
+    read = Ratings.from_frame(
+        ROWS, user="u", item="i", rating="n", rating_range=(-1, 5), duplicates=rule, time=time
+    )
+    assert read.history("a") == {"x": value, "y": 2.0}
+    assert read.left_out.merged == 2
+
+
+@pytest.mark.parametrize("cap", [None, 10.0])
+@pytest.mark.parametrize(("rule", "total"), [(None, 8.0), ("sum", 8.0), ("last", 3.0), ("first", 1.0)])
+def test_weights(rule: Duplicates | None, total: float, cap: float | None) -> None:
+    read = Ratings.from_frame(ROWS, user="u", item="i", weight="n", graded=cap, duplicates=rule)
+    wanted = 1.0 if cap is None else np.log1p(total) / np.log1p(10.0)
+    assert read.history("a")["x"] == pytest.approx(wanted, rel=1e-15)
+    assert list(read.history("b")) == ["x"]  # a weight below 0 is none
+    assert (read.left_out.merged, read.left_out.weightless) == (2, 1)
+    assert read.rating_range == (None if cap is None else (0.0, 1.0))
+
+
+def test_what_was_bought_and_returned_is_no_click() -> None:
+    rows = {"u": ["a", "a", "a"], "i": ["x", "x", "y"], "n": [1, -1, 1]}
+    assert Ratings.from_frame(rows, user="u", item="i", weight="n").history("a") == {"y": 1.0}
+    with pytest.raises(RatingsInvalid, match="no user has an item with a weight above 0"):
+        Ratings.from_frame({"u": ["a"], "i": ["x"], "n": [0.0]}, user="u", item="i", weight="n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"rating": "n", "rating_range": (1, 5), "duplicates": "sum"},
+            "a sum of repeated rows is for weights",
+        ),
+        ({"graded": 5.0}, "graded is for weights"),
+        ({"weight": "n", "graded": 0.0}, "graded is 0.0"),
+        ({"weight": "n", "graded": float("nan")}, "graded is nan"),
+        ({"weight": "n", "rating": "t", "rating_range": (1, 5)}, "weights stand in place of ratings"),
+        ({"weight": "n", "time": "t"}, "leave it out, or choose"),
+        ({"weight": "n", "missing": "error"}, "row 7: the weight is missing"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: str) -> None:
+    rows = pl.concat(
+        [ROWS, pl.DataFrame({"u": ["c"], "i": ["x"], "n": [None], "t": [1]}, schema=ROWS.schema)]
+    )
+    with pytest.raises(RatingsInvalid) as caught:
+        Ratings.from_frame(rows, user="u", item="i", **asked)
+    assert message in str(caught.value)
+
+
+ODD = st.sampled_from(["3", "1e308", "-1e308", "nan", "inf", "", "2,5", "x", "2024-05-01", "0", "1e-300"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    others=st.lists(st.tuples(st.sampled_from("bcd"), st.sampled_from(ITEMS), ODD, ODD), min_size=1),
+    own=st.lists(st.tuples(st.just("a"), st.sampled_from(ITEMS), ODD, ODD)),
+    place=st.integers(0, 20),
+    graded=st.sampled_from([None, 7.0]),
+    rule=st.sampled_from(["sum", "mean", "last", "first"]),
+)
+def test_one_users_rows_change_nobody_elses_ratings(
+    others: list[Any], own: list[Any], place: int, graded: float | None, rule: Duplicates
+) -> None:
+    """The neighbour test of the note on reading: whatever stands in one user's weights and times."""
+    usable = ("e", "x", "1", "1")  # without one usable row a table is refused
+    histories = []
+    for rows in ([usable, *others], [usable, *others[:place], *own, *others[place:]]):
+        frame = pl.DataFrame(rows, schema=["u", "i", "n", "t"], orient="row")
+        time = "t" if rule in ("last", "first") else None
+        read = Ratings.from_frame(
+            frame.vstack(frame.head(1)),
+            user="u",
+            item="i",
+            weight="n",
+            time=time,
+            graded=graded,
+            duplicates=rule,
+            catalogue=ITEMS,
+        )
+        assert ((read.values >= 0.0) & (read.values <= 1.0)).all()
+        histories.append({user: read.history(user) for user in read.user_ids if user != "a"})
+    assert histories[0] == histories[1]
+
+
+@pytest.mark.parametrize("graded", [None, 20.0])
+def test_a_weight_of_billions_stays_within_the_bound_of_every_release(graded: float | None) -> None:
+    """With and without a user whose weights are as large as they come: exact totals, in units of the bound."""
+    rng = np.random.default_rng(3)
+    users, items = rng.integers(0, 200, 2_400), rng.integers(0, 12, 2_400)
+    weights = np.where(users == 0, 1e12, rng.geometric(0.3, 2_400).astype(float))
+    frame = {"u": users, "i": items, "n": weights}
+    read = Ratings.from_frame(frame, user="u", item="i", weight="n", graded=graded, catalogue=range(12))
+    assert read.values.max() == 1.0
+    run = record(BudgetedALS(rank=2, rounds=2), read, Budget(40.0, 1e-5), 1)
+    rest, alone = run.users(np.arange(run.n_users) != 0), run.users([0])
+    for question, totals in zip(run.questions, run.totals, strict=True):
+        move = moved(question, totals, rest, alone)
+        assert 0.0 < move.ratio <= 1.0, question.name
+        assert move.alone
+
+
+@pytest.mark.parametrize(
+    ("columns", "rules"),
+    [
+        (Columns("u", "i", None, "n"), RowRules(duplicates="sum", graded=9.0)),
+        (Columns("u", "i", None, "n"), RowRules(duplicates="mean")),
+        (Columns("u", "i", "n", None, "t"), RowRules(duplicates="first", out_of_range="clip")),
+        (Columns("u", "i", "n"), RowRules(duplicates="mean", out_of_range="clip")),
+    ],
+)
+def test_on_disk_as_in_memory(tmp_path: Path, columns: Columns, rules: RowRules) -> None:
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(
+        {
+            "u": rng.integers(0, 30, 2_000),
+            "i": rng.integers(0, 9, 2_000),
+            "n": np.round(rng.normal(2.0, 2.0, 2_000), 2),
+            "t": rng.integers(0, 50, 2_000),
+        }
+    )
+    rows.write_csv(tmp_path / "r.csv")
+    catalogue = Catalogue(range(9))
+    scale = None if columns.rating is None else (1.0, 5.0)
+    whole = Ratings.from_csv(
+        tmp_path / "r.csv", **columns._asdict(), **vars(rules), rating_range=scale, catalogue=catalogue
+    )
+    stored = prepare(
+        str(tmp_path / "r.csv"),
+        tmp_path / "blocks",
+        columns,
+        rating_range=scale,
+        catalogue=catalogue,
+        rules=rules,
+        run_rows=300,
+        block_ratings=60,
+    )
+    assert stored.n_blocks > 2
+    assert stored.left_out == whole.left_out
+    assert stored.left_out.merged > 0
+    for block in stored.blocks(with_ids=True):
+        for user in block.user_ids:
+            assert block.history(user) == whole.history(user)
+
+
+def test_grades_by_hand() -> None:
+    assert grade([0.0, 1.0, 3.0, 15.0, np.inf], 15.0).tolist() == [0.0, 0.25, 0.5, 1.0, 1.0]
+
+
+def test_one_users_odd_time_leaves_the_order_of_others() -> None:
+    rows = [("b", "x", "2", "9"), ("b", "x", "4", "10"), ("a", "x", "3", "yesterday")]
+    for kept in (rows, rows[:2]):
+        frame = pl.DataFrame(kept, schema=["u", "i", "n", "t"], orient="row")
+        read = Ratings.from_frame(frame, user="u", item="i", rating="n", rating_range=(1, 5), time="t")
+        assert read.history("b") == {"x": 4.0}  # as text, 9 would be later than 10
