@@ -15,9 +15,13 @@ A trusted server: the methods (`BudgetedALS` is the default) and their `fit`. Se
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from discreet.version import __version__ as __version__
+
+# Progress and refusals go to the logger "discreet", which says nothing unless the program that imports this asks it to.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Loaded when first asked for: the command line answers --help without arrays, frames or compilers.
 _HOMES = {
@@ -53,6 +57,7 @@ _HOMES = {
     "UnchargedRelease": "discreet.errors",
     "Unreachable": "discreet.errors",
     "UserMean": "discreet.methods.trivial.estimators",
+    "plan": "discreet.planning",
 }
 _ROOMS = ("devices", "silos")
 
@@ -85,6 +90,7 @@ if TYPE_CHECKING:
     from discreet.methods.svd.estimator import PrivateSVD
     from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
     from discreet.model import Model
+    from discreet.planning import plan
     from discreet.privacy.account.ledger_file import LedgerFile
     from discreet.privacy.budget import Budget
     from discreet.privacy.statement import Statement
@@ -123,6 +129,7 @@ __all__ = [
     "Unreachable",
     "UserMean",
     "devices",
+    "plan",
     "silos",
 ]
 

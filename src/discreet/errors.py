@@ -13,7 +13,7 @@
     ├── SettingsInvalid     a hyper-parameter is out of its range or unknown
     ├── ModelInvalid        a saved model is missing, incomplete or was altered
     ├── Refused             a message or request that training together does not allow
-    └── Unreachable         the server of a run in silos stays away
+    └── Unreachable         the server of a run in silos stays away, or a cluster
 
 All of them end the command line with exit code 2 and no traceback.
 """
@@ -91,4 +91,4 @@ class Refused(DiscreetError):
 
 
 class Unreachable(DiscreetError):
-    """The server of a run in silos could not be reached for as long as was allowed."""
+    """The server of a run in silos, or the cluster of a run, could not be reached for as long as was allowed."""

@@ -194,8 +194,8 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     asked = sum(row["bytes_down"] for row in content["traffic"])  # type: ignore[attr-defined]
     assert content["model_bytes_down"] == 3 * last_word_bytes(tmp_path / "model")
     assert content["bytes_down"] == asked + content["model_bytes_down"]
-    assert set(content["holder"]) == {"users", "items", "ratings", "dropped", "seconds"}  # type: ignore[call-overload]
-    assert not {"users", "ratings", "dropped", "seconds"} & set(content)
+    assert set(content["holder"]) == {"users", "items", "ratings", "dropped", "merged", "seconds"}  # type: ignore[call-overload]
+    assert not {"users", "ratings", "dropped", "merged", "seconds"} & set(content)
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
     assert content["goal"] == "rank"

@@ -36,7 +36,8 @@ def test_the_list_names_every_command(run: Run) -> None:
 
 
 def test_an_unknown_command_is_refused(refused: Callable[..., str]) -> None:
-    assert "No such command 'trian'" in refused("trian")
+    assert "No such command 'trian'. Did you mean 'train'?" in refused("trian")
+    assert refused("xyz").endswith("No such command 'xyz'.")
 
 
 def failing(error: BaseException) -> Callable[..., None]:
@@ -84,5 +85,5 @@ def test_as_a_process(command: list[str]) -> None:
     done = subprocess.run([sys.executable, *command, *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("Error: no-such-model is not a model directory")
+    assert done.stderr.startswith("Error: there is no model no-such-model")
     assert "Traceback" not in done.stderr

@@ -84,14 +84,17 @@ def test_a_cap_refuses_before_the_ratings_are_read(
 ) -> None:
     assert run("ledger", "cap", ledger, "--epsilon", 2.5, "--delta", "1e-6").exit_code == 0
     assert run(*train(shop, tmp_path / "one", ledger)).exit_code == 0
-    words = refused(*train(tmp_path / "there is no such folder", tmp_path / "two", ledger))
+    without = tmp_path / "no ratings here"
+    without.mkdir()
+    (without / "items.csv").write_bytes((shop / "items.csv").read_bytes())
+    words = refused(*train(without, tmp_path / "two", ledger))
     assert "has no room for epsilon 2" in words
     assert "No ratings were used" in words
     assert not (tmp_path / "two").exists()
     states = [entry["state"] for entry in shown(run, ledger)["runs"]]  # type: ignore[attr-defined]
     assert states == ["ended", "refused"]
     # A run that fits gets further: to the file that is not there, and costs nothing.
-    words = refused(*train(tmp_path / "there is no such folder", tmp_path / "two", ledger, epsilon=0.5))
+    words = refused(*train(without, tmp_path / "two", ledger, epsilon=0.5))
     assert "there is no file" in words
     content = shown(run, ledger)
     assert [entry["epsilon"] for entry in content["runs"]][1:] == [0.0, 0.0]  # type: ignore[attr-defined]

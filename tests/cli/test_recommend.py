@@ -36,6 +36,13 @@ def test_one_person_s_file(run: Run, explicit_model: Path, tmp_path: Path, form:
     assert content == {"user": None, **expected(explicit_model, 3)}
 
 
+def test_a_history_as_a_spreadsheet_writes_it(run: Run, explicit_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("item;rating\nitem-2;5\nitem-9;1,5\n")
+    arguments = ("--history", tmp_path / "mine.csv", "-n", 3, "--json")
+    content = json.loads(run("recommend", explicit_model, *arguments).stdout)
+    assert content == {"user": None, **expected(explicit_model, 3)}
+
+
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_one_person_s_choices(run: Run, implicit_model: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"mine.{form}"
@@ -73,6 +80,19 @@ def test_many_people_in_json(run: Run, explicit_model: Path, everyone: Path, tmp
         for file in (path, everyone)
     )
     assert [user["recommendations"] for user in from_json] == [user["recommendations"] for user in from_csv]
+
+
+def test_what_others_wrote_does_not_round_a_history(run: Run, explicit_model: Path, tmp_path: Path) -> None:
+    """Many whole numbers come before the 2.5, which must be read as it is alone."""
+    mine = {"item-2": 2.5, "item-3": 4.5}
+    crowd = {f"u{number}": {"item-1": 4, "item-5": 3} for number in range(200)}
+    lists = []
+    for name, content in (("alone", {"me": mine}), ("crowd", {**crowd, "me": mine})):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(content))
+        told = run("recommend", explicit_model, "--history", path, "-n", "5", "--user", "me", "--json")
+        lists.append(json.loads(told.stdout))
+    assert lists[0] == lists[1]
 
 
 def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
@@ -179,7 +199,9 @@ def test_unknown_items_can_be_dropped(run: Run, explicit_model: Path, tmp_path: 
         ("a.csv", "user,item,rating\n1,item-2,\n", "row 1: the rating is missing"),
         ("a.csv", "item,rating\nitem-2,5\nitem-2,4\n", "'item-2' more than once"),
         ("a.csv", "user,item,rating\n1,item-2,5\n1,item-2,4\n", "row 2"),
+        ("a.csv", "item,rating\nitem-2,vier\n", "the rating of 'item-2' is 'vier', not a number"),
         ("a.csv", "film,rating\nitem-2,5\n", "--item-column"),
+        ("a.csv", "itm,rating\nitem-2,5\n", "--item-column, perhaps 'itm'"),
         ("a.csv", "item,stars\nitem-2,5\n", "--rating-column"),
         ("a.csv", "", "cannot be read"),
         ("a.json", "{", "not valid JSON"),
@@ -208,7 +230,7 @@ def test_other_mistakes(
 ) -> None:
     base = ("recommend", explicit_model, "--history", everyone)
     assert "no user '9'" in refused(*base, "--user", "9")
-    assert "extension .parquet" in refused(*base, "--out", tmp_path / "out.csv")
+    assert "extension .parquet or .csv" in refused(*base, "--out", tmp_path / "out.txt")
     assert "no directory" in refused(*base, "--out", tmp_path / "missing" / "out.parquet")
     assert "no column 'who'" in refused(*base, "--user-column", "who")
     assert "no file" in refused("recommend", explicit_model, "--history", tmp_path / "no.csv")
@@ -273,3 +295,19 @@ def test_who_gets_the_same_order_as_everybody_is_told(run: Run, everyone: Path, 
         result = run(*arguments, "--json")
         json.loads(result.stdout)
         assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [("tpu", "there is no device 'tpu'"), ("cuda:99", "cuda:99"), ("cuda:x", "no device 'cuda:x'")],
+)
+def test_a_device_that_is_not_there_is_refused_in_words(
+    run: Run, explicit_model: Path, everyone: Path, device: str, words: str
+) -> None:
+    for command in (
+        ("recommend", explicit_model, "--history", everyone),
+        ("evaluate", explicit_model, everyone, "--history", everyone, "--user", "user", "--item", "item"),
+    ):
+        refused = run(*command, "--device", device)
+        assert refused.exit_code == 2
+        assert words in refused.stderr

@@ -44,7 +44,7 @@ def test_a_private_model(run: Run, shop: Path, tmp_path: Path) -> None:
     ]
     holder = content["holder"]
     assert isinstance(holder, dict)
-    assert list(holder) == ["users", "items", "ratings", "dropped", "seconds", "peak_rss_mb"]
+    assert list(holder) == ["users", "items", "ratings", "dropped", "merged", "seconds", "peak_rss_mb"]
     assert (content["method"], content["rank"], content["rounds"]) == ("budgeted", 2, 2)
     assert (holder["items"], content["private"], content["delta"]) == (40, True, 1e-4)
     assert 0 < content["epsilon"] <= 5  # type: ignore[operator]

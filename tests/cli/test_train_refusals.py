@@ -186,7 +186,11 @@ def test_impossible_ranges(
         ("c.toml", "a = " + "[" * 100_000, "not valid TOML"),
         ("c.toml", "seed = -5", "-5 is not in the range"),
         ("c.json", "[1]", "must hold a table"),
-        ("c.toml", "ranks = 3", "unknown ranks; known are accounting, blocks, catalogue, checkpoint, delta"),
+        (
+            "c.toml",
+            "ranks = 3",
+            "unknown ranks; known are accounting, address, blocks, catalogue, catalogue-column",
+        ),
         ("c.toml", "settings = 3", "must be a table of settings"),
         ("c.toml", 'rank = "lots"', "'lots' is neither"),
         ("c.toml", "[settings]\ncolour = 1", "Known settings"),

@@ -24,7 +24,7 @@ FIELDS = [
     *("settings", "score", "mean_trials", "holder"),
 ]
 # Everything that is told. Neither time nor memory is among it: either tells the number of trials.
-HOLDER = ["users", "items", "ratings", "dropped"]
+HOLDER = ["users", "items", "ratings", "dropped", "merged"]
 
 Refused = Callable[..., str]
 

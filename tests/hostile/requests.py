@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from discreet import Catalogue
 from discreet.cli.histories import read_histories
+from discreet.cli.place_options import Place
 from discreet.cli.train import command as train
 from discreet.cli.train_request import read_request
 from discreet.data.ratings import Ratings
@@ -157,7 +159,9 @@ class HistoryFile(Kind):
         path = self.folder / f"history{suffix}"
         path.write_bytes(body)
         columns = dict.fromkeys(("user", "item", "rating"))
-        history = read_histories(str(path), model, columns, unknown_items)
+        with ExitStack() as held:
+            place = Place("memory", None, [str(path)], held)
+            history = read_histories(str(path), model, columns, unknown_items, place)
         if isinstance(history, Ratings):
             scores = (
                 model.recommend_batch(history, 3, unknown_items=unknown_items)["score"].drop_nulls().to_list()

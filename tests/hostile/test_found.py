@@ -67,7 +67,7 @@ def test_a_parquet_file_that_polars_panics_over(tmp_path: Path) -> None:
 )
 def test_ratings_of_a_history_that_are_no_numbers(tmp_path: Path, content: Any) -> None:
     histories = HistoryFile(tmp_path)
-    with pytest.raises((HistoryInvalid, RatingsInvalid), match="number"):
+    with pytest.raises((HistoryInvalid, RatingsInvalid), match=r"number|is inf|is missing"):
         histories._recommend(histories._models[0], ".json", json.dumps(content).encode())
 
 

@@ -133,6 +133,7 @@ def test_the_names_of_the_package() -> None:
         "Unreachable",
         "UserMean",
         "devices",
+        "plan",
         "silos",
     ]
 

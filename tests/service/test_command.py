@@ -35,7 +35,7 @@ def test_it_says_where_it_is_answers_there_and_stops_when_told_to(tmp_path: Path
 def test_mistakes_end_with_two_and_a_sentence(tmp_path: Path) -> None:
     folder = make_model("Ridge", 30, 3).save(tmp_path / "model")
     for words, why in (
-        ([str(tmp_path / "absent")], "not a model directory"),
+        ([str(tmp_path / "modl")], f"did you mean {folder}?"),
         ([str(folder), "--host", "0.0.0.0"], "--anyone"),
         ([str(folder), "--largest-body", "1"], "largest_body"),
         ([str(folder), "--token-file", str(tmp_path / "absent")], "token"),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -215,3 +216,14 @@ def test_a_long_statement_prints_on_two_sheets(central: Document, tmp_path: Path
     ]
     document = with_statement(many_releases(silos, 30), public=long, not_protected=long, notes=long[:3])
     assert sheets(document, tmp_path) == 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("width", [360, 1440])
+def test_nothing_is_wider_than_the_screen(name: str, width: int, tmp_path: Path, browser: Any) -> None:
+    (tmp_path / "page.html").write_text(page(write_document(FIXTURES / name)), encoding="utf-8")
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    shown = context.new_page()
+    shown.goto((tmp_path / "page.html").as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()

@@ -1,4 +1,4 @@
-"""One Chromium for all tests of the page, and pages of models."""
+"""Pages of models, in a real Chromium (tests/conftest.py)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,7 @@ from discreet.model import Model
 from discreet.statements.document import write_document
 from discreet.web.page import page_files
 from tests.service.support.models import make_model
-from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, Host, hosted
-
-PATIENCE = 60_000  # milliseconds; on a busy machine everything takes long
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip(MISSING)
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
-        yield started
-        started.close()
+from tests.web.support.browser import PATIENCE, Host, hosted
 
 
 @pytest.fixture

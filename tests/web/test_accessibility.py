@@ -1,48 +1,14 @@
-"""axe finds nothing serious, in both themes, narrow and wide, before and after ratings.
-
-The checker is fetched from npm when it is first needed, and kept beside pytest's other notes.
-"""
+"""axe finds nothing serious, in both themes, narrow and wide, before and after ratings."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tarfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.web.support.browser import Host
 from tests.web.test_page import choose
-
-VERSION = "4.10.3"
-
-
-@pytest.fixture(scope="session")
-def axe(request: pytest.FixtureRequest) -> str:
-    """The checker as one script."""
-    folder: Path = request.config.cache.mkdir(f"axe-{VERSION}")  # type: ignore[union-attr]
-    script = folder / "axe.min.js"
-    if not script.is_file():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip("npm was not found, so the page was not checked with axe")
-        command = [npm, "pack", "--silent", f"axe-core@{VERSION}", "--pack-destination", str(folder)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            pytest.skip("npm did not answer in time, so the page was not checked with axe")
-        if done.returncode != 0:
-            pytest.skip(f"axe could not be fetched from npm: {done.stderr.strip()[:200]}")
-        with tarfile.open(folder / f"axe-core-{VERSION}.tgz") as archive:
-            content = archive.extractfile("package/axe.min.js")
-            assert content is not None
-            part = folder / "axe.part"
-            part.write_bytes(content.read())
-            part.replace(script)
-    return script.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,7 @@ def test_a_title_is_never_markup(opened: Opened, tmp_path: Path) -> None:
         page.fill("#search", "film 3")
         page.keyboard.press("Enter")
         page.locator("#list summary").first.click()
+        page.locator("#list .why li").first.wait_for()
         assert page.locator("#list .why li").count() == 1
         assert "<img src=x" in titles(page)[0]
         assert page.locator("img").count() == 0

@@ -31,7 +31,7 @@ PACKAGES = (
     "click",
     "rich",
 )
-EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch")
+EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch", "ray")
 
 
 @click.command("doctor")

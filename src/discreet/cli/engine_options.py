@@ -1,7 +1,8 @@
-"""``--engine``, ``--blocks``, ``--checkpoint`` and ``--resume``: where the ratings are, and where the run is kept."""
+"""``--engine``, ``--blocks``, ``--checkpoint``, ``--resume``: where ratings are, who adds up, where the run is kept."""
 
 from __future__ import annotations
 
+import gc
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,13 +13,16 @@ from typing import Any, TypeVar
 import click
 
 from discreet.catalogue import Catalogue
+from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.cli.output import ReportProgress
 from discreet.cli.resumable import note_arguments, resumed
 from discreet.data.blocks import StoredRatings, prepare
 from discreet.data.checks import Columns
-from discreet.data.ratings import Reading
+from discreet.data.ratings import FileReading
+from discreet.data.readers import TextFormat
 from discreet.data.rules import RowRules
 from discreet.engines.choice import fits_into_memory
+from discreet.engines.cluster import Cluster
 from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 
@@ -26,6 +30,7 @@ __all__ = [
     "chosen_engine",
     "clear_run",
     "engine_options",
+    "join_cluster",
     "leaves_nothing",
     "open_checkpoint",
     "prepare_ratings",
@@ -42,18 +47,48 @@ def engine_options(function: F) -> F:
 
 
 def chosen_engine(options: dict[str, Any], *, private: bool) -> str:
-    """``memory`` or ``disk``."""
+    """``memory``, ``disk`` or ``ray``."""
     asked: str = options["engine"]
-    able = private and options["catalogue"] is not None
-    if asked == "disk" and not able:
-        raise SettingsInvalid(
-            "--engine disk is for private methods with a --catalogue; use --engine memory for others"
-        )
+    why = _needs_memory(options, private=private)
+    if asked in ("disk", "ray") and why is not None:
+        raise SettingsInvalid(f"--engine {asked} goes from one block of users to the next, and {why}")
+    for key in ("address", "workers"):
+        if asked != "ray" and options[key] is not None:
+            raise SettingsInvalid(f"--{key} belongs to --engine ray; leave it out")
+    if options["source"] == STANDARD_INPUT:
+        _refuse_standard_input(options, asked)
+        return "memory"
     if asked == "auto":
-        asked = "memory" if not able or fits_into_memory(options["source"]) else "disk"
+        asked = "memory" if fits_into_memory(options["source"]) else "disk"
+        if asked == "disk" and why is not None:
+            raise SettingsInvalid(
+                f"{options['source']} may take more than half of this machine's memory, and {why}. "
+                "--engine memory tries it nevertheless"
+            )
     if asked == "memory" and options["blocks"]:
-        raise SettingsInvalid("--blocks says where --engine disk puts its ratings; leave it out")
+        raise SettingsInvalid("--blocks says where --engine disk and ray put their ratings; leave it out")
     return asked
+
+
+def join_cluster(ctx: click.Context, options: dict[str, Any], engine: str) -> Cluster | None:
+    """Connect to the cluster, where there is one: before anything is reserved or read."""
+    if engine != "ray":
+        return None
+    cluster = Cluster(options["address"], options["workers"])
+    ctx.with_resource(cluster.connect())
+    return cluster
+
+
+def _needs_memory(options: dict[str, Any], *, private: bool) -> str | None:
+    """Why a run needs all ratings at once, and what to do; ``None`` where its answers are sums over users."""
+    if not private:
+        return (
+            f"--method {options['method']} without a budget works on all ratings at once: use --engine memory, with "
+            "the ratings of fewer users where they do not fit, or a private method"
+        )
+    if options["catalogue"] is None:
+        return "--discover-items looks at all ratings at once: give --catalogue FILE, or use --engine memory"
+    return None
 
 
 def open_checkpoint(
@@ -71,19 +106,28 @@ def open_checkpoint(
 
 
 def prepare_ratings(
-    reading: Reading, options: dict[str, Any], kept: Checkpoint, report: ReportProgress
+    reading: FileReading, options: dict[str, Any], kept: Checkpoint, report: ReportProgress
 ) -> StoredRatings:
     """The ratings on disk, grouped by user."""
     catalogue = reading.get("catalogue")
-    if not isinstance(catalogue, Catalogue):
-        catalogue = Catalogue.from_file(str(catalogue))
+    assert isinstance(catalogue, Catalogue)
+    weight = reading.get("weight")
     return prepare(
         options["source"],
         options["blocks"] or kept.folder / "blocks",
-        Columns(reading["user"], reading["item"], reading.get("rating")),
+        Columns(reading["user"], reading["item"], reading.get("rating"), weight, reading.get("time")),
         rating_range=reading.get("rating_range"),
         catalogue=catalogue,
-        rules=RowRules(reading["missing"], reading["out_of_range"], reading["unknown_items"]),
+        rules=RowRules.of(
+            reading["missing"],
+            reading["out_of_range"],
+            reading["unknown_items"],
+            reading["duplicates"],
+            reading["graded"],
+            weighted=weight is not None,
+        ),
+        text=TextFormat(reading["separator"], reading["encoding"], reading["decimal"]),
+        database=options["database"],
         progress=report,
     )
 
@@ -102,9 +146,18 @@ def leaves_nothing(kept: Checkpoint | None) -> Iterator[None]:
 def clear_run(kept: Checkpoint) -> None:
     """Remove the folder of a run whose model is saved: under another name, so that no half of it is taken for a run."""
     kept.close()
+    gc.collect()  # maps of blocks that nobody reads any more: Windows does not rename or remove what is mapped
     gone = kept.folder.with_name(f".{kept.folder.name}.removed-{secrets.token_hex(8)}")
     kept.folder.rename(gone)
     shutil.rmtree(gone)
+
+
+def _refuse_standard_input(options: dict[str, Any], asked: str) -> None:
+    for given, option in ((asked == "disk", "--engine disk"), (options["checkpoint"], "--checkpoint")):
+        if given:
+            raise SettingsInvalid(
+                f"{option} may read RATINGS a second time, and standard input is gone by then: write it to a file"
+            )
 
 
 def _beside(out: str) -> Path:
@@ -115,20 +168,34 @@ def _beside(out: str) -> Path:
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--engine",
-        type=click.Choice(["auto", "memory", "disk"]),
+        type=click.Choice(["auto", "memory", "disk", "ray"]),
         default="auto",
         show_default=True,
-        help="Where ratings are held; disk: grouped there first, then read a block at a time. Same model either way.",
+        help="Where ratings are held; disk: grouped there first, then read a block at a time; ray: those blocks, on a "
+        "cluster (extra ray). Same model either way.",
+    ),
+    click.option(
+        "--address",
+        metavar="HOST:PORT",
+        help="With --engine ray: the head of a cluster that this machine is a node of; else one is started here.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="With --engine ray: processes; else one for each processor of the cluster.",
     ),
     click.option(
         "--blocks",
         metavar="DIR",
-        help="With --engine disk: keep the grouped ratings in DIR, for other runs too; else they go with the run.",
+        help="With --engine disk or ray: keep the grouped ratings in DIR, for other runs too; else they go with "
+        "the run. All nodes of a cluster must see DIR under the same path.",
     ),
     click.option(
         "--checkpoint",
         metavar="DIR",
-        help="Keep the run in DIR, release by release, until its model is saved; --engine disk does so in OUT.run.",
+        help="Keep the run in DIR, release by release, until its model is saved; --engine disk and ray do so in "
+        "OUT.run.",
     ),
     click.option(
         "--resume",

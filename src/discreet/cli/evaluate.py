@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
-from discreet.cli.columns import column_options
-from discreet.cli.model_ratings import read_ratings_for
+from discreet import kernels
+from discreet.cli.columns import column_options, file_options
+from discreet.cli.device_option import device_option
+from discreet.cli.model_ratings import reading_for
 from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.place_options import Place, place_options
 from discreet.cli.row_options import row_options
-from discreet.data.ratings import Ratings
+from discreet.data.blocks import StoredRatings
+from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
 from discreet.evaluation import Comparison, RankingScores, RatingScores, evaluate_ranking, evaluate_ratings
 from discreet.model import Model
@@ -23,6 +28,7 @@ __all__ = ["command"]
 @click.argument("test", metavar="TEST")
 @click.option("--history", required=True, metavar="TRAIN", help="What the test's users did before.")
 @column_options
+@file_options
 @click.option(
     "--at", type=click.IntRange(min=1), default=20, show_default=True, help="Length of the rankings."
 )
@@ -33,9 +39,20 @@ __all__ = ["command"]
     help="Errors of predicted ratings alone, or rankings alone. Ranking every item for every user can take as long as "
     "training.  [default: both, or rankings for a model that ranks]",
 )
+@place_options
+@device_option
 @json_option
 def command(
-    model_directory: str, test: str, history: str, at: int, only: str | None, as_json: bool, **columns: Any
+    model_directory: str,
+    test: str,
+    history: str,
+    at: int,
+    only: str | None,
+    engine: str,
+    blocks: str | None,
+    device: str,
+    as_json: bool,
+    **columns: Any,
 ) -> None:
     """Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.
 
@@ -43,17 +60,27 @@ def command(
     of all ratings in TRAIN, each user's own mean, and for rankings the items most often met in TRAIN. What
     this prints depends on TEST and TRAIN without any noise: keep it to yourself.
 
+    Tables that do not fit into memory are grouped by user on disk first. TRAIN may be the folder that train --blocks
+    kept, if rows are to be read as they were there.
+
     \b
     Examples:
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --only errors
+      discreet evaluate model/ test.parquet --history blocks/ --user user --item item
     """
     model = Model.load(model_directory)
     if only == "errors" and model.goal == "rank":
         raise SettingsInvalid(f"--only errors: {_no_errors(model)}; leave it out")
-    past, held_out = (read_ratings_for(model, path, columns) for path in (history, test))
-    errors = evaluate_ratings(model, past, held_out) if model.goal == "rate" and only != "rankings" else None
-    ranking = evaluate_ranking(model, past, held_out, at) if only != "errors" else None
+    reading = reading_for(model, columns)
+    with ExitStack() as held, kernels.ranking_on(device):
+        place = Place(engine, blocks, [history, test], held)
+        past = place.read(history, "history", model, reading)
+        alike = past if isinstance(past, StoredRatings) else None
+        held_out = place.read(test, "test", model, reading, alike)
+        rates = model.goal == "rate" and only != "rankings"
+        errors = evaluate_ratings(model, past, held_out) if rates else None
+        ranking = evaluate_ranking(model, past, held_out, at) if only != "errors" else None
     if as_json:
         print_json(_as_dict(model, errors, ranking, held_out, at))
     else:
@@ -72,7 +99,7 @@ def _no_errors(model: Model) -> str:
 
 
 def _as_dict(
-    model: Model, errors: RatingScores | None, ranking: RankingScores | None, test: Ratings, k: int
+    model: Model, errors: RatingScores | None, ranking: RankingScores | None, test: AnyRatings, k: int
 ) -> dict[str, Any]:
     """What was measured; null where it was not."""
     return {
@@ -95,7 +122,7 @@ def _as_dict(
     }
 
 
-def _table(errors: RatingScores | None, ranking: RankingScores | None, test: Ratings) -> Comparison:
+def _table(errors: RatingScores | None, ranking: RankingScores | None, test: AnyRatings) -> Comparison:
     columns: dict[str, int] = {}
     model: dict[str, float] = {}
     if errors is not None:

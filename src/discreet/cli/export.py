@@ -6,25 +6,34 @@ from pathlib import Path
 
 import click
 
+from discreet.cli.export_index import index
 from discreet.cli.output import json_option, print_json
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
-from discreet.model.directory import replace_directory
+from discreet.model.arrays_file import write_arrays
+from discreet.model.directory import replace_directory, replace_file
+from discreet.statements.card import card as model_card
 from discreet.statements.document import write_document
 from discreet.web.item_side import PRECISIONS, Precision
 from discreet.web.page import INDEX, MODEL, page_files
 
-__all__ = ["command", "web"]
+__all__ = ["arrays", "card", "command", "web"]
 
 
 @click.group("export")
 def command() -> None:
-    """Write a MODEL as a page for any web host.
+    """Write a MODEL in forms that others read: a page, an index of its items, plain arrays, a card.
 
     \b
-    Example:
+    Examples:
       discreet export web model/ --out page/
+      discreet export index model/ --out index/
+      discreet export arrays model/ --out model.npz
+      discreet export card model/ --out README.md
     """
+
+
+command.add_command(index)
 
 
 @command.command("web")
@@ -57,6 +66,60 @@ def web(model_directory: str, out: Path, precision: Precision, force: bool, as_j
         print_json({"out": str(out), "files": sorted(made), "bytes": size, "precision": precision})
     else:
         click.echo(f"{len(made)} files, {size / 1e6:.2f} MB in all, in {out}")
+
+
+@command.command("arrays")
+@click.argument("model_directory", metavar="MODEL")
+@click.option(
+    "--out", required=True, metavar="FILE", type=click.Path(path_type=Path), help="File to write (.npz)."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def arrays(model_directory: str, out: Path, force: bool, as_json: bool) -> None:
+    """Write ids, factors and what lists are ordered by as NumPy arrays, for other programs.
+
+    \b
+    Example:
+      discreet export arrays model/ --out model.npz
+    """
+    _check_file(out, ".npz", force)
+    shapes = write_arrays(Model.load(model_directory), out)
+    if as_json:
+        print_json({"out": str(out), "arrays": shapes})
+    else:
+        click.echo(f"{', '.join(shapes)} in {out}")
+
+
+@command.command("card")
+@click.argument("model_directory", metavar="MODEL")
+@click.option(
+    "--out", required=True, metavar="FILE", type=click.Path(path_type=Path), help="File to write (.md)."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def card(model_directory: str, out: Path, force: bool, as_json: bool) -> None:
+    """Write a model card from the statement: Markdown, as model hubs show it.
+
+    \b
+    Example:
+      discreet export card model/ --out README.md
+    """
+    _check_file(out, ".md", force)
+    text = model_card(write_document(model_directory))
+    replace_file(out, lambda file: file.write(text.encode()))
+    if as_json:
+        print_json({"out": str(out), "bytes": len(text.encode())})
+    else:
+        click.echo(f"The model card is in {out}")
+
+
+def _check_file(out: Path, ending: str, force: bool) -> None:
+    if out.suffix.lower() != ending:
+        raise SettingsInvalid(f"{out} must end in {ending}")
+    if not out.absolute().parent.is_dir():
+        raise SettingsInvalid(f"{out.absolute().parent} is not a directory; create it first")
+    if out.exists() and (not force or not out.is_file()):
+        raise SettingsInvalid(f"{out} exists; choose another name, or replace it with --force")
 
 
 def _check_target(out: Path, force: bool) -> Path:

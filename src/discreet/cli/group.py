@@ -6,6 +6,7 @@ Commands write their results whole or not at all, so neither leaves anything beh
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 from collections.abc import Iterator
@@ -29,10 +30,13 @@ COMMANDS = {
     "evaluate": "Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.",
     "recommend": "Recommend items from a history, for anyone, whether they were in the training data or not.",
     "similar": "Show the items whose factors are most like those of an item.",
+    "explain": "Say why an item has its score for a person: what the item itself and each rating add to it.",
     "statement": "Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.",
+    "report": "Write one page about a MODEL: promise, costs, what it knows of which items, neighbours, a map.",
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "serve": "Serve a MODEL over HTTP, with a page that recommends in the browser.",
-    "export": "Write a MODEL as a page for any web host.",
+    "export": "Write a MODEL in forms that others read: a page, an index of its items, plain arrays, a card.",
+    "plan": "Say what quality to expect at which epsilon, from a few numbers, before any budget is spent.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
     "ledger": "Show what all runs on the same people's ratings have cost, and what is left.",
     "audit": "Try to refute that METHOD is (epsilon, delta)-private, and say how close it came.",
@@ -88,6 +92,15 @@ class Commands(click.Group):
         module = importlib.import_module(f"discreet.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for; where there is none of that name, the one that was probably meant is named."""
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if args[0] not in COMMANDS and near:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; see the module's description for errors."""

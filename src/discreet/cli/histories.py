@@ -14,7 +14,13 @@ from typing import Any
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, scan_table
+from discreet.catalogue.names import closest, no_column
+from discreet.cli.place_options import Place
+from discreet.data.blocks.format import is_prepared
+from discreet.data.checks import read_values
 from discreet.data.ratings import Ratings
+from discreet.data.readers import list_files
+from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid
 from discreet.model import History, Model
 from discreet.model.history import UnknownItems
@@ -29,32 +35,51 @@ Columns = Mapping[str, str | None]
 
 
 def read_histories(
-    path: str, model: Model, columns: Columns, unknown_items: UnknownItems
-) -> Ratings | History:
-    """What a file holds: many users' rows over the model's catalogue, or one history.
+    path: str, model: Model, columns: Columns, unknown_items: UnknownItems, place: Place
+) -> AnyRatings | History:
+    """What a file, a folder or a pattern holds: many users' rows over the model's catalogue, or one history.
 
     Parameters
     ----------
     columns
         Names of the columns ``user``, ``item`` and ``rating``; where one is ``None``, a usual name is
         looked for.
+    place
+        Where the rows of many users are held.
     """
+    reading = _reading(model, unknown_items)
+    if is_prepared(path):
+        return place.read(path, "history", model, reading)
     if path.lower().endswith(".json"):
         return _from_json(Path(path), model, unknown_items)
     try:
-        names, _, table = scan_table(path)
+        first = list_files(path)[0]
+        names, _, table, _ = scan_table(first)
         user = _column(names, columns["user"], USER_NAMES)
+        if user is None and first != Path(path):
+            user = _required(names, None, USER_NAMES, "--user-column")
         item = _required(names, columns["item"], ITEM_NAMES, "--item-column")
         rating = None
         if model.item_side.scale.explicit:
             rating = _required(names, columns["rating"], RATING_NAMES, "--rating-column")
         if user is None:
             frame = table.select([name for name in (item, rating) if name is not None]).collect()
-            return list(frame.iter_rows()) if rating else frame.to_series().to_list()
+            return _pairs(frame, rating) if rating else frame.to_series().to_list()
     except TABLE_ERRORS as error:
         reason = str(error).strip().split("\n")[0]
-        raise HistoryInvalid(f"the history {path} cannot be read: {reason}") from error
-    return Ratings.from_file(path, **_reading(model, unknown_items), user=user, item=item, rating=rating)
+        hint = "; save it as UTF-8" if "utf-8 sequence" in reason else ""
+        raise HistoryInvalid(f"the history {path} cannot be read: {reason}{hint}") from error
+    return place.read(path, "history", model, {**reading, "user": user, "item": item, "rating": rating})
+
+
+def _pairs(frame: pl.DataFrame, rating: str) -> list[tuple[Any, ...]]:
+    """Items with their ratings, of which a text may have a decimal comma, as in a table to train on."""
+    values, unread = read_values(frame[rating], rating)
+    read = [
+        given if odd else value
+        for given, value, odd in zip(frame[rating], values.tolist(), unread, strict=True)
+    ]
+    return list(zip(frame.to_series(0).to_list(), read, strict=True))
 
 
 def _from_json(path: Path, model: Model, unknown_items: UnknownItems) -> Ratings | History:
@@ -88,12 +113,9 @@ def _many(content: dict[str, Any], model: Model, unknown_items: UnknownItems) ->
             )
         pairs = history.items() if isinstance(history, dict) else ((item, 1.0) for item in history)
         rows.extend((user, str(item), rating) for item, rating in pairs)
-    try:
-        frame = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row", strict=False)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        raise HistoryInvalid(
-            "the histories have ratings that are neither numbers nor text; correct them"
-        ) from None
+    # Columns of objects, of which each is read by itself: what stands in one history must not round another's ratings.
+    users, items, values = ([row[place] for row in rows] for place in range(3))
+    frame = {"user": users, "item": items, "rating": values}
     rating = "rating" if explicit else None
     return Ratings.from_frame(
         frame, **_reading(model, unknown_items), user="user", item="item", rating=rating
@@ -116,15 +138,16 @@ def _column(names: list[str], given: str | None, usual: tuple[str, ...]) -> str 
     if given is None:
         return next((name for name in usual if name in names), None)
     if given not in names:
-        raise HistoryInvalid(f"the history has no column {given!r}; it has {', '.join(names)}")
+        raise HistoryInvalid(f"the history: {no_column(given, names)}")
     return given
 
 
 def _required(names: list[str], given: str | None, usual: tuple[str, ...], option: str) -> str:
     found = _column(names, given, usual)
     if found is None:
+        meant = next((name for one in usual if (name := closest(one, names))), None)
         raise HistoryInvalid(
             f"the history has no column named {' or '.join(usual)}; it has {', '.join(names)}: "
-            f"name the right one with {option}"
+            f"name the right one with {option}" + (f", perhaps {meant!r}" if meant else "")
         )
     return found

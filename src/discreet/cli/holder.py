@@ -5,7 +5,6 @@ None of it is noised, so no statement covers it. It stands apart from what may b
 
 from __future__ import annotations
 
-import resource
 import sys
 from typing import Any
 
@@ -18,17 +17,22 @@ _TITLE = "For you alone: exact, covered by no promise, not to be published"
 
 
 def counts(ratings: AnyRatings, items: int | None = None) -> dict[str, Any]:
-    """How many users, items and ratings took part, and how many rows did not or were mended."""
+    """How many users, items and ratings took part, and how many rows did not, were mended, or went into others."""
     left_out = ratings.left_out
     told = {"users": ratings.n_users, "items": ratings.n_items if items is None else items}
-    told |= {"ratings": ratings.n_ratings, "dropped": left_out.dropped}
+    told |= {"ratings": ratings.n_ratings, "dropped": left_out.dropped, "merged": left_out.merged}
+    told |= {"weightless": left_out.weightless} if left_out.weightless else {}
     return told | ({"clipped": left_out.clipped} if ratings.rules.out_of_range == "clip" else {})
 
 
-def peak_rss_mb() -> float:
-    """Most memory this process has held, in units of a million bytes."""
+def peak_rss_mb() -> float | None:
+    """Most memory this process has held, in units of a million bytes; ``None`` where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+    return round(peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6, 1)
 
 
 def show_holder(told: dict[str, Any]) -> None:
@@ -36,4 +40,6 @@ def show_holder(told: dict[str, Any]) -> None:
     console = printer()
     console.print(f"\n{_TITLE}", markup=False)
     for key, value in told.items():
-        console.print(f"  {key.replace('_', ' '):<12} {value:,}", markup=False)
+        if value is not None:
+            shown = value if isinstance(value, str) else f"{value:,}"
+            console.print(f"  {key.replace('_', ' '):<12} {shown}", markup=False)

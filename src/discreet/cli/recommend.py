@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,19 @@ import click
 import polars as pl
 from rich.table import Table
 
+from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.cli.answers import explained, say_notes, sentence, show_recommendations
+from discreet.cli.device_option import device_option
 from discreet.cli.histories import read_histories
 from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.place_options import Place, place_options
+from discreet.cli.recommendation_file import check_file, recommend_in_parts, write_frames
+from discreet.data.blocks import StoredRatings
 from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
-from discreet.model.directory import replace_file
 
 __all__ = ["command"]
 
@@ -50,12 +55,16 @@ __all__ = ["command"]
     is_flag=True,
     help="Say how far each score may be off because of what is not known about the item.",
 )
-@click.option("--out", metavar="FILE", help="Write user, rank, item and score to a Parquet file.")
+@click.option("--out", metavar="FILE", help="Write user, rank, item and score to a file: .parquet or .csv.")
+@place_options
+@device_option
 @json_option
 def command(model_directory: str, out: str | None, as_json: bool, **options: Any) -> None:
     """Recommend items from a history, for anyone, whether they were in the training data or not.
 
-    This costs no privacy budget: a person's own history meets only what was released.
+    This costs no privacy budget: a person's own history meets only what was released. With --out, users are
+    written as they are done, and histories that do not fit into memory are grouped by user on disk first; FILE may
+    also be a folder, a pattern, or the folder that train --blocks kept.
 
     \b
     Examples:
@@ -65,12 +74,21 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
     if out is not None:
-        _check_out(Path(out))
+        check_file(Path(out))
     model = Model.load(model_directory)
-    found = _recommend(model, _history(model, options), options)
-    if out is not None:
-        _write(_frame(found, options["user"], options["standard_errors"]), Path(out), as_json)
-    elif as_json:
+    with ExitStack() as held, kernels.ranking_on(options["device"]):
+        history = _history(model, options, held)
+        if isinstance(history, StoredRatings) and out is None:
+            raise SettingsInvalid(
+                "for everybody on disk there are too many rows to show; write them with --out FILE"
+            )
+        if out is not None:
+            _write(model, history, options, Path(out), as_json)
+            say_notes(model.notes)
+            return
+        assert not isinstance(history, StoredRatings)
+        found = _recommend(model, history, options)
+    if as_json:
         print_json(_as_dict(found, options["user"]))
     elif isinstance(found, Recommendations):
         show_recommendations(found, "Recommended", _score_name(model))
@@ -81,13 +99,14 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
     say_notes(model.notes)
 
 
-def _history(model: Model, options: dict[str, Any]) -> Ratings | History:
+def _history(model: Model, options: dict[str, Any], held: ExitStack) -> AnyRatings | History:
     columns = {name: options[f"{name}_column"] for name in ("user", "item", "rating")}
-    histories = read_histories(options["history"], model, columns, options["unknown_items"])
-    user = options["user"]
+    path, user = options["history"], options["user"]
+    place = Place(options["engine"], options["blocks"], [path], held)
+    histories = read_histories(path, model, columns, options["unknown_items"], place)
     if user is None:
         return histories
-    if not isinstance(histories, Ratings):
+    if not isinstance(histories, Ratings | StoredRatings):
         raise HistoryInvalid(
             f"{options['history']} does not tell users apart, so {user!r} cannot be found in it"
         )
@@ -97,45 +116,44 @@ def _history(model: Model, options: dict[str, Any]) -> Ratings | History:
 def _recommend(
     model: Model, history: Ratings | History, options: dict[str, Any]
 ) -> Recommendations | pl.DataFrame:
-    choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
-    choice |= {"exclude_seen": not options["include_seen"]}
-    choice |= {name: options[name] for name in ("unknown_items", "standard_errors")}
+    choice = _choice(options)
     if isinstance(history, Ratings):
         return model.recommend_batch(history, options["count"], **choice)
     return model.recommend(history, options["count"], **choice)
+
+
+def _choice(options: dict[str, Any]) -> dict[str, Any]:
+    choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
+    choice |= {"exclude_seen": not options["include_seen"]}
+    return choice | {name: options[name] for name in ("unknown_items", "standard_errors")}
 
 
 def _read_ids(path: str | None) -> list[Any] | None:
     return None if path is None else Catalogue.from_file(path).ids.tolist()
 
 
-def _check_out(out: Path) -> None:
-    if out.suffix.lower() != ".parquet":
-        raise SettingsInvalid(f"--out writes Parquet; give the file the extension .parquet, not {out.name!r}")
-    if not out.parent.is_dir():
-        raise SettingsInvalid(f"there is no directory {out.parent} to write {out.name} to")
+def _write(
+    model: Model, history: AnyRatings | History, options: dict[str, Any], out: Path, as_json: bool
+) -> None:
+    if isinstance(history, Ratings | StoredRatings):
+        frames = recommend_in_parts(model, history, options["count"], _choice(options))
+    else:
+        found = model.recommend(history, options["count"], **_choice(options))
+        frames = iter([_frame(found, options["user"], options["standard_errors"])])
+    result = {"out": str(out), **write_frames(frames, out)}
+    if as_json:
+        print_json(result)
+    else:
+        click.echo(f"{result['rows']:,} rows, {result['shortfall']:,} of them without an item left, in {out}")
 
 
-def _frame(found: Recommendations | pl.DataFrame, user: str | None, errors: bool) -> pl.DataFrame:
-    if isinstance(found, pl.DataFrame):
-        return found
+def _frame(found: Recommendations, user: str | None, errors: bool) -> pl.DataFrame:
     rows = [
         (user, rank, one.item, one.score, one.standard_error, one.mark) for rank, one in enumerate(found, 1)
     ]
     names: dict[str, Any] = dict.fromkeys(("user", "rank", "item", "score"))
     frame = pl.DataFrame(rows, schema=names | {"standard_error": pl.Float64, "mark": pl.String}, orient="row")
     return frame if errors else frame.drop("standard_error", "mark")
-
-
-def _write(frame: pl.DataFrame, out: Path, as_json: bool) -> None:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    replace_file(out, lambda file: file.write(buffer.getbuffer()))
-    result = {"out": str(out), "rows": frame.height, "shortfall": frame["item"].null_count()}
-    if as_json:
-        print_json(result)
-    else:
-        click.echo(f"{result['rows']:,} rows, {result['shortfall']:,} of them without an item left, in {out}")
 
 
 def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[str, Any]:

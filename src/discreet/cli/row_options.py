@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
+
+from discreet.data.rules import Duplicates
 
 __all__ = ["ROW_OPTIONS", "row_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ROW_OPTIONS = ("missing", "out_of_range", "unknown_items")
+ROW_OPTIONS = ("missing", "out_of_range", "unknown_items", "duplicates")
 """As the commands know them, and `Ratings.from_file`."""
 
 
 def row_options(default: str) -> Callable[[F], F]:
-    """Add ``--missing``, ``--out-of-range`` and ``--unknown-items`` with this default.
+    """Add ``--missing``, ``--out-of-range`` and ``--unknown-items`` with this default, and ``--repeats``.
 
     For training that is ``"drop"``: each row is looked at alone, so that nobody decides whether there is a model.
     """
@@ -32,6 +34,12 @@ def row_options(default: str) -> Callable[[F], F]:
     refusal = " error: one such row refuses the file, which tells that it is there."
 
     def add(function: F) -> F:
+        function = click.option(
+            "--repeats",
+            "duplicates",
+            type=click.Choice(get_args(Duplicates)),
+            help="Rows that repeat a user and an item: which of them counts.  [default: last; with --weight: sum]",
+        )(function)
         for name, choices, words in reversed(options):
             told = words + (refusal if default == "drop" else "")
             option = click.option(

@@ -36,10 +36,10 @@ def command(out: str, users: int, seed: int, force: bool, as_json: bool) -> None
     Nobody's data: half stars, popular and rare items, busy and quiet people. Every line of the README can be followed
     with these files word for word.
 
-    \\b
+    \b
     Example:
       discreet sample --out .
-      discreet train ratings.csv --user user --item item --rating rating --rating-range 1 5 \\\\
+      discreet train ratings.csv --user user --item item --rating rating --rating-range 1 5 \\
           --catalogue items.csv --epsilon 1 --delta 1e-6 --out model
       discreet recommend model --history my-history.csv -n 10
     """

@@ -8,8 +8,12 @@ import click
 import numpy as np
 import polars as pl
 
-from discreet.catalogue import TABLE_ERRORS, scan_table
+from discreet.catalogue import scan_table
+from discreet.catalogue.names import no_column
+from discreet.cli.columns import read_separator
 from discreet.cli.output import json_option, print_json, printer
+from discreet.data.readers import TextFormat, readable
+from discreet.data.repeats import TIMES, read_times
 from discreet.errors import RatingsInvalid, SettingsInvalid
 
 __all__ = ["command"]
@@ -38,6 +42,13 @@ _ROW = "row of the table"
     show_default=True,
     help="Share of the ratings, or of the users, that is held back.",
 )
+@click.option(
+    "--separator",
+    metavar="TEXT",
+    callback=read_separator,
+    help="Between columns of RATINGS.  [default: found in the first line]",
+)
+@click.option("--encoding", metavar="NAME", help="Of RATINGS: latin-1, cp1252, utf-16.  [default: utf-8]")
 @click.option("--seed", type=click.IntRange(min=0), help="Of what is held back at random.")
 @click.option("--out", required=True, metavar="DIR", help="Folder for train.csv and test.csv.")
 @click.option("--force", is_flag=True, help="Replace files that are already there.")
@@ -48,6 +59,8 @@ def command(
     by: str,
     time_column: str | None,
     share: float,
+    separator: str | None,
+    encoding: str | None,
     seed: int | None,
     out: str,
     force: bool,
@@ -59,7 +72,7 @@ def command(
     two. "user" holds back whole users: train.csv has the others, test.csv a fifth of what the held-back users rated (at
     least one rating of everybody who has two), and history.csv the rest of it.
 
-    \\b
+    \b
     Example:
       discreet split ratings.csv --user user --by last --time timestamp --out parts/
       discreet evaluate model parts/test.csv --history parts/train.csv --user user --item item --rating rating
@@ -68,7 +81,7 @@ def command(
         raise SettingsInvalid(f"--by {by} needs --time: name the column that says when")
     if by in ("rating", "user") and time_column is not None:
         raise SettingsInvalid(f"--by {by} has no use for --time; leave it out")
-    frame = _read(source, user, time_column)
+    frame = _read(source, user, time_column, TextFormat(separator, encoding))
     rng = np.random.default_rng(seed)
     parts = (
         _users(frame, user, share, rng)
@@ -92,15 +105,14 @@ def command(
             printer().print(f"{folder / name}: {part.height:,} rows")
 
 
-def _read(source: str, user: str, time_column: str | None) -> pl.DataFrame:
-    try:
-        names, _, table = scan_table(source)
+def _read(source: str, user: str, time_column: str | None, text: TextFormat) -> pl.DataFrame:
+    text.check()
+    with readable(source):
+        names, _, table, _ = scan_table(source, None, text.separator, text.encoding, private=())
         for name in (user, *([] if time_column is None else [time_column])):
             if name not in names:
-                raise RatingsInvalid(f"there is no column {name!r}; there is {', '.join(names)}")
+                raise RatingsInvalid(no_column(name, names))
         frame = table.collect()
-    except TABLE_ERRORS as error:
-        raise RatingsInvalid(f"{source} cannot be read: {str(error).strip().splitlines()[0]}") from error
     if frame.is_empty():
         raise RatingsInvalid(f"{source} has no rows")
     return frame
@@ -114,8 +126,8 @@ def _held_back(
     if by == "rating":
         return pl.Series(rng.permutation(rows) < round(share * rows))
     assert time_column is not None
-    order = pl.DataFrame({"user": frame[user], "time": _times(frame[time_column])}).with_row_index(_ROW)
-    late = order.sort("time", _ROW, nulls_last=False)
+    order = read_times(frame[time_column]).with_columns(frame[user].alias("user")).with_row_index(_ROW)
+    late = order.sort(*TIMES, _ROW, nulls_last=False)
     if by == "time":
         chosen = late[_ROW][rows - round(share * rows) :]
     else:
@@ -127,14 +139,6 @@ def _held_back(
     mask = np.zeros(rows, dtype=bool)
     mask[chosen.to_numpy()] = True
     return pl.Series(mask)
-
-
-def _times(column: pl.Series) -> pl.Series:
-    """Numbers where all are; else as they sort, which dates do as ISO 8601 writes them."""
-    if column.dtype != pl.String:
-        return column
-    numbers = column.cast(pl.Float64, strict=False)
-    return numbers if numbers.null_count() == column.null_count() else column
 
 
 def _two(frame: pl.DataFrame, held_back: pl.Series) -> dict[str, pl.DataFrame]:

@@ -13,6 +13,7 @@ from discreet.cli.engine_options import (
     chosen_engine,
     clear_run,
     engine_options,
+    join_cluster,
     leaves_nothing,
     open_checkpoint,
     prepare_ratings,
@@ -20,6 +21,7 @@ from discreet.cli.engine_options import (
 from discreet.cli.holder import counts, peak_rss_mb
 from discreet.cli.output import print_json, printer, progress_bar
 from discreet.cli.resumable import ResumableCommand, resumed
+from discreet.cli.room import check_room
 from discreet.cli.train_request import read_ratings, read_reading, read_request
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
@@ -90,7 +92,11 @@ def command(
           --catalogue items.csv --start april/ --epsilon 0.5 --delta 1e-6 --out may/
       discreet train events/ --user user --item item --catalogue items.csv --engine disk \\
           --ledger people.ledger --epsilon 1 --delta 1e-9 --out model/
+      discreet train events/ --user user --item item --catalogue items.csv --engine ray --address head:6379 \\
+          --blocks /shared/blocks --ledger people.ledger --epsilon 1 --delta 1e-9 --out model/
       discreet train --resume model.run
+      zcat plays.csv.gz | discreet train - --user who --item song --weight plays --graded 100 \\
+          --catalogue songs.csv --catalogue-column song --epsilon 1 --delta 1e-6 --out model/
       discreet train plays.parquet --user who --item song --discover-items \\
           --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
@@ -107,16 +113,21 @@ def command(
             "--accounting paper belongs to --method dpals; other methods have no other count"
         )
     engine = chosen_engine(options, private=request.budget is not None)
+    cluster = join_cluster(ctx, options, engine)
+    reading = read_reading(options)
+    check_room(out, reading["catalogue"], options)
     kept = open_checkpoint(ctx, options, out, engine, private=request.budget is not None)
     with leaves_nothing(kept), progress_bar() as report:
         run = request.enter(ctx, options, out, kept)
         ratings: AnyRatings
-        if engine == "disk" and kept is not None:
-            ratings = prepare_ratings(read_reading(options), options, kept, report)
+        if engine != "memory" and kept is not None:
+            ratings = prepare_ratings(reading, options, kept, report)
         else:
-            ratings = read_ratings(options)
-        fitted = request.fit(ratings, options["seed"], report, run, kept, options["device"])
+            ratings = read_ratings(options, reading)
+        fitted = request.fit(ratings, options["seed"], report, run, kept, options["device"], cluster)
     save_once(fitted.model_, out, overwrite=force)
+    counted_rows = counts(ratings, fitted.model_.item_side.n_items)
+    del ratings  # blocks on disk are mapped into memory, and Windows does not remove what is
     if kept is not None:
         clear_run(kept)
     result = summarise(fitted)
@@ -125,9 +136,9 @@ def command(
         result["accounting"] = asdict(counted)
     result["holder"] = {
         **({"engine": engine} if engine != "memory" else {}),
-        **counts(ratings, fitted.model_.item_side.n_items),
+        **counted_rows,
         "seconds": round(time.perf_counter() - started, 3),
-        "peak_rss_mb": round(peak_rss_mb(), 1),
+        "peak_rss_mb": peak_rss_mb(),
     }
     if as_json:
         print_json(result)

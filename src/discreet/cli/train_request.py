@@ -15,9 +15,11 @@ from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
-from discreet.data.ratings import Ratings, Reading
+from discreet.data.ratings import FileReading, Ratings
+from discreet.data.readers import is_query
 from discreet.engines.choice import AnyRatings
-from discreet.engines.devices import check_device
+from discreet.engines.cluster import Cluster
+from discreet.engines.devices import check_device, check_kernels
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.checkpoint import Checkpoint
@@ -79,6 +81,7 @@ class TrainingRequest:
         run: LedgerRun | None = None,
         kept: Checkpoint | None = None,
         device: str = "cpu",
+        engine: Cluster | None = None,
     ) -> Fitted:
         """Train."""
         if isinstance(self.method, ALS):
@@ -99,6 +102,7 @@ class TrainingRequest:
             ledger=run,
             device=device,
             checkpoint=kept,
+            engine=engine,
         )
 
 
@@ -109,7 +113,7 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     used = issubclass(method, PrivateMethod) and method.public_half.uses_features
     check_features(method.method_name(), used=used, given=bool(options["features"]))
     start = _read_start(options, method)
-    _check_device(options.get("device", "cpu"), method)
+    _check_device(options.get("device", "cpu"), method, on_cluster=options.get("engine") == "ray")
     if method is ALS:
         _refuse_private_options(options)
         return TrainingRequest(ALS(**settings), None)
@@ -125,9 +129,9 @@ def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest
     return TrainingRequest(method.from_preset(preset, **settings), budget)
 
 
-def _check_device(device: str, method: Method) -> None:
+def _check_device(device: str, method: Method, *, on_cluster: bool) -> None:
     if issubclass(method, PrivateMethod):
-        check_device(device, method.method_name(), method.gpu_half)
+        (check_kernels if on_cluster else check_device)(device, method.method_name(), method.gpu_half)
     elif device != "cpu":
         raise SettingsInvalid(f"--method {method.method_name()} runs on the CPU; leave out --device {device}")
 
@@ -167,7 +171,7 @@ def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -
         options["goal"],
         method.method_name(),
         method.settings_type,
-        rated=options["rating"] is not None,
+        rated=options["rating"] is not None or options.get("graded") is not None,
         ignores_ratings=issubclass(method, PrivateMethod) and method.public_half.ignores_ratings,
     )
 
@@ -212,18 +216,31 @@ def _discover_share(options: dict[str, Any]) -> float | None:
     return share
 
 
-def read_ratings(options: dict[str, Any]) -> Ratings:
+def read_ratings(options: dict[str, Any], reading: FileReading | None = None) -> Ratings:
     """The ratings, as the options describe them."""
-    return Ratings.from_file(options["source"], **read_reading(options))
+    asked = read_reading(options) if reading is None else reading
+    database = options.get("database")
+    if database is None:
+        return Ratings.from_file(options["source"], **asked)
+    if not is_query(options["source"]):
+        raise RatingsInvalid("--database needs a query that selects the ratings in it; give one as RATINGS")
+    of_text = ("separator", "encoding", "decimal")
+    for name in of_text:
+        if options.get(name) is not None:
+            raise RatingsInvalid(f"--{name} is about text files, and --database is none; leave it out")
+    rest: Any = {name: value for name, value in asked.items() if name not in of_text}
+    return Ratings.from_sql(options["source"], database, **rest)
 
 
-def read_reading(options: dict[str, Any]) -> Reading:
-    """How the options say that the ratings are read."""
+def read_reading(options: dict[str, Any]) -> FileReading:
+    """How the options say that the ratings are read; the catalogue, which is public, is read here."""
     rating, rating_range = options["rating"], options["rating_range"]
     if options["implicit"] and (rating or rating_range):
         raise RatingsInvalid(
             "--implicit means that there are no ratings; leave out --rating and --rating-range"
         )
+    if options["implicit"] and options.get("graded") is not None:
+        raise RatingsInvalid("--graded makes ratings of weights, and --implicit says that there are none")
     if rating is None and rating_range:
         raise RatingsInvalid("--rating-range without --rating: name the column of the ratings as well")
     if rating is not None and not rating_range:
@@ -231,16 +248,30 @@ def read_reading(options: dict[str, Any]) -> Reading:
             "--rating-range is missing: give the lowest and the highest possible rating, as in "
             "--rating-range 1 5; it is public and never read off the data"
         )
-    catalogue, features = options["catalogue"], read_features(options["features"], options["catalogue"])
-    if features is not None:
-        catalogue = Catalogue.from_file(catalogue, features=features)
-    return Reading(
+    return FileReading(
         user=options["user"],
         item=options["item"],
         rating=rating,
         rating_range=rating_range or None,
-        catalogue=catalogue,
+        catalogue=_read_catalogue(options),
         missing=options["missing"],
         out_of_range=options["out_of_range"],
         unknown_items=options["unknown_items"],
+        duplicates=options["duplicates"],
+        weight=options.get("weight"),
+        graded=options.get("graded"),
+        time=options.get("time"),
+        separator=options.get("separator"),
+        encoding=options.get("encoding"),
+        decimal=options.get("decimal"),
     )
+
+
+def _read_catalogue(options: dict[str, Any]) -> Catalogue | None:
+    features = read_features(options["features"], options["catalogue"])
+    column, encoding = options.get("catalogue_column"), options.get("encoding")
+    if options["catalogue"] is None:
+        if column is not None:
+            raise SettingsInvalid("--catalogue-column names a column of --catalogue FILE, which is missing")
+        return None
+    return Catalogue.from_file(options["catalogue"], column=column, features=features, encoding=encoding)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.cli.columns import column_options, features_option
+from discreet.cli.columns import column_options, features_option, file_options
 from discreet.cli.goal import goal_option
 from discreet.cli.ledger_option import ledger_options
 from discreet.cli.output import json_option
@@ -34,7 +34,11 @@ def training_options(function: F) -> F:
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("source", metavar="RATINGS"),
+    click.option(
+        "--database", metavar="FILE", help="DuckDB database that RATINGS, a query, is run in; only read."
+    ),
     column_options,
+    file_options,
     rating_range_option,
     click.option(
         "--implicit",
@@ -42,6 +46,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Say that there are no ratings: a row means that the user chose the item.",
     ),
     click.option("--catalogue", metavar="FILE", help="Public list of items (CSV, Parquet, NDJSON or text)."),
+    click.option(
+        "--catalogue-column", metavar="NAME", help="Its column of item ids.  [default: item, item_id or id]"
+    ),
     features_option,
     click.option("--epsilon", help="Privacy parameter epsilon."),
     click.option("--delta", help="Privacy parameter delta; well below 1 / users."),

@@ -14,10 +14,12 @@ import click
 from discreet.cli.holder import counts
 from discreet.cli.ledger_option import given_ledger
 from discreet.cli.output import print_json, spinner
+from discreet.cli.room import check_room
 from discreet.cli.setting_options import read_table
-from discreet.cli.train_request import read_budget, read_ratings, read_settings
+from discreet.cli.train_request import read_budget, read_ratings, read_reading, read_settings
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
+from discreet.engines.choice import fits_into_memory
 from discreet.errors import CatalogueMissing, DiscreetError, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
@@ -103,11 +105,19 @@ def command(
             "that takes part of delta in every trial"
         )
     searched = read_table(Path(space), "space of settings")
+    reading = read_reading(options)
+    check_room(out, reading["catalogue"], options)
     ledger = given_ledger(options)
     run = (
         None if ledger is None else ctx.with_resource(enter_search(ledger, method, budget, mean_trials, out))
     )
-    ratings = read_ratings(options)
+    if not fits_into_memory(options["source"]):
+        click.echo(
+            f"{options['source']} may take more than half of this machine's memory, and a search holds all ratings "
+            "there. If it fails, search on a larger machine, or take the settings of a smaller data set.",
+            err=True,
+        )
+    ratings = read_ratings(options, reading)
     with spinner("searching settings"), _no_sooner_than(began + at_least):
         tuned = tune(
             method,

@@ -16,7 +16,7 @@ from discreet import kernels
 from discreet.model import Histories
 from discreet.types import Floats
 
-__all__ = ["global_mean", "popularity_ranking", "user_means"]
+__all__ = ["global_mean", "popularity_ranking", "rank_by_count", "user_means"]
 
 
 def global_mean(histories: Histories) -> float:
@@ -34,7 +34,12 @@ def user_means(histories: Histories, fallback: float) -> Floats:
 
 def popularity_ranking(counted: Histories, queries: Histories, n_items: int, k: int) -> npt.NDArray[Any]:
     """For each query the ``k`` items most often chosen in ``counted`` that the query does not have."""
-    counts = np.bincount(counted.items, minlength=n_items).astype(np.float64)
+    return rank_by_count(np.bincount(counted.items, minlength=n_items).astype(np.float64), queries, k)
+
+
+def rank_by_count(counts: Floats, queries: Histories, k: int) -> npt.NDArray[Any]:
+    """For each query the ``k`` items that were counted most often and that the query does not have."""
+    n_items = len(counts)
     users = len(queries.indptr) - 1
     ranking, _ = kernels.top_n(
         np.zeros((users, 1)),

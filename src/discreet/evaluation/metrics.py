@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet.types import Floats
 
-__all__ = ["coverage", "hits", "mae", "ndcg_at_k", "recall_at_k", "rmse"]
+__all__ = ["coverage", "gains", "hits", "mae", "ndcg_at_k", "recall_at_k", "recalls", "rmse"]
 
 Index = npt.NDArray[Any]
 
@@ -47,20 +47,32 @@ def recall_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: in
     For one user, |top k among the items not in the query, and in the target| / min(k, |target|); then the
     mean over users. The ranking must already leave out the query.
     """
+    return _mean(recalls(ranking, target_indptr, target_items, k))
+
+
+def recalls(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> Floats:
+    """Recall@k of each user who has a target."""
     counts = np.diff(target_indptr)
     found = hits(ranking[:, :k], target_indptr, target_items).sum(axis=1)
-    return _mean(found / np.minimum(np.maximum(counts, 1), k), counts)
+    shares: Floats = found / np.minimum(np.maximum(counts, 1), k)
+    return shares[counts > 0]
 
 
 def ndcg_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
     """Discounted gain (1 / log2(place + 1), every target counts 1) over the best that was possible."""
+    return _mean(gains(ranking, target_indptr, target_items, k))
+
+
+def gains(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> Floats:
+    """NDCG@k of each user who has a target."""
     counts = np.diff(target_indptr)
     k = min(k, max(ranking.shape[1], int(counts.max(initial=0))))  # beyond that there is nothing to add up
-    gains = 1.0 / np.log2(np.arange(2, k + 2))
+    worth = 1.0 / np.log2(np.arange(2, k + 2))
     found = hits(ranking[:, :k], target_indptr, target_items)
-    best = np.concatenate([[0.0], np.cumsum(gains)])[np.minimum(counts, k)]
-    gained = found @ gains[: found.shape[1]]
-    return _mean(np.divide(gained, best, out=np.zeros(len(best)), where=best > 0), counts)
+    best = np.concatenate([[0.0], np.cumsum(worth)])[np.minimum(counts, k)]
+    gained = found @ worth[: found.shape[1]]
+    shares: Floats = np.divide(gained, best, out=np.zeros(len(best)), where=best > 0)
+    return shares[counts > 0]
 
 
 def coverage(ranking: Index, n_items: int) -> float:
@@ -69,6 +81,5 @@ def coverage(ranking: Index, n_items: int) -> float:
     return float(np.count_nonzero(shown >= 0) / n_items)
 
 
-def _mean(per_user: Floats, counts: Index) -> float:
-    with_target = counts > 0
-    return float(per_user[with_target].mean()) if with_target.any() else float("nan")
+def _mean(per_user: Floats) -> float:
+    return float(per_user.mean()) if len(per_user) else float("nan")

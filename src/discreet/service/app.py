@@ -22,7 +22,7 @@ from discreet.service.metrics import CONTENT_TYPE, Metrics
 from discreet.service.page import add_page
 from discreet.version import __version__
 
-__all__ = ["PATHS", "make_app"]
+__all__ = ["PATHS", "listed", "make_app", "refusal"]
 
 PATHS = frozenset(
     {"/recommend", "/similar", "/items", "/statement", "/statement.html", "/health/live", "/health/ready"}
@@ -63,7 +63,7 @@ def make_app(current: Current, metrics: Metrics, *, watch: float, page: bool) ->
 
 
 def _add_lists(app: FastAPI, current: Current) -> None:
-    batches = Batches()
+    batches = app.state.batches = Batches()
 
     @app.post("/recommend", responses={200: {"model": Lists}, **_REFUSED})
     async def recommend(request: RecommendRequest) -> Response:
@@ -72,17 +72,18 @@ def _add_lists(app: FastAPI, current: Current) -> None:
         It costs no privacy budget, and the history is forgotten with the answer.
         """
         prepared = current.served.prepared
-        return _listed(await batches.recommend(prepared, prepared.person(request)), prepared.digest)
+        return listed(await batches.recommend(prepared, prepared.person(request)), prepared.digest)
 
     @app.get("/similar", responses={200: {"model": Lists}, **_REFUSED})
     async def similar(item: Annotated[str, Query(max_length=1000)], n: Count = 10) -> Response:
         """The items that are most like an item."""
         prepared = current.served.prepared
         found = await asyncio.to_thread(prepared.model.similar, item, n)  # looks at all factors anew
-        return _listed(found, prepared.digest)
+        return listed(found, prepared.digest)
 
 
-def _listed(found: Recommendations, digest: str) -> Response:
+def listed(found: Recommendations, digest: str) -> Response:
+    """The answer with a list."""
     content = found.to_dict() | {"notes": list(found.notes), "model": digest}
     return JSONResponse(content, headers=_PRIVATE)
 
@@ -126,21 +127,22 @@ def _add_about(app: FastAPI, current: Current, metrics: Metrics) -> None:
 
 def _add_errors(app: FastAPI) -> None:
     async def refused(_: Request, error: Exception) -> JSONResponse:
-        return _refusal(422, str(error))
+        return refusal(422, str(error))
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        return _refusal(422, explain(error.errors()))
+        return refusal(422, explain(error.errors()))
 
     async def other(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return _refusal(error.status_code, str(error.detail), dict(error.headers or {}))
+        return refusal(error.status_code, str(error.detail), dict(error.headers or {}))
 
     app.add_exception_handler(DiscreetError, refused)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, other)
 
 
-def _refusal(status: int, why: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def refusal(status: int, why: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """The answer that says what is wrong."""
     content = json.loads(json.dumps({"error": why}).encode("utf-8", "replace"))
     return JSONResponse(content, status_code=status, headers=_PRIVATE | (headers or {}))

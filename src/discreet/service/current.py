@@ -119,7 +119,7 @@ class Current:
     @contextlib.asynccontextmanager
     async def watched(self, seconds: float) -> AsyncIterator[None]:
         """Look at the folder every so many seconds (0: never), and when the process is told to (SIGHUP)."""
-        if HANGUP is not None:
+        if HANGUP is not None:  # event loops of Windows take no signals, and there is none to take
             asyncio.get_running_loop().add_signal_handler(HANGUP, self.look)
         task = asyncio.create_task(self._watch(seconds))
         try:

@@ -20,10 +20,11 @@ from discreet.statements.page_parts import (
 from discreet.statements.text import facts, heading, identity
 from discreet.statements.words import answers, attack_sentence, earlier_runs, headline
 
-__all__ = ["page"]
+__all__ = ["POLICY", "page"]
 
 # Nothing is fetched, run or sent, whatever ids and names say.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Of every page that is a file."""
 _DIGESTS = ("model digest", "catalogue digest", "settings digest")
 
 
@@ -33,7 +34,7 @@ def page(document: Document) -> str:
     title = f"Privacy statement: {document.model.name}"
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n<body><main>\n"
         + "\n".join(_parts(document))

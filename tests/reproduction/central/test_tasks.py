@@ -13,12 +13,13 @@ from discreet.data.ratings import Ratings
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
+from discreet.privacy.budget import Budget
 from reproduction.central import tasks
 from reproduction.central.tasks import NO_NOISE, Task
 from reproduction.central.yardstick import FIRST
 from reproduction.context import Context
 from reproduction.scoring import score
-from reproduction.tuning import LogUniform
+from reproduction.tuning import Choice, LogUniform
 from tests.reproduction.worlds import shrink
 
 
@@ -114,7 +115,7 @@ def test_the_levels_to_beat(context: Context) -> None:
 def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
     ratings = Task.of_ratings(context)
     found = ratings.without_privacy(6, 2)
-    assert found.trials == 6
+    assert found.trials == 7  # six of ALS, one of budgeted ALS
     assert len(found.value.values) == 2
 
     def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
@@ -123,6 +124,19 @@ def test_models_without_privacy_are_tuned_on_the_validation_part(context: Contex
     assert all(found.valid <= error(ratings.valid, **usual) for usual in FIRST)
     assert found.valid == error(ratings.valid, **found.settings)
     assert found.value.values[0] == error(ratings.test, **found.settings)
+
+
+def test_where_budgeted_als_is_better_without_noise_it_is_the_yardstick(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain ALS is spoilt here: no settings of it are good."""
+    ratings = Task.of_ratings(context)
+    monkeypatch.setattr("reproduction.central.tasks.RATINGS", {"penalty": Choice((1e6,))})
+    monkeypatch.setattr("reproduction.central.tasks.FIRST", ({"penalty": 1e6, "offset_penalty": 1e6},))
+    found = ratings.without_privacy(2, 2)
+    assert list(found.settings) == ["budgeted"]
+    model = BudgetedALS().fit(ratings.train, Budget(1e6, 1e-6), rng=context.seed_for("als", 1)).model_
+    assert found.value.values[1] == pytest.approx(score(model, *ratings.test), rel=1e-3)
 
 
 def test_a_market_is_called_by_its_size(context: Context) -> None:

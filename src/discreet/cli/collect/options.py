@@ -52,6 +52,12 @@ def service_options(port: int) -> Callable[[Any], Any]:
     def add(function: Any) -> Any:
         file = click.Path(path_type=Path)
         for option in (
+            click.option(
+                "--tick",
+                default=10.0,
+                show_default=True,
+                help="Seconds between two looks at what is to be done without being asked.",
+            ),
             click.option("--quiet", is_flag=True, help="No log of JSON lines on standard error."),
             click.option("--all-connections", default=4096, show_default=True, help="Most open connections."),
             click.option(
@@ -63,6 +69,12 @@ def service_options(port: int) -> Callable[[Any], Any]:
                 default=100.0,
                 show_default=True,
                 help="Requests a second from one address; 0: no limit.",
+            ),
+            click.option(
+                "--allow-origin",
+                multiple=True,
+                metavar="ORIGIN",
+                help="Origin of web pages that may be devices, such as https://shop.example; repeatable.",
             ),
             click.option("--device-token-file", help="File with a token that devices need."),
             click.option("--token-file", help="File with the token that whoever runs it needs."),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from discreet.catalogue import Catalogue, ItemFeatures
-from discreet.cli.columns import column_options
+from discreet.cli.columns import FILE_OPTIONS, column_options, file_options
 from discreet.cli.ledger_option import given_ledger, ledger_options
 from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.data.ratings import Ratings
@@ -135,6 +135,7 @@ def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: d
             if agreement.explicit
             else "the agreement is about implicit feedback; leave --rating out"
         )
+    rules: dict[str, Any] = {name: options.get(name) for name in (*ROW_OPTIONS, *FILE_OPTIONS)}
     return Ratings.from_file(
         options["ratings"],
         user=options["user"],
@@ -142,7 +143,7 @@ def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: d
         rating=options["rating"],
         rating_range=agreement.rating_range,
         catalogue=catalogue,
-        **{name: options[name] for name in ROW_OPTIONS},
+        **rules,
     )
 
 
@@ -153,6 +154,7 @@ _SILO: tuple[Callable[[Any], Any], ...] = (
         "--ratings", required=True, metavar="RATINGS", help="This silo's ratings: a file or a query."
     ),
     column_options,
+    file_options,
     catalogue_option,
     row_options("drop"),
     click.option(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from discreet.cli.columns import column_options
+from discreet.cli.columns import column_options, file_options
 from discreet.cli.holder import counts, show_holder
 from discreet.cli.model_ratings import read_ratings_for
 from discreet.cli.output import json_option, print_json, printer, progress_bar
@@ -31,6 +31,7 @@ _WORDS = {
 @click.argument("model_directory", metavar="MODEL")
 @click.option("--ratings", required=True, metavar="RATINGS", help="This silo's ratings: a file or a query.")
 @column_options
+@file_options
 @row_options("drop")
 @click.option("--seed", type=click.IntRange(0), help="Of what is held out, and of the start.")
 @click.option("--out", required=True, metavar="DIR", help="Directory to put this silo's own model into.")

@@ -21,8 +21,9 @@ from discreet.cli.federate.options import (
 from discreet.cli.federate.output import RoundProgress, show_run
 from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.output import json_option, print_json, printer
-from discreet.errors import Unreachable
+from discreet.errors import SettingsInvalid, Unreachable
 from discreet.operations import Log
+from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SERVER, SigningKey
@@ -114,10 +115,15 @@ def server_command(
 
         def report(status: dict[str, Any]) -> None:
             said.write(text, status)
-            progress.report(status)
+            if not log:
+                progress.report(status)
 
-        progress.say(f"Listening on {url_of(listening)}")
-        watched = Operations(Log("silo server", sys.stderr if log else None), watch_port)
+        logged = Log("silo server", sys.stderr if log else None)
+        if log:  # nothing but JSON lines goes where they go
+            logged.say("listening", url=url_of(listening))
+        else:
+            progress.say(f"Listening on {url_of(listening)}")
+        watched = Operations(logged, watch_port)
         server: Server[SignedRun] = Server(
             lambda: SignedRun(run.begin(), agreed, key),
             lambda signed: key.seal("model", run.finish(cast(AnyCoordinator, signed.run))),
@@ -150,29 +156,46 @@ def server_command(
     metavar="NAME",
     help="A silo to go on without; repeatable, and cheaper together.",
 )
+@click.option(
+    "--round-only",
+    is_flag=True,
+    help="In this round alone and at no cost, where the agreement lets silos be lost; name all that are awaited.",
+)
 @json_option
 def drop_command(
-    agreement: str, catalogue: str | None, store: str, silos: tuple[str, ...], as_json: bool
+    agreement: str,
+    catalogue: str | None,
+    store: str,
+    silos: tuple[str, ...],
+    round_only: bool,
+    as_json: bool,
 ) -> None:
     """Go on without silos that have left: the current round is asked again of the others.
 
     Stop the server first. The others are charged for the round a second time, once however many silos are dropped
     together, and their statements say so; with prototypes nobody is charged. A silo that was dropped cannot come
-    back into this run.
+    back into this run. With --round-only nobody is charged again, and it can come back in the next round.
 
     \b
     Example:
       discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
+      discreet federate drop --agreement agreement.json --store run.sqlite --silo north --round-only
     """
     agreed = load_agreement(agreement)
     features = read_agreed_features(catalogue, agreed)
     with open_coordinator(agreed, existing_store(store), features) as coordinator:
-        coordinator.drop(*silos)
+        if not round_only:
+            coordinator.drop(*silos)
+        elif isinstance(coordinator, Coordinator):
+            coordinator.lose(*silos)
+        else:
+            raise SettingsInvalid("--round-only is for methods that sum; prototypes have one round")
         status = coordinator.status()
     if as_json:
         print_json(status)
     else:
-        printer().print(f"Going on with {', '.join(status['roster'])}; start the server again.", markup=False)
+        going_on = [name for name in status["roster"] if name not in status.get("lost", ())]
+        printer().print(f"Going on with {', '.join(going_on)}; start the server again.", markup=False)
 
 
 @click.command("finish")

@@ -22,7 +22,7 @@ from discreet.cli.output import json_option, print_json
 from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.data.checks import Columns, check_columns
 from discreet.data.ratings import Ratings
-from discreet.data.readers import without_types
+from discreet.data.readers import check_lines, without_types
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
@@ -109,7 +109,8 @@ def simulate_command(
 def _read(source: str, columns: Columns, silo_column: str | None) -> pl.DataFrame:
     extra = [] if silo_column is None else [silo_column]
     try:
-        names, typed, table = scan_table(source)
+        scan = scan_table(source, private=[*columns.names(), *extra])
+        names, table = scan.names, scan.table
         check_columns(names, columns)
         if silo_column in columns.names():
             raise RatingsInvalid("user, item, rating and silo must be different columns")
@@ -118,7 +119,9 @@ def _read(source: str, columns: Columns, silo_column: str | None) -> pl.DataFram
         frame = table.select([*columns.names(), *extra]).collect()
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise RatingsInvalid(f"{source} cannot be read: {error}") from error
-    return frame if typed else without_types(frame, columns)
+    if scan.typeset:
+        check_lines(frame, columns)
+    return frame if scan.typed else without_types(frame, columns)
 
 
 @contextmanager

@@ -1,0 +1,56 @@
+"""A Chromium for the tests of a file that look at pages, and the checker of accessibility.
+
+The checker is fetched from npm when it is first needed, and kept beside pytest's other notes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, PATIENCE
+
+VERSION = "4.10.3"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Closed after the file: while it is open its event loop counts as running, and asyncio.run refuses to run."""
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def axe(request: pytest.FixtureRequest) -> str:
+    """The checker as one script."""
+    folder: Path = request.config.cache.mkdir(f"axe-{VERSION}")  # type: ignore[union-attr]
+    script = folder / "axe.min.js"
+    if not script.is_file():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("npm was not found, so the page was not checked with axe")
+        command = [npm, "pack", "--silent", f"axe-core@{VERSION}", "--pack-destination", str(folder)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            pytest.skip("npm did not answer in time, so the page was not checked with axe")
+        if done.returncode != 0:
+            pytest.skip(f"axe could not be fetched from npm: {done.stderr.strip()[:200]}")
+        with tarfile.open(folder / f"axe-core-{VERSION}.tgz") as archive:
+            content = archive.extractfile("package/axe.min.js")
+            assert content is not None
+            part = folder / "axe.part"
+            part.write_bytes(content.read())
+            part.replace(script)
+    return script.read_text(encoding="utf-8")

@@ -1,0 +1,185 @@
+"""Pages about services: their servers are started as written, and the lines about them are sent to them.
+
+Only what a page cannot know is put in: a free port, the host's name, the key that a command printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from discreet.cli import main
+from tests.docs.pages import ROOT, steps
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+TOKEN = "a-token-that-nobody-guesses"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the pages take as given: items, a model, a certificate that this machine trusts, a token."""
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["sample", "--users", "600", "--out", "."]).exit_code == 0
+    columns = ["--user", "user", "--item", "item", "--rating", "rating", "--rating-range", "1", "5"]
+    given = ["--catalogue", "items.csv", "--epsilon", "20", "--delta", "1e-4", "--out", "model"]
+    assert CliRunner().invoke(main, ["train", "ratings.csv", *columns, *given]).exit_code == 0
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "2", *subject]
+    subprocess.run([*made, "-keyout", "key.pem", "-out", "cert.pem"], check=True, capture_output=True)
+    Path("token").write_text(TOKEN)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    return tmp_path
+
+
+def lines(page: str, program: str = "discreet") -> list[list[str]]:
+    """The page's command lines of a program."""
+    found = steps((ROOT / "docs" / page).read_text())
+    return [list(step.command[1:]) for step in found if step.command and step.command[0] == program]
+
+
+def run(command: Sequence[str], *, module: str = "discreet") -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", module, *command], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+@contextmanager
+def served(command: Sequence[str]) -> Iterator[int]:
+    """A server, as a process, on a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open("log", "ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "discreet", *command, "--port", str(port)], stdout=log, stderr=log
+        )
+    try:
+        while True:
+            assert process.poll() is None, Path("log").read_text()
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield port
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM), Path("log").read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until_ready(url: str) -> None:
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=30).close()
+            return
+        except urllib.error.HTTPError as error:
+            error.close()
+            code = error.code
+        assert code == 503
+        time.sleep(0.1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_page_on_the_service() -> None:
+    serve, export = lines("service.md")
+    assert serve[0] == "serve"
+    run(export)
+    assert (Path("page") / "index.html").is_file()
+    (ask,) = lines("service.md", "curl")
+    with served(serve) as port:
+        if shutil.which("curl") is None:
+            pytest.skip("there is no curl here")
+        ask = [part.replace(":8080", f":{port}") for part in ask]
+        answer = subprocess.run(["curl", "-sS", *ask], capture_output=True, text=True, check=True).stdout
+    assert '"recommendations"' in answer, answer
+
+
+def test_the_page_on_the_collector(folder: Path) -> None:
+    serve, create, count, delete, delete_all, keep, backup, restore = lines("collector.md")
+    with served(serve) as port:
+
+        def here(command: list[str]) -> list[str]:
+            return [part.replace("collector.example", f"localhost:{port}") for part in command]
+
+        run(here(create))
+        assert "films" in run(here(count))
+        run(here(delete))
+        with pytest.raises(
+            AssertionError, match="only a task that has ended goes"
+        ):  # as the page says: once it has ended
+            run(here(delete_all))
+        run(backup)
+    with served(keep):
+        pass
+    (folder / "collector.sqlite").unlink()
+    for rest in folder.glob("collector.sqlite-*"):
+        rest.unlink()
+    run(restore)
+    assert (folder / "collector.sqlite").is_file()
+
+
+def test_the_page_on_the_shuffler(folder: Path) -> None:
+    create, shuffle = lines("shuffler.md")
+    join, answer = (command[2:] for command in lines("shuffler.md", "python"))
+    module = "discreet.devices.device"
+    Path("mine.csv").write_text("item-0007,5\nitem-0042,4.5\n")
+    run(["--file", "me.sqlite", "rate", "mine.csv", "--catalogue", "items.csv"], module=module)
+    with served(["collect", "serve", "--store", "collector.sqlite"]) as collector:
+        url = f"http://127.0.0.1:{collector}"
+        created = run([*(url if part == "URL" else part for part in create), "--json"])
+        key = json.loads(created)["collector_key"]
+        shuffle = [url if part.startswith("https:") else part for part in shuffle]
+        with served(shuffle) as port:
+            wait_until_ready(f"http://127.0.0.1:{port}/health/ready")
+            changed = {"https://shuffler.example": f"http://127.0.0.1:{port}", "5f0c...": key}
+            for command in (join, answer):
+                run([changed.get(part, part) for part in command], module=module)
+    assert os.path.getsize(folder / "me.sqlite") > 0
+
+
+def test_the_page_on_devices(folder: Path) -> None:
+    package, *device, cap, leave = (command[2:] for command in lines("local.md", "python"))
+    run(package, module="discreet.devices.package")
+    assert (folder / "built" / "discreet-device.pyz").is_file()
+    Path("ratings.csv").write_text("item-0007,5\nitem-0042,4.5\n")
+
+    def told(command: list[str], changed: dict[str, str]) -> str:
+        return run([changed.get(part, part) for part in command], module="discreet.devices.device")
+
+    with served(["collect", "serve", "--store", "collector.sqlite"]) as port:
+        url = f"http://127.0.0.1:{port}"
+        terms = shlex.split("--catalogue items.csv --rating-range 1 5 --epsilon 4 --minimum 1")
+        run(["collect", "task", "create", url, "films", *terms])
+        rate, join, answer, fetch, recommend = device
+        for number in range(
+            100
+        ):  # each is asked in some of the rounds: on with new ones until one is asked in the first
+            changed = {"https://collector.example": url, "me.sqlite": f"me-{number}.sqlite"}
+            told(rate, changed)
+            told(join, changed)
+            if "not asked" not in told(answer, changed):
+                break
+        run(["collect", "task", "close", url, "films", "1"])
+        told(fetch, changed)
+    assert "item-" in told(recommend, changed)
+    for command in (cap, leave):
+        told(command, changed)
