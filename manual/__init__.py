@@ -1,0 +1,1 @@
+"""The manual: pages that are made when the site is built, and links that lead out of ``docs``."""
