@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test lint benchmark audit hard fuzz mutants noise flower reproduce reproduce-quick results clean
+.PHONY: demo manual test lint benchmark audit hard fuzz mutants noise flower ray ecosystem reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,23 +38,25 @@ test: lint                     ## everything that must hold
 benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmarks/results
 	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
 	$(BIN)/python benchmarks/plot.py
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python benchmarks/local.py
 	$(BIN)/python benchmarks/shuffle.py
+	$(BIN)/python benchmarks/device_lists.py --data $(DATA)
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
 	$(BIN)/python benchmarks/budgets.py --data $(DATA)
 	$(BIN)/python benchmarks/calibration.py --data $(DATA)
 	$(BIN)/python benchmarks/new_items.py --data $(DATA)
 	$(BIN)/python benchmarks/warm.py --data $(DATA)
 	$(BIN)/python benchmarks/own_model.py --data $(DATA)
+	$(BIN)/python benchmarks/dropouts.py --data $(DATA) --draws 6
 
 # Scores of games are kept in build/audit: what was interrupted goes on where it stopped.
 audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)
 	$(BIN)/python benchmarks/audit.py
 
 # Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller.
-hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (some 20 minutes)
-	DISCREET_SPEED=2000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py \
+hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (about an hour)
+	DISCREET_SPEED=5000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py \
 		tests/devices/collector/test_flood.py
 	DISCREET_KILLS=1000 $(BIN)/pytest -q --timeout 7200 tests/devices/collector/test_kills.py
 	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/devices/shuffler -k killed
@@ -62,9 +64,10 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 	DISCREET_JAVASCRIPT=2000 $(BIN)/pytest -q --timeout 1800 tests/devices/javascript/test_agreement.py
 	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
 	DISCREET_RUN_KILLS=100 $(BIN)/pytest -q --timeout 4000 tests/engines/test_kills.py
-	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/silos/transport -k "kill"
+	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 3600 tests/silos/transport -k "kill"
 	DISCREET_EXCHANGES=100 DISCREET_IDLE=2000 $(BIN)/pytest -q --timeout 1800 tests/service/test_exchange.py tests/service/test_flood.py
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 3600 tests/service/test_fuzz.py
+	DISCREET_CLEAN=1 $(BIN)/pytest -q tests/packaging
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py
 
@@ -92,6 +95,10 @@ reproduce: $(VENV)/.reproduce  ## every figure and table of the papers, their re
 results: $(VENV)/.base         ## from the records, without running anything: docs/results.md, and tables in build/tables
 	$(BIN)/python -m reproduction --report reproduction/results --docs docs --tables build/tables
 
+manual: $(VENV)/.test          ## the manual as a site in build/manual, and the tutorial's notebooks
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m manual.notebooks
+
 .venv-flower/.flower: pyproject.toml
 	$(PYTHON) -m venv .venv-flower
 	.venv-flower/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[silos,flower]' pytest pytest-timeout
@@ -100,5 +107,23 @@ results: $(VENV)/.base         ## from the records, without running anything: do
 flower: .venv-flower/.flower   ## the Flower adapter under a real "flwr run", in an environment of its own
 	OPENBLAS_NUM_THREADS=1 .venv-flower/bin/python -m pytest tests/silos/test_flower.py
 
+.venv-ray/.ray: pyproject.toml
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[ray,silos]' pytest pytest-timeout hypothesis
+	touch $@
+
+ray: .venv-ray/.ray            ## the Ray engine: workers, nodes and drivers that are killed, in an environment of its own
+	OPENBLAS_NUM_THREADS=1 .venv-ray/bin/python -m pytest tests/engines/cluster
+
+.venv-ecosystem/.ecosystem: pyproject.toml
+	$(PYTHON) -m venv .venv-ecosystem
+	.venv-ecosystem/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[sql,frames,sklearn,lenskit]' pytest pytest-timeout
+	.venv-ecosystem/bin/python -m pip install --quiet --disable-pip-version-check --no-deps 'rectools>=0.12,<1' pm-implicit tqdm fastrlock typeguard 'attrs<24'
+	touch $@
+
+# LensKit needs PyTorch, and RecTools older pandas: both in an environment of their own.
+ecosystem: .venv-ecosystem/.ecosystem  ## LensKit's and RecTools' own evaluation on a model of ours (downloads PyTorch)
+	OPENBLAS_NUM_THREADS=1 .venv-ecosystem/bin/python -m pytest tests/ecosystem
+
 clean:
-	rm -rf $(VENV) .venv-flower build dist
+	rm -rf $(VENV) .venv-flower .venv-ray .venv-ecosystem build dist

@@ -1,6 +1,6 @@
 """More budget must never hurt: epsilon 1 to 1,000 on every data set and world of ``benchmarks/accuracy.py``.
 
-    python benchmarks/budgets.py [--data FOLDER] [--draws 3] [--only jester,ml-1m,...]
+    python -m benchmarks.budgets [--data FOLDER] [--draws 3] [--only jester,ml-1m,...]
 
 Defaults only. A step to more budget counts as worse where the mean falls behind that of a smaller one by more than half
 a percent and two standard deviations of either. Writes ``benchmarks/results/budgets.{md,json}``; the exit code is 1
@@ -16,7 +16,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from accuracy import RESULTS, Task, tasks
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.accuracy import RESULTS, Task, tasks
 from discreet import Budget
 from discreet.evaluation.comparison import Comparison
 

@@ -1,6 +1,6 @@
 """New items: a tenth of the films held out of training altogether, then added from their features.
 
-    python benchmarks/new_items.py [--data FOLDER] [--draws 5]
+    python -m benchmarks.new_items [--data FOLDER] [--draws 5]
 
 MovieLens 1M with genres and titles. Ratings of the new films, which no training saw, are predicted and ranked for the
 people who gave them, from their other ratings. RMSE beside each person's own mean; AUC among the new films (0.5 is a
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ import polars as pl
 from rich.console import Console
 from scipy.stats import rankdata
 
-from accuracy import RESULTS, _read
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.accuracy import RESULTS, _read
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
 from discreet.evaluation.comparison import Comparison
 from discreet.model import Model
@@ -108,6 +111,7 @@ def main() -> None:
                     found["RMSE"] = world.rmse(scores)
                 table.add(f"goal {goal}, epsilon {epsilon:g}", **found)
         _write(table, title)
+        print(f"draw {draw + 1} of {options.draws}", flush=True)
     Console().print(table.to_rich())
 
 

@@ -1,6 +1,6 @@
 """Training every month from the last model: a warm start beside a cold one, at the whole epsilon and at half of it.
 
-    python benchmarks/warm.py [--data FOLDER] [--draws 5] [--only drift,drift-clicks,ml-1m,ml-1m-lists]
+    python -m benchmarks.warm [--data FOLDER] [--draws 5] [--only drift,drift-clicks,ml-1m,ml-1m-lists]
 
 The second month is trained on and tested; the first month's model, trained at the whole epsilon, is the start. The
 drifting market has new users every month, items that drift and some that are new. MovieLens 1M (``ml-1m/`` in FOLDER)
@@ -113,7 +113,10 @@ def movielens(data: Path, name: str, goal: Literal["rate", "rank"], epsilons: tu
 def _exchanged(model: Model, fit: Callable[[Ratings], Model], seed: int) -> Model:
     side = model.item_side
     turn = np.random.default_rng(seed).permutation(side.n_items)
-    doubt = None if side.doubt is None else replace(side.doubt, variances=side.doubt.variances[turn])
+    doubt = side.doubt
+    if doubt is not None:
+        reach = None if doubt.reach is None else doubt.reach[turn]
+        doubt = replace(doubt, noise=doubt.noise[turn], reach=reach)
     assert side.popularity is not None
     mixed = replace(
         side,
@@ -130,6 +133,7 @@ def run(task: Task, draws: int, console: Console) -> Comparison:
     for epsilon in task.epsilons:
         for draw in range(draws):
             _draw(task, table, epsilon, draw)
+            print(f"{task.name}, epsilon {epsilon:g}: draw {draw + 1} of {draws}", flush=True)
     console.print(table.to_rich())
     return table
 
@@ -161,17 +165,22 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    console, page, data = Console(), RESULTS / "warm.md", RESULTS / "warm.json"
+    console, data = Console(), RESULTS / "warm.json"
     only = set(filter(None, options.only.split(",")))
     record = json.loads(data.read_text()) if only and data.exists() else {}
     for task in tasks(options.data, only):
         table = run(task, options.draws, console)
         record[task.name] = {"title": task.title, "table": table.to_dict(), "markdown": table.to_markdown()}
+        _write(record)
+
+
+def _write(record: dict[str, dict]) -> None:
+    """After every task, so that an interrupted run keeps what it has."""
     head = "# Warm starts\n\nWritten by `benchmarks/warm.py`: mean ± standard deviation over noise draws, "
     head += f"delta {DELTA:g}.\n"
     sections = [f"## {entry['title']}\n\n{entry['markdown']}\n" for entry in record.values()]
-    page.write_text("\n".join([head, *sections]))
-    data.write_text(json.dumps(record, indent=2) + "\n")
+    (RESULTS / "warm.md").write_text("\n".join([head, *sections]))
+    (RESULTS / "warm.json").write_text(json.dumps(record, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How near the defaults of plain ALS are to its best settings, and what DPALS' presets reach beside the user mean.
 
-    python benchmarks/yardsticks.py [--data FOLDER] [--trials 25] [--only ml-1m,jester,...] [--keep-search]
+    python -m benchmarks.yardsticks [--data FOLDER] [--trials 25] [--only ml-1m,jester,...] [--keep-search]
 
 The data sets are those of ``accuracy.py``, and two more, split 90/10 by rating: goodbooks' ratings, and all ratings of
 MovieLens 1M as clicks. On each, the defaults (mean of three seeds) stand beside the best
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,8 +22,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import accuracy
-from accuracy import RESULTS, Task
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import accuracy
+from benchmarks.accuracy import RESULTS, Task
 from discreet import ALS, DPALS, Budget, Catalogue, Ratings
 from discreet.data import splits
 from discreet.evaluation.protocols import evaluate_ratings
@@ -43,6 +46,8 @@ def tasks(data: Path, only: set[str]) -> Iterator[tuple[str, Task]]:
         "low-rank-5000": lambda: accuracy.low_rank(5_000),
         "ml-1m-clicks": lambda: accuracy.clicks(data, "ml-1m"),
         "goodbooks-clicks": lambda: accuracy.clicks(data, "goodbooks"),
+        "market-clicks": accuracy.market_clicks,
+        "jester-clicks": lambda: accuracy.jester_clicks(data),
         "ml-1m-all-clicks": lambda: by_rating(data, "ml-1m", explicit=False),
     }
     for name, make in makers.items():
@@ -72,7 +77,7 @@ def draw(rng: np.random.Generator, task: Task) -> dict[str, Any]:
     """Random settings; penalties are drawn as those of a row with 50 ratings, whatever the exponent."""
     exponent = float(rng.choice([0.0, 0.5, 0.5, 1.0]))
     row = 50.0**exponent
-    if not task.explicit:
+    if not task.rates:
         train = task.train
         share = train.n_ratings / train.n_users / _items_in_use(train)
         return {
@@ -108,7 +113,7 @@ def search(task: Task, trials: int) -> Record:
     for _ in range(trials):
         settings = draw(rng, task)
         found.append((_score(task, ALS(**settings).fit(task.train, rng=0)), settings))
-    found.sort(key=lambda one: one[0] if task.explicit else -one[0])
+    found.sort(key=lambda one: one[0] if task.rates else -one[0])
     return {"score": found[0][0], "settings": found[0][1], "trials": trials}
 
 
@@ -125,7 +130,7 @@ def defaults(task: Task) -> Record:
         "rank": fitted.rank_,
         "seconds": seconds,
     }
-    if not task.explicit:
+    if not task.rates:
         record["unused"] = _with_unused_items(task)
     return record
 
@@ -224,7 +229,7 @@ def main() -> None:
     for name, task in tasks(options.data, only):
         known = _known(options.out).get("als", {}).get(name, {})
         found = known["search"] if options.keep_search and known else search(task, options.trials)
-        one = {"explicit": task.explicit, "defaults": defaults(task), "search": found}
+        one = {"explicit": task.rates, "defaults": defaults(task), "search": found}
         print(name, json.dumps(one))
         _store(
             options.out, lambda record, name=name, one=one: record.setdefault("als", {}).update({name: one})

@@ -30,8 +30,8 @@ _HALVES = (
     _half(
         "vectors over items",
         _BLOCKS,
-        "np.repeat(self._sigma(mu)[:, None], self.features.shape[1], axis=1)",
-        "np.repeat(0.5 * self._sigma(mu)[:, None], self.features.shape[1], axis=1)",
+        "np.broadcast_to(self._sigma(mu)[:, None], shape)",
+        "np.broadcast_to(0.5 * self._sigma(mu)[:, None], shape)",
     ),
     _half(
         "matrices over items",
@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         "energies of vectors without the item weights",
         _BLOCKS,
-        "weighted = (self.targets * self._scales()[self.pattern.items]) ** 2",
-        "weighted = (self.targets / self.unit) ** 2",
+        "            self._scales(), self.targets\n",
+        "            np.ones_like(self._scales()) / self.unit, self.targets\n",
         "an item's weight counts in a user's energy as in its noise",
         _T_BLOCKS,
     ),
@@ -270,7 +270,7 @@ MUTANTS = (
     Mutant(
         "a user's load without the item weights",
         _CLIPPED,
-        "load = pattern.user_sums(weights[pattern.items] ** 2)",
+        "load = pattern.user_squares(weights)",
         "load = pattern.counts",
         "squared item weights of a user add up to at most k",
         _T_CLIPPED,
@@ -294,7 +294,7 @@ MUTANTS = (
     Mutant(
         "contributions rounded to the nearest",
         _ENERGY,
-        "return np.trunc(values * scale[:, None]).astype(np.int16)",
+        "return kernels.truncated(starts, values.ravel(), scale).reshape(values.shape)",
         "return np.rint(values * scale[:, None]).astype(np.int16)",
         "truncation toward zero never raises a norm",
         ("privacy/gaussian/test_energy_scaled.py",),
@@ -326,8 +326,8 @@ MUTANTS = (
     Mutant(
         "energy without the item weights",
         _ENERGY,
-        "energy = norms**2 * pattern.user_sums((item_weights[pattern.items] * residuals) ** 2)",
-        "energy = norms**2 * pattern.user_sums(residuals**2)",
+        "energy = norms**2 * pattern.user_squares(item_weights, residuals)",
+        "energy = norms**2 * pattern.user_squares(values=residuals)",
         "an item's weight counts in a user's energy",
         _T_ENERGY,
     ),

@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "rounding lifts over a threshold",
         _GATE,
-        "    noisy >>= bits\n",
-        "    noisy += 2**bits - 1\n    noisy >>= bits\n",
+        "        noisy[rows] >>= bits[rows]\n",
+        "        noisy[rows] += 2 ** bits[rows] - 1\n        noisy[rows] >>= bits[rows]\n",
         "nothing passes a threshold by rounding",
         _T_GATE,
     ),
@@ -120,9 +120,7 @@ MUTANTS = (
         _GATE,
         """    if noise.shape != total.value.shape:
         raise SettingsInvalid(f"{total.name}: a total of shape {total.value.shape}, noise of {noise.shape}")
-    noisy = noise.astype(np.int64)
-    noisy += total.value
-    return noisy
+    noisy = np.empty(noise.shape, np.int64)
 """,
         """    return noise.astype(np.int64) + total.value
 """,
@@ -189,8 +187,8 @@ MUTANTS = (
     Mutant(
         "totals of parts lose a part",
         _TOTALS,
-        "total += part.total().astype(np.int64)",
-        "total = part.total().astype(np.int64)",
+        "total += _whole(part)",
+        "total = _whole(part)",
         "sums of many parts stay exact",
         _T_TOTALS,
     ),
@@ -205,24 +203,24 @@ MUTANTS = (
     Mutant(
         "half the Gaussian noise",
         _NOISE,
-        "        noise *= sigma\n",
-        "        noise *= 0.5 * sigma\n",
+        "            noise[rows] *= sigma[rows]\n",
+        "            noise[rows] *= 0.5 * sigma[rows]\n",
         "noise has the scale that was paid for",
         _T_NOISE,
     ),
     Mutant(
         "Gaussian noise 1 % short",
         _NOISE,
-        "        noise *= sigma\n",
-        "        noise *= 0.99 * sigma\n",
+        "            noise[rows] *= sigma[rows]\n",
+        "            noise[rows] *= 0.99 * sigma[rows]\n",
         "noise has the scale that was paid for",
         _T_NOISE,
     ),
     Mutant(
         "noise truncated instead of rounded",
         _NOISE,
-        "return np.rint(noise, out=noise)",
-        "return noise",
+        "            np.rint(noise[rows], out=noise[rows])\n",
+        "",
         "noise is whole numbers: no floating-point bits leave",
         _T_NOISE,
     ),
@@ -255,9 +253,9 @@ MUTANTS = (
     Mutant(
         "the same key for every block of a large draw",
         _NOISE,
-        "pieces = [(out[start : start + _BLOCK], self._next_key()) for start in range(0, size, _BLOCK)]",
+        "pieces = [(out[start : start + block], self._next_key()) for start in range(0, size, block)]",
         "one = self._next_key()\n        "
-        "pieces = [(out[start : start + _BLOCK], one) for start in range(0, size, _BLOCK)]",
+        "pieces = [(out[start : start + block], one) for start in range(0, size, block)]",
         "numbers of one draw have nothing in common",
         _T_NOISE,
     ),

@@ -160,8 +160,9 @@ MUTANTS = (
     Mutant(
         "budgeted: residuals with a trace of the exact mean",
         "methods/budgeted/private/user_side.py",
-        "targets = goal - side.centre - side.offsets[ratings.items]",
-        "targets = goal - side.centre - side.offsets[ratings.items] + 1e-12 * float(np.sum(goal))",
+        "targets = kernels.above_offsets(ratings.items, goal, side.offsets, side.centre)",
+        "targets = kernels.above_offsets(ratings.items, goal, side.offsets, side.centre)\n    "
+        "targets = targets + 1e-12 * float(np.sum(goal))",
         "a user's contribution is their own to the last bit",
         _SUITE,
         f"{_OWN} and budgeted and default and explicit",
@@ -169,15 +170,15 @@ MUTANTS = (
     Mutant(
         "budgeted: features whitened by BLAS",
         "methods/budgeted/private/user_side.py",
-        "return kernels.transform_rows(constant, frame.whiten)",
-        "return np.asarray(constant.astype(np.float64) @ frame.whiten.T)",
+        "return kernels.transform_rows(coefficients, frame.whiten)",
+        "return np.asarray(coefficients @ frame.whiten.T)",
         "nobody's features depend on how many others there are",
         ("methods/test_user_side.py",),
     ),
     Mutant(
         "budgeted: the spread of all users instead of one's own",
         "methods/budgeted/private/user_side.py",
-        "square = pattern.user_sums(residuals**2) / free",
+        "square = pattern.user_squares(values=residuals) / free",
         "square = np.full(pattern.n_users, (residuals**2).sum() / max(free.sum(), 1.0))",
         "a user's contribution is their own to the last bit",
         ("methods/test_user_side.py",),

@@ -17,7 +17,7 @@ from reproduction.result import Column, Finding, Table
 from reproduction.scoring import Draws, score
 from reproduction.tuning import Space, search
 
-__all__ = ["OURS", "Contest", "Entries", "Entry", "Rival", "ahead", "checks", "table"]
+__all__ = ["OURS", "Contest", "Entries", "Entry", "Rival", "ahead", "checks", "short", "table"]
 
 OURS = "budgeted ALS (ours)"
 
@@ -184,7 +184,7 @@ def table(
             "RMSE": entry.value.mean,
             "spread": entry.value.spread,
             "ours / this": ours[tuple(extra.items()), entry.epsilon] / entry.value.mean,
-            "settings": ", ".join(f"{name} {_short(value)}" for name, value in entry.settings.items())
+            "settings": ", ".join(f"{name} {short(value)}" for name, value in entry.settings.items())
             or "defaults",
         }
         for extra, entry in entries
@@ -196,7 +196,7 @@ def table(
             "method": NOT_PRIVATE,
             "RMSE": one.value.mean,
             "spread": one.value.spread,
-            "settings": ", ".join(f"{name} {_short(value)}" for name, value in one.settings.items()),
+            "settings": ", ".join(f"{name} {short(value)}" for name, value in one.settings.items()),
         }
         for place, one in (yardsticks or {}).items()
     ]
@@ -227,5 +227,6 @@ def ahead(entries: Entries) -> tuple[float, float, list[str]]:
     return min(ratios), max(ratios), behind
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A setting as it stands in a table."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,8 @@
-"""What private models are held against: ALS without privacy, tuned by as many trials as anything beside it."""
+"""What private models are held against: the best without privacy, tuned by as many trials as anything beside it.
+
+That is ALS, or budgeted ALS with next to no noise where that is better on the validation split: it shrinks item vectors
+by what they have in common, which plain ALS does not.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from typing import Any
 
 from discreet.data.ratings import Ratings
 from discreet.methods.als import ALS
+from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.privacy.budget import Budget
 from reproduction.context import Context
 from reproduction.scoring import Draws, score
 from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
@@ -15,6 +21,8 @@ from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
 __all__ = ["CLICKS", "FIRST", "NOISE_FREE", "NOT_PRIVATE", "RATINGS", "Yardstick", "tune_yardstick"]
 
 NOT_PRIVATE = "ALS, not private"
+QUIET = Budget(1e6, 1e-6)
+"""So much that the noise does not show."""
 RATINGS: Space = {
     "rank": LogInteger(4, 32),
     "penalty": LogUniform(0.02, 3.0),
@@ -74,6 +82,9 @@ def tune_yardstick(
     def scored(method: ALS, on: Pair, draw: int) -> float:
         return score(method.fit(train, rng=context.seed_for("als", draw)).model_, *on)
 
+    def quiet(on: Pair, draw: int) -> float:
+        return score(BudgetedALS().fit(train, QUIET, rng=context.seed_for("als", draw)).model_, *on)
+
     def compute() -> dict[str, Any]:
         found = search(
             ALS,
@@ -84,13 +95,13 @@ def tune_yardstick(
             first=first,
             lower_is_better=train.explicit,
         )
+        number, ours = len(found.trials) + 1, quiet(valid, 0)
+        if ours < found.value if train.explicit else ours > found.value:
+            values = [quiet(test, draw) for draw in range(draws)]
+            chosen: Mapping[str, Any] = {"budgeted": "next to no noise"}
+            return {"settings": chosen, "values": values, "trials": number, "valid": ours}
         values = [scored(ALS(**found.settings), test, draw) for draw in range(draws)]
-        return {
-            "settings": found.settings,
-            "values": values,
-            "trials": len(found.trials),
-            "valid": found.value,
-        }
+        return {"settings": found.settings, "values": values, "trials": number, "valid": found.value}
 
     kept = context.once("yardstick", place, compute=compute)
     return Yardstick(Draws(tuple(kept["values"])), kept["settings"], kept["trials"], kept["valid"])

@@ -28,8 +28,8 @@ __all__ = ["EXPERIMENT"]
 
 MOST = 150
 DELTA = 1e-5
-QUIET = 1e-4
-"""Noise so small that it does not matter."""
+QUIET = 1e-2
+"""Noise so small that it does not matter: a thousandth of the smallest that is shown, within what a budget may have."""
 ALS, FW = "ALS", "FW"
 Curves = Mapping[tuple[str, float], Mapping[int, Draws]]
 SPACES: Mapping[str, Space] = {

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.frank_wolfe.estimator import FrankWolfe
+from reproduction.central.contest import short
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import PUBLISHED
 from reproduction.central.yardstick import NOT_PRIVATE
@@ -114,7 +115,7 @@ def run(context: Context) -> Result:
             "users": len(order),
             "RMSE": plain.value.mean,
             "spread": plain.value.spread,
-            "settings": ", ".join(f"{key} {found:.3g}" for key, found in plain.settings.items()),
+            "settings": ", ".join(f"{key} {short(found)}" for key, found in plain.settings.items()),
         }
     )
     columns = (

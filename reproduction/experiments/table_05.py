@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reproduction.central.contest import short
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import (
     OURS,
@@ -113,7 +114,7 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
 
 
 def _listed(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {found:.3g}" for key, found in settings.items()) or "defaults"
+    return ", ".join(f"{key} {short(found)}" for key, found in settings.items()) or "defaults"
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
