@@ -1,4 +1,4 @@
-"""A Chromium for the tests of a file that look at pages, and the checker of accessibility.
+"""Entropy and examples that are the same in every run; a Chromium, and the checker of accessibility.
 
 The checker is fetched from npm when it is first needed, and kept beside pytest's other notes.
 """
@@ -8,15 +8,48 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.entropy import entropy_of
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, PATIENCE
 
 VERSION = "4.10.3"
+
+# Examples follow from the test alone, not from what failed before or from how long the machine took.
+if find_spec("hypothesis") is not None:
+    from hypothesis import settings
+
+    settings.register_profile("same", derandomize=True, database=None, deadline=None)
+    settings.load_profile("same")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    with entropy_of(f"collection of {collector.nodeid}"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    with entropy_of(item.nodeid, fresh=item.get_closest_marker("fresh") is not None):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """What several tests share must not follow from the one that came first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    name = f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"
+    with entropy_of(name, fresh=request.node.get_closest_marker("fresh") is not None):
+        return (yield)
 
 
 @pytest.fixture(scope="module")

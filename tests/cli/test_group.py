@@ -82,7 +82,7 @@ def test_a_bug_of_ours_is_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("command", [["-m", "discreet"], ["-c", "from discreet.cli import main; main()"]])
 def test_as_a_process(command: list[str]) -> None:
     arguments = ["similar", "no-such-model", "--item", "1", "--json"]
-    done = subprocess.run([sys.executable, *command, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, *command, *arguments], capture_output=True, text=True, timeout=240)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("Error: there is no model no-such-model")

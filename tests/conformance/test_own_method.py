@@ -105,7 +105,7 @@ def discreet(folder: Path, *arguments: str) -> dict[str, Any]:
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
     )
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)

@@ -172,7 +172,7 @@ def test_sql_works_without_pyarrow() -> None:
         print(Ratings.from_file(query, user="u", item="i").history("ann"))
     """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=280
     )
     assert done.stdout.strip() == str({str(2**64): 1.0})
 

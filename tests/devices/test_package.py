@@ -18,7 +18,7 @@ from tests.devices.support.running import Running
 def alone(*words: str) -> subprocess.CompletedProcess[str]:
     """Python without site packages and without the environment."""
     command = [sys.executable, "-S", "-I", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, cwd="/")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_the_wheel_installs_without_dependencies(folder: Path, tmp_path: Path) -
         str(target),
         str(wheel),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
     code = (
         f"import sys; sys.path.insert(0, {str(target)!r})\n"

@@ -25,6 +25,7 @@ from click.testing import CliRunner
 
 from discreet.cli import main
 from tests.docs.pages import ROOT, steps
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
 TOKEN = "a-token-that-nobody-guesses"
@@ -54,7 +55,7 @@ def lines(page: str, program: str = "discreet") -> list[list[str]]:
 
 def run(command: Sequence[str], *, module: str = "discreet") -> str:
     done = subprocess.run(
-        [sys.executable, "-m", module, *command], capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", module, *command], capture_output=True, text=True, timeout=280
     )
     assert done.returncode == 0, (command, done.stderr)
     return done.stdout
@@ -63,9 +64,7 @@ def run(command: Sequence[str], *, module: str = "discreet") -> str:
 @contextmanager
 def served(command: Sequence[str]) -> Iterator[int]:
     """A server, as a process, on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with open("log", "ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "discreet", *command, "--port", str(port)], stdout=log, stderr=log
@@ -80,7 +79,7 @@ def served(command: Sequence[str]) -> Iterator[int]:
                 time.sleep(0.1)
         yield port
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) in (0, -signal.SIGTERM), Path("log").read_text()
+        assert process.wait(240) in (0, -signal.SIGTERM), Path("log").read_text()
     finally:
         process.kill()
         process.wait()

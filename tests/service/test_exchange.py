@@ -50,6 +50,7 @@ def test_models_are_exchanged_under_load_and_no_request_fails(tmp_path: Path) ->
             fresh = models[number % 3]
             fresh.save(folder, overwrite=True)
             wait_until(lambda digest=fresh.digest: service.get("/health/ready")["model"] == digest)
+            wait_until(lambda digest=fresh.digest: any(one.answered[-1:] == [digest] for one in asking))
         for one in asking:
             one.stop()
         assert [failure for one in asking for failure in one.failed] == []

@@ -127,7 +127,7 @@ class Colluders:
 
 def hidden(vector: Words) -> bool:
     """Whether a vector looks uniform modulo 2^64; totals under their noise are far smaller."""
-    even = bool(stats.chisquare(np.bincount(vector.view(np.uint8), minlength=256)).pvalue > 1e-6)
+    even = bool(stats.chisquare(np.bincount(vector.view(np.uint8), minlength=256)).pvalue > 1e-9)
     large = float(np.abs(vector.view(np.int64).astype(float)).max()) > 2.0**58
     assert even == large
     return even

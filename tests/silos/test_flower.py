@@ -25,6 +25,7 @@ from discreet.silos.flower.server_app import server_app
 from discreet.silos.flower.silo_files import SiloFiles
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
+from tests.ports import free_port
 from tests.silos.worlds import Run, agree, central, private_key, world
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"
@@ -148,12 +149,6 @@ class Link:
                 assert self.process.poll() is None, self.log.read_text()
                 assert time.monotonic() < deadline, self.log.read_text()
                 time.sleep(0.2)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")

@@ -205,7 +205,7 @@ def test_what_is_revealed_does_not_open_the_answer_of_a_silo_said_to_be_lost(lia
         stream = key_stream(secret, len(left))
         left = left - stream if dealer > VICTIM else left + stream
     table = left.view(np.uint8)
-    assert stats.chisquare(np.bincount(table, minlength=256)).pvalue > 1e-6
+    assert stats.chisquare(np.bincount(table, minlength=256)).pvalue > 1e-9
     assert np.abs(left.view(np.int64).astype(float)).max() > 2.0**58
     # What the two silos that work with the server can open is too little to find the victim's seed, by two shares.
     assert answer.shares is not None

@@ -202,7 +202,7 @@ def sheets(document: Document, folder: Path) -> int:
         ],
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=280,
     )
     return len(re.findall(rb"/Type\s*/Page\b(?!s)", (folder / "page.pdf").read_bytes()))
 

@@ -31,7 +31,7 @@ def run_node(folder: Path, *arguments: str) -> str:
         [str(NODE), arguments[0], str(module), *arguments[1:]],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

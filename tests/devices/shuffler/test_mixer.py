@@ -147,6 +147,23 @@ def test_a_collector_that_says_other_things_later_gets_nothing(
     assert collector.handed == []
 
 
+def test_a_task_is_there_when_its_question_is(make: Callable[..., Made]) -> None:
+    """After a restart a task without its question would look like one that has ended, and answers would be lost."""
+
+    class Watched(Collector):
+        def question(self, task: str) -> Question | None:
+            seen.append(dict(mixer.tasks))
+            return super().question(task)
+
+    seen: list[dict[str, Any]] = []
+    _, mixer = make(Watched())
+    mixer.look()
+    assert seen == [{}]
+    assert mixer.tasks["films"].question == question()
+    mixer.look()
+    assert list(seen[1]) == ["films"]
+
+
 @pytest.mark.parametrize(
     "other", [question(seed_=1) if False else question(participants=(0, 2)), question(1)]
 )

@@ -7,7 +7,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import random
 import resource
 import signal
 import socket
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.devices.device.question import Question
+from tests.ports import free_port
 
 FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(
@@ -166,17 +166,3 @@ def is_open(wire: socket.socket, seconds: float = 0.0) -> bool:
         return True
     except OSError:
         return False
-
-
-def free_port() -> int:
-    """A port outside of the range that outgoing connections are given.
-
-    Inside of it, a client that connects again and again while the collector is down may be given this very port as its
-    own: it then talks to itself, and the collector cannot come back.
-    """
-    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    while True:
-        port = random.randrange(min(10_000, lowest // 2), lowest)
-        with socket.socket() as taken, contextlib.suppress(OSError):
-            taken.bind(("127.0.0.1", port))
-            return port

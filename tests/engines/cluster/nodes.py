@@ -12,14 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.ports import free_port
+
 STORE = 80 * 2**20
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-    return port
 
 
 @contextmanager

@@ -26,9 +26,10 @@ from discreet.errors import SettingsInvalid, Unreachable
 from discreet.model import Model
 from discreet.privacy import Noise
 from tests.engines.cluster.dying import DEATHS, Lost, deaths
-from tests.engines.cluster.nodes import cluster, end_all, end_of, free_port
+from tests.engines.cluster.nodes import cluster, end_all, end_of
 from tests.engines.tables import in_memory, stored, table
 from tests.engines.test_kills import begin, check
+from tests.ports import free_port
 
 BUDGET = Budget(500.0, 1e-6)
 

@@ -34,8 +34,9 @@ from discreet.model import Model
 from discreet.privacy import Noise
 from tests.conformance.cases import CASES
 from tests.engines.cluster.dying import DEATHS, Dying, deaths
-from tests.engines.cluster.nodes import STORE, end_all, end_of, free_port, processes
+from tests.engines.cluster.nodes import STORE, end_all, end_of, processes
 from tests.engines.tables import CATALOGUE, in_memory, stored, table
+from tests.ports import free_port
 
 BUDGET = Budget(500.0, 1e-6)
 LOCAL = Cluster(object_store_bytes=STORE)

@@ -151,13 +151,13 @@ def test_no_array_of_users_times_items(
 ) -> None:
     ratings = _wide(n, m, per_user)
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         side = FrankWolfe(**settings).fit(ratings, Budget(20.0, 1e-6), rng=0).model_.item_side
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - start < 60.0
+    assert time.process_time() - start < 60.0
     assert peak < megabytes * 2**20 < n * m * 8
     assert np.isfinite(side.factors).all()
 

@@ -300,7 +300,7 @@ def test_optuna_is_imported_when_needed_and_its_absence_is_said(
     market: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = "import sys, discreet.cli.tune; print({'optuna', 'dp_accounting'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=280)
     assert done.stdout.strip() == "set()"
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(SettingsInvalid, match=r"needs Optuna.*discreet\[tune\]"):

@@ -14,13 +14,13 @@ from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from tests.privacy.worlds import BUDGET, MU, Floats
 
-# Chance of a false alarm: below one in a million for each comparison.
-MOST_STANDARD_ERRORS = 5.0
+# Chance of a false alarm: two in a thousand million for each comparison.
+MOST_STANDARD_ERRORS = 6.0
 _real_randbits = secrets.randbits
 
 
 def check_variance(values: Floats, sigma: float) -> None:
-    """The mean square is that of Gaussian numbers of this scale; at 1 % off this needs 50,000 numbers to fail."""
+    """The mean square is that of Gaussian numbers of this scale; at 1 % off this needs 400,000 numbers to fail."""
     error = float((values.ravel() ** 2).mean()) / sigma**2 - 1.0
     errors = error / np.sqrt(2.0 / values.size)
     assert abs(errors) < MOST_STANDARD_ERRORS, (
@@ -48,7 +48,7 @@ def check_item_noise(order: int = 400_000) -> None:
     check_uncorrelated(released[0, 1:], released[0, :-1])
 
 
-def check_symmetric_noise(number: int = 200_000) -> None:
+def check_symmetric_noise(number: int = 400_000) -> None:
     """Symmetrised noise: scale sigma on the diagonal, sigma / sqrt(2) beside it, nothing else in common."""
     matrices = Noise().symmetric_integers(np.full(number, 1e6), 3)
     assert np.array_equal(matrices, matrices.transpose(0, 2, 1))

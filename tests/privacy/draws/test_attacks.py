@@ -10,6 +10,7 @@ from tests.privacy.draws.tally import ALARM_ERRORS
 from tests.privacy.draws.worlds_apart import Outcome, allowed, exclusions, gate_total, lattices, moved_sums
 
 SIZE = 10_000
+pytestmark = pytest.mark.fresh
 PLAIN = {
     ("inverse logarithm", "plain Laplace noise"): 0.5,
     ("precision", "plain Laplace noise"): 0.02,

@@ -13,6 +13,7 @@ from tests.privacy.draws.tally import ALARM, ALARM_ERRORS, Tally, fit, power, sh
 DRAWS = int(os.environ.get("DISCREET_DRAWS", "1000000"))
 # A law that is missed by so much on average is missed by an alarm's worth but once in a million runs.
 NEAR_ERRORS = ALARM_ERRORS + 6.3
+pytestmark = pytest.mark.fresh
 
 
 @pytest.mark.parametrize("name", SAMPLERS)

@@ -87,7 +87,7 @@ def test_estimates_are_right_on_average(ratings: Ratings, channel: Channel, epsi
     assert not off[spread == 0.0].any()  # nobody rated it, and the scheme shows that
     error = off[spread > 0.0] / spread[spread > 0.0] * np.sqrt(len(runs))
     assert len(error) >= 22
-    assert np.abs(error).max() < 5.2
+    assert np.abs(error).max() < 6.0
 
 
 def test_projected_estimates_are_right_in_the_reduced_space(ratings: Ratings) -> None:
@@ -95,7 +95,7 @@ def test_projected_estimates_are_right_in_the_reduced_space(ratings: Ratings) ->
     exact = channel.projection.matrix @ Exact().gradient(one)
     runs = np.stack([channel.reduced(one) for _ in range(600)])
     error = (runs.mean(axis=0) - exact) / (runs.std(axis=0) / np.sqrt(len(runs)))
-    assert np.abs(error).max() < 5.2
+    assert np.abs(error).max() < 6.0
 
 
 def test_recovery_is_a_projection_onto_q_dimensions() -> None:
@@ -117,17 +117,20 @@ def test_variance_of_one_coordinate_is_the_formula(ratings: Ratings) -> None:
 
 
 def test_noise_of_hua_is_that_of_one_rating(ratings: Ratings) -> None:
-    runs = np.stack([Hua().gradient(asked(ratings, 3.0)) for _ in range(600)])
+    one = asked(ratings, 3.0)
+    runs = np.stack([Hua().gradient(one) for _ in range(1_500)])
     raters = np.bincount(ratings.items, minlength=12)[:, np.newaxis]
     expected = raters * 2.0 * (2 * 2 / 3.0) ** 2 / ratings.n_users**2
-    assert (runs.var(axis=0)[:-1] / expected[:-1]).mean() == pytest.approx(1.0, abs=0.06)
+    assert (runs.var(axis=0)[:-1] / expected[:-1]).mean() == pytest.approx(1.0, abs=0.07)
 
 
-def test_noise_of_the_naive_scheme_counts_false_yes_answers(ratings: Ratings) -> None:
-    """On the item that nobody rated: y* is 1 with probability p/2, and each answer brings its own Laplace noise."""
+def test_noise_of_the_naive_scheme_counts_false_yes_answers() -> None:
+    """On items that nobody rated: y* is 1 with probability p/2, and each answer brings its own Laplace noise."""
     epsilon = 48.0
+    first = sparse.csr_array(np.eye(1, 12).repeat(600, axis=0))
+    ratings = Ratings.from_sparse(first, catalogue=range(12), rating_range=(1, 5))
     one = asked(ratings, epsilon)
-    runs = np.stack([Naive().gradient(one)[-1] for _ in range(2_500)])
+    runs = np.stack([Naive().gradient(one)[1:] for _ in range(1_500)])
     p = 2.0 / (1.0 + np.exp(epsilon / 2 / 12))
     weights = p / 2 * ((1 - p / 2) / (1 - p)) ** 2 + (1 - p / 2) * (p / 2 / (1 - p)) ** 2
     expected = weights * 2.0 * (2 * 12 * 2 / (epsilon / 2)) ** 2 / ratings.n_users
@@ -136,14 +139,14 @@ def test_noise_of_the_naive_scheme_counts_false_yes_answers(ratings: Ratings) ->
 
 def test_sums_of_laplace_numbers_are_simulated_exactly() -> None:
     stream = stream_of(Coin())
-    sums = laplace_sums(np.array([0, 1, 3]), 2.0, 40_000, stream)
+    sums = laplace_sums(np.array([0, 1, 3]), 2.0, 400_000, stream)
     assert not sums[0].any()
-    one = stream.laplace(scale=2.0, size=40_000)
-    three = stream.laplace(scale=2.0, size=(40_000, 3)).sum(axis=1)
+    one = stream.laplace(scale=2.0, size=400_000)
+    three = stream.laplace(scale=2.0, size=(400_000, 3)).sum(axis=1)
     for mine, theirs in ((sums[1], one), (sums[2], three)):
         edges = np.quantile(theirs, np.linspace(0.05, 0.95, 19))
         shares = np.searchsorted(np.sort(mine), edges) / len(mine)
-        np.testing.assert_allclose(shares, np.linspace(0.05, 0.95, 19), atol=0.015)
+        np.testing.assert_allclose(shares, np.linspace(0.05, 0.95, 19), atol=0.007)
 
 
 def test_the_naive_scheme_splits_its_epsilon_over_all_items(

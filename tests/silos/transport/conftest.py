@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from discreet.silos.shared.seal import SigningKey
 from discreet.silos.transport.authority import make_authority
 from discreet.silos.transport.identity import read_signing_key
 from discreet.silos.transport.public_keys import PublicKeys
+from tests.ports import free_port
 from tests.silos.transport.zygote import ITEMS, LONG, USERS
 from tests.silos.worlds import agree, names, world
 
@@ -54,7 +53,7 @@ class Zygote:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(LONG)
         self._process.stdout.close()
 
 
@@ -66,7 +65,7 @@ class Hall:
     folder: Path
     tls: Path
     agreement: AnyAgreement
-    port: int = field(default_factory=lambda: free_port())
+    port: int = field(default_factory=free_port)
     pids: dict[str, int] = field(default_factory=dict)
 
     def start(self, name: str, *, deadly: int = 0, **options: Any) -> None:
@@ -115,14 +114,6 @@ class Hall:
             else:
                 return
         raise AssertionError(self.log("server"))
-
-
-def free_port() -> int:
-    """A port for a server that is stopped and started again: below those that outgoing connections are given."""
-    while True:
-        port = random.randrange(15_000, 32_000)
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
 
 
 @pytest.fixture(scope="session")

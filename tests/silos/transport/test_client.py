@@ -31,7 +31,7 @@ def hostile(tls: Path, speak: Callable[[ssl.SSLSocket], None]) -> Iterator[int]:
         while not ended.is_set():
             with suppress(OSError):
                 raw, _ = listener.accept()
-                raw.settimeout(10.0)
+                raw.settimeout(60.0)
                 with context.wrap_socket(raw, server_side=True) as connection:
                     connection.recv(1 << 16)
                     speak(connection)
@@ -48,7 +48,7 @@ def hostile(tls: Path, speak: Callable[[ssl.SSLSocket], None]) -> Iterator[int]:
 
 def client(tls: Path, url: str) -> Client:
     context = client_context(tls / "silos" / SILOS[0])
-    made = Client(url, "f" * 32, 1000, context, Anybody(), patience=0.0)
+    made = Client(url, "f" * 32, 2000, context, Anybody(), patience=0.0)
     made._known.add(ssl.PEM_cert_to_DER_cert((tls / "server" / "certificate.pem").read_text()))
     return made
 
@@ -90,8 +90,8 @@ def test_a_trickle_does_not_buy_a_server_time(
     ended = threading.Event()
 
     def speak(connection: ssl.SSLSocket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n" + closes + b"Content-Length: 600\r\n\r\n")
-        for _ in range(600):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + closes + b"Content-Length: 1200\r\n\r\n")
+        for _ in range(1200):
             connection.sendall(b"x")
             if ended.wait(0.1):
                 return
@@ -101,7 +101,7 @@ def test_a_trickle_does_not_buy_a_server_time(
         with pytest.raises(Unreachable, match="too slowly"):
             client(tls, f"https://localhost:{port}").question("")
         ended.set()
-    assert time.monotonic() - started < 30.0
+    assert time.monotonic() - started < 100.0
 
 
 def test_silence_after_the_head_does_not_either(tls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,14 +110,14 @@ def test_silence_after_the_head_does_not_either(tls: Path, monkeypatch: pytest.M
 
     def speak(connection: ssl.SSLSocket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\nx")
-        ended.wait(60.0)
+        ended.wait(120.0)
 
     started = time.monotonic()
     with hostile(tls, speak) as port:
         with pytest.raises(Unreachable, match="too slowly"):
             client(tls, f"https://localhost:{port}").question("")
         ended.set()
-    assert time.monotonic() - started < 30.0
+    assert time.monotonic() - started < 100.0
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000])

@@ -57,7 +57,7 @@ def test_a_drip_of_bytes_does_not_buy_time(monkeypatch: pytest.MonkeyPatch, star
             client.sendall(start)
             started = time.monotonic()
             reading = asyncio.create_task(read_request(reader, 100))
-            while not reading.done() and time.monotonic() < started + 60.0:
+            while not reading.done() and time.monotonic() < started + 120.0:
                 client.send(b"T")
                 await asyncio.sleep(0.1 if start == b"GE" else 0.15)
             with pytest.raises(TimeoutError):
@@ -66,7 +66,7 @@ def test_a_drip_of_bytes_does_not_buy_time(monkeypatch: pytest.MonkeyPatch, star
             await writer.wait_closed()
             return time.monotonic() - started
 
-    assert asyncio.run(dripping()) < 30.0
+    assert asyncio.run(dripping()) < 100.0
 
 
 def test_a_client_that_does_not_take_its_response_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

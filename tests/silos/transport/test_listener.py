@@ -28,6 +28,7 @@ from discreet.silos.transport.authority import make_authority
 from discreet.silos.transport.client import Client
 from discreet.silos.transport.endorsement import ENDORSEMENT, Endorsement
 from discreet.silos.transport.identity import client_context, read_signing_key
+from tests.ports import free_port
 from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in
 from tests.silos.transport.test_server import Anybody
 
@@ -198,12 +199,10 @@ def test_another_run_is_named(open_hall: Hall, tls: Path) -> None:
 
 
 def test_a_server_that_is_away_is_tried_for_as_long_as_was_said(tls: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     trouble: list[str] = []
     context = client_context(tls / "silos" / SILOS[0])
     client = Client(
-        f"https://localhost:{port}",
+        f"https://localhost:{free_port()}",
         "f" * 32,
         1000,
         context,

@@ -115,17 +115,27 @@ def test_an_answer_sent_again_and_again_keeps_nobody_in_the_run(tls: Path) -> No
     serve(tls / "server", act, drop_after=1.0)
 
 
+@pytest.mark.timeout(600)
 def test_every_new_answer_gives_the_others_their_time_again(tls: Path) -> None:
-    async def act(server: Server[MadeUp], run: MadeUp) -> None:
-        await asyncio.sleep(0.6)
-        await answer(server, "a")
-        last = time.monotonic()
-        while run.dropped_at is None and time.monotonic() < last + LONG:
-            await asyncio.sleep(0.05)
-        assert run.dropped_at is not None
-        assert run.dropped_at - last >= 1.0
+    """On a machine so busy that the answer itself comes too late, everything is given more time."""
+    waited: list[float] = []
+    for patience in (1.0, 4.0, 16.0, 64.0):
 
-    serve(tls / "server", act, drop_after=1.0)
+        async def act(server: Server[MadeUp], run: MadeUp, patience: float = patience) -> None:
+            await asyncio.sleep(0.6 * patience)
+            if run.dropped_at is not None:
+                return
+            last = time.monotonic()
+            await answer(server, "a")
+            while run.dropped_at is None and time.monotonic() < last + LONG:
+                await asyncio.sleep(0.05)
+            assert run.dropped_at is not None
+            waited.append((run.dropped_at - last) / patience)
+
+        serve(tls / "server", act, drop_after=patience)
+        if waited:
+            break
+    assert waited[0] >= 1.0
 
 
 class Silent(MadeUp):

@@ -16,7 +16,7 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
 )
 MISSING = "no Chromium was found, so the page was not tried in a browser; install the package chromium"
-PATIENCE = 60_000  # milliseconds; on a busy machine everything takes long
+PATIENCE = 240_000  # milliseconds; on a busy machine everything takes long
 ARGUMENTS = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 
 

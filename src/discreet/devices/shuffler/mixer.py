@@ -71,16 +71,20 @@ class Mixer:
     def _look_at(self, name: str) -> None:
         if name in self._without:
             return
+        task = self.tasks.get(name)
         try:
-            task = self.tasks.get(name) or self._meet(name)
+            task = task or self._meet(name)
             if task is not None and task.trouble is None:
                 self._go_on(name, task)
         except SettingsInvalid as error:
             self._log.say("task refused", task=name, why=str(error))
-            if name in self.tasks:
-                self.tasks[name].trouble = str(error)
-            else:
+            if task is None:
                 self._without.add(name)
+            else:
+                task.trouble = str(error)
+        # Not before its question is known: a task without one has ended, and devices would be told so.
+        if task is not None:
+            self.tasks[name] = task
 
     def _meet(self, name: str) -> MixedTask | None:
         """A task that was not there before, unless it has no shuffler."""
@@ -95,7 +99,6 @@ class Mixer:
                 f"task {name}: the collector names another key or other terms than when this shuffler first saw it"
             )
         task = MixedTask(offer, max(self._fewest, offer.said.batch))
-        self.tasks[name] = task
         self._log.say("task met", task=name, batch=task.batch)
         return task
 
