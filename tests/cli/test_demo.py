@@ -41,7 +41,7 @@ def test_the_whole_demo() -> None:
 
 
 def test_for_people(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, size in (("USERS", 400), ("RATINGS", 12_000)):
+    for name, size in (("USERS", 700), ("RATINGS", 20_000)):
         monkeypatch.setattr(demo, name, size)
     text = run("demo").stdout
     for part in (

@@ -55,7 +55,7 @@ RUN_ELSEWHERE = {
 @pytest.fixture(scope="module")
 def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("market")
-    assert CliRunner().invoke(main, ["sample", "--users", "800", "--out", str(folder)]).exit_code == 0
+    assert CliRunner().invoke(main, ["sample", "--users", "1200", "--out", str(folder)]).exit_code == 0
     return folder
 
 

@@ -40,7 +40,8 @@ def test_the_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for command in plans:
         small = re.sub(r"--users \S+|--silos \S+", "", command)
         run(small, "--users", "60,60", "--items", "60", "--ratings-per-user", "8", "--draws", "1")
-    ratings = market(600, 40, 5_000, rng=0)
+    # So many that they stand out of the noise of any run.
+    ratings = market(1_200, 40, 9_000, rng=0)
     assert ratings.catalogue is not None
     users = [
         user

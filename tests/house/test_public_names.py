@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def listed(tree: ast.Module) -> list[str]:
     return []
 
 
+@cache
 def spoken_of(folder: Path) -> set[str]:
     """Methods that some class of a folder documents: what carries out a protocol need not say it again."""
     return {
