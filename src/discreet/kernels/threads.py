@@ -131,7 +131,7 @@ class _Task:
             self._helping += 1
         try:
             work()
-        except BaseException as error:  # noqa: BLE001  the owner raises it
+        except BaseException as error:
             self._error = error
         with self._lock:
             self._helping -= 1
