@@ -20,6 +20,8 @@ __all__ = ["placed", "rows_on"]
 
 WORTH = 1 << 18
 """Numbers below which the CPU is done before a device has begun."""
+MOST = 1 << 30
+"""Numbers are counted in 32 bits there."""
 
 _device: ContextVar[str] = ContextVar("discreet_rows_device", default="cpu")
 
@@ -40,7 +42,7 @@ def rows_on(device: str) -> Iterator[None]:
 
 def placed(rows: Array) -> Placed | None:
     """What works on these rows in place of the CPU; ``None`` where the CPU does."""
-    if _device.get() == "cpu" or rows.size < WORTH:
+    if _device.get() == "cpu" or not WORTH <= rows.size < MOST:
         return None
     from discreet.kernels.gpu.placed import placed_on, same_bits
 
