@@ -15,7 +15,7 @@ from discreet.data import synthetic
 from discreet.kernels import placement
 from discreet.kernels.gpu import placed as where
 from discreet.kernels.gpu.placed import Placed, different, same_bits
-from discreet.kernels.registers import X86, _EXTENSIONS
+from discreet.kernels.registers import _EXTENSIONS, X86
 from discreet.methods import method
 from discreet.methods.conversation import converse
 from discreet.privacy.gaussian.noise import Noise
@@ -39,7 +39,11 @@ def test_every_kernel_has_the_cpus_bits(there: Placed, n: int, d: int) -> None:
 
 def test_kernels_agree_to_rounding_without_fused_operations(there: Placed) -> None:
     rng = np.random.default_rng(1)
-    rows, matrix, weights = rng.standard_normal((90, 7)), rng.standard_normal((4, 7)), rng.exponential(size=90)
+    rows, matrix, weights = (
+        rng.standard_normal((90, 7)),
+        rng.standard_normal((4, 7)),
+        rng.exponential(size=90),
+    )
     np.testing.assert_allclose(
         there.transform_rows(rows, matrix, None, None), rows @ matrix.T, rtol=1e-10, atol=1e-12
     )

@@ -8,8 +8,8 @@ Needs the extra ``gpu``. Three kinds of kernels, because three things are asked 
   algorithm by the shape of the batch, and with it the last bit. What stands between the kernels is elementwise and
   correctly rounded (``+ - * /``, square root, truncation), so that it cannot depend on a neighbour either.
 - Afterwards everything is whole numbers, and sums are exact in any order: int64, or float64 below 2^53.
-- What is made of a release sees nothing private, and must not depend on where it is made: the same operations in the same
-  order as on the CPU, with the same bits (`discreet.kernels.gpu.rows`, used through `discreet.kernels.rows_on`).
+- What is made of a release sees nothing private, and must not depend on where it is made: the same operations in the
+  same order as on the CPU, with the same bits (`discreet.kernels.gpu.rows`, used through `discreet.kernels.rows_on`).
 """
 
 from discreet.kernels.gpu.cholesky import solve_users

@@ -60,8 +60,14 @@ class Placed:
         self, rows: Array, basis: Array, values: Array, square: Array, variance: Array, told: Array | None
     ) -> tuple[Floats, Floats]:
         """See `discreet.kernels.shrink_rows`."""
-        given = (self.tensor(array) for array in (rows, basis, values, square, variance))
-        shrunk, lost = device_rows.shrink_rows(*given, self._maybe(told))
+        shrunk, lost = device_rows.shrink_rows(
+            self.tensor(rows),
+            self.tensor(basis),
+            self.tensor(values),
+            self.tensor(square),
+            self.tensor(variance),
+            self._maybe(told),
+        )
         left: Floats = download(lost) / rows.shape[1]
         return self._given(shrunk), left
 
@@ -87,7 +93,7 @@ def placed_on(device: str) -> Placed:
 
 @cache
 def same_bits(there: Placed) -> bool:
-    """Whether a device gives the CPU's bits, tried at first use: several parts and stretches, tiles that are not full."""
+    """Whether a device gives the CPU's bits, tried at first use: several parts and stretches, tiles not full."""
     return not any(wrong for wrong, _ in different(there, 300, 21).values())
 
 
