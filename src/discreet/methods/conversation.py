@@ -221,8 +221,12 @@ def converse(
         conversation.forget()
         done += 1
     _report(progress, done, done)
-    assert conversation.trained is not None
-    return conversation.trained
+    trained = conversation.trained
+    assert trained is not None
+    if device == "cpu":
+        return trained
+    # A device keeps what it gave as long as the array lives, and nobody may write to that; a model is the host's own.
+    return trained._replace(side=replace(trained.side, factors=trained.side.factors.copy()))
 
 
 def _report(progress: Progress | None, done: int, planned: int) -> None:

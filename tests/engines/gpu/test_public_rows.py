@@ -124,6 +124,7 @@ def test_a_run_has_the_same_bits_wherever_its_public_half_is(
     np.testing.assert_array_equal(there.factors, here.factors)
     np.testing.assert_array_equal(there.offsets, here.offsets)
     np.testing.assert_array_equal(there.popularity, here.popularity)
+    assert there.factors.flags.writeable
 
 
 def test_a_device_that_rounds_differently_is_not_used(
