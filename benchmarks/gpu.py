@@ -6,6 +6,7 @@ The world is made on the device: popularity falls like a power, activity is log-
 
 - each kernel with device events, beside the fewest bytes and operations it needs
 - a whole round of `discreet.BudgetedALS` with the ratings on the device: users' half, noise, item step
+- the item steps of one run again from its releases, on the device and on the CPU: do all questions have the same bits?
 - the same round on the CPU of the same machine
 - the users' half written plainly in torch, in float32, neither bounded nor exact
 - an iteration of implicit's GPU solver, where it loads
@@ -60,6 +61,10 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[32, 128])
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--quick", action="store_true", help="A small world: does it all run?")
+    parser.add_argument(
+        "--device-only", action="store_true", help="Leave out what is compared; write no page."
+    )
+    parser.add_argument("--profile", action="store_true", help="Print where the host's time goes.")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     size = (5_000, 1_000, 200_000) if given.quick else (given.users, given.items, given.ratings)
@@ -79,8 +84,20 @@ def main() -> None:
         entry: dict[str, Any] = {"kernels": measured_kernels(on_device, rank, given.repeats)}
         entry["plain_torch_ms"] = plain(on_device, rank)
         torch.cuda.empty_cache()
-        entry["round"], question = gpu_rounds.rounds(ratings, rank, "cuda", number=9)
+        told: list[gpu_rounds.Heard] = []
+        with gpu_rounds.overheard(told):
+            entry["round"], question = gpu_rounds.rounds(ratings, rank, "cuda", number=9)
         entry["peak_device_bytes"] = torch.cuda.max_memory_allocated()
+        entry["item_steps"] = gpu_rounds.item_steps(told[0], ratings.n_items, rank)
+        print(f"rank {rank}:", json.dumps({name: entry[name] for name in ("round", "item_steps")}, indent=1))
+        if given.profile:
+            print(gpu_rounds.profiled(ratings, rank))
+        found["ranks"][str(rank)] = entry
+        given.out.mkdir(parents=True, exist_ok=True)
+        (given.out / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
+        if given.device_only:
+            torch.cuda.empty_cache()
+            continue
         entry["alone"] = gpu_rounds.alone(ratings, question, gone=int(ratings.n_users // 3))
         entry["streamed"] = gpu_rounds.streamed(ratings, question, blocks=4)
         entry["round_on_cpu"], _ = gpu_rounds.rounds(ratings, rank, "cpu")
@@ -88,10 +105,11 @@ def main() -> None:
         entry["implicit_ms"] = gpu_peers.implicit_ms(ratings, rank)
         entry["moved_by_libraries"] = gpu_rounds.library_moves_others(rank)
         entry["agreement"] = gpu_rounds.agreement(*smaller, rank)
-        found["ranks"][str(rank)] = entry
-        given.out.mkdir(parents=True, exist_ok=True)
         (given.out / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
         torch.cuda.empty_cache()
+    if given.device_only:
+        print(gpu_page.without_comparison(found))
+        return
     page = gpu_page.page(found)
     (given.out / "gpu.md").write_text(page)
     print(page)

@@ -15,6 +15,7 @@ from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
 from discreet.kernels.moments import weighted_moment
 from discreet.kernels.pairs import dot_pairs, residuals
+from discreet.kernels.placement import rows_on
 from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import ranking_on, top_n
 from discreet.kernels.rows import solve_rows
@@ -54,6 +55,7 @@ __all__ = [
     "row_distances",
     "row_squares",
     "row_sums",
+    "rows_on",
     "set_threads",
     "shrink_rows",
     "size_likelihoods",

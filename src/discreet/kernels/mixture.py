@@ -16,6 +16,8 @@ from discreet.types import Floats
 __all__ = ["expected_sizes", "mixture_shares", "size_likelihoods"]
 
 LEAST_LIKELY = 1e-300
+FARTHEST = -700.0
+"""Exponent below which nothing is likelier than that."""
 RAISED = 2.0**900
 """A power of two changes no digit, and keeps products of small numbers off those that take processors long."""
 
@@ -76,12 +78,16 @@ def expected_sizes(
 def _likelihood(value: float, variance: float, sizes: Any, width: Any, out: Any) -> None:
     highest = -np.inf
     for k in range(len(sizes)):
-        spread = variance + width[k]
         away = value - sizes[k]
-        out[k] = -0.5 * (away * away / spread + np.log(spread))
+        out[k] = -0.5 * (away * away / (variance + width[k]))
         highest = max(highest, out[k])
+    most = 0.0
     for k in range(len(sizes)):
-        out[k] = max(np.exp(out[k] - highest), LEAST_LIKELY)
+        away = out[k] - highest
+        out[k] = np.exp(away) / np.sqrt(variance + width[k]) if away > FARTHEST else 0.0
+        most = max(most, out[k])
+    for k in range(len(sizes)):
+        out[k] = max(out[k] / most, LEAST_LIKELY)
 
 
 @kernel

@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 
 from discreet.kernels.checks import check_shapes
-from discreet.kernels.compile import kernel
+from discreet.kernels.compile import exact_kernel
+from discreet.kernels.placement import placed
 from discreet.kernels.products import add_square, aligned
 from discreet.kernels.registers import padded
 from discreet.kernels.threads import claim, share
 from discreet.types import Array, Floats
 
-__all__ = ["weighted_moment"]
+__all__ = ["part_size", "weighted_moment"]
 
 PARTS = 64
 """Most sums that are taken apart and then added up."""
 LEAST = 256
 """Fewest rows of such a sum."""
 ROWS = 128
-"""Rows scaled at a time: they stay in a near cache."""
+"""Rows scaled at a time, which stay in a near cache; their sum starts from zero and is added to the part's."""
 
 
 def weighted_moment(rows: Array, weights: Array) -> Floats:
@@ -31,7 +32,9 @@ def weighted_moment(rows: Array, weights: Array) -> Floats:
     """
     n, d = rows.shape
     check_shapes(weights=(weights, (n,)))
-    size = max(-(-n // PARTS), LEAST)
+    if (there := placed(rows)) is not None:
+        return there.weighted_moment(rows, weights)
+    size = part_size(n)
     parts = np.zeros((-(-n // size), padded(d, np.float64), padded(d, np.float64)))
     share(
         _weighted_moment,
@@ -47,7 +50,12 @@ def weighted_moment(rows: Array, weights: Array) -> Floats:
     return total
 
 
-@kernel
+def part_size(rows: int) -> int:
+    """Rows of each part but the last."""
+    return max(-(-rows // PARTS), LEAST)
+
+
+@exact_kernel
 def _weighted_moment(counter: Any, grain: int, rows: Any, roots: Any, size: int, parts: Any) -> None:
     n, d = rows.shape
     block = aligned(ROWS, parts.shape[1], roots)

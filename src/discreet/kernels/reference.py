@@ -194,16 +194,21 @@ def weighted_moment(rows: Array, weights: Array) -> Floats:
 
 
 def shrink_rows(
-    rows: Floats, told: Floats | None, values: Floats, square: Floats, variance: Floats
-) -> Floats:
-    """Best linear estimates in place; see `discreet.kernels.shrink.shrink_rows`."""
+    rows: Floats,
+    basis: Floats,
+    values: Floats,
+    square: Floats,
+    variance: Floats,
+    told: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """Best linear estimates; see `discreet.kernels.shrink.shrink_rows`."""
     guess = np.zeros_like(rows) if told is None else told
     signal = square[:, None] * values
     total = signal + variance[:, None]
     gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
-    rows[:] = guess + gain * (rows - guess)
+    shrunk: Floats = (guess + gain * (rows @ basis - guess)) @ basis.T
     left: Floats = ((1.0 - gain) * values).mean(axis=1)
-    return left
+    return shrunk, left
 
 
 def size_likelihoods(values: Floats, variance: Floats, sizes: Floats, width: Floats) -> Floats:

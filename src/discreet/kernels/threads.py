@@ -6,18 +6,19 @@ next few rows from one shared counter until none are left, so a thread that is s
 A row is computed by one thread alone: no result depends on how many there are.
 
 Helpers are kept between calls, as starting sixteen of them takes longer than many a kernel. The caller always works
-too, and takes back what no helper has begun: it never waits for a helper that is busy elsewhere.
+too, and closes its task when its own part is over: it never waits for a helper that is busy elsewhere.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import pairwise
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def share(work: Callable[..., Any], rows: int, multiplications: float, *args: An
     wanted = min(get_threads(), rows, 1 + int(multiplications / SMALL_WORK))
     counter = np.zeros(1, np.int64)
     grain = min(max(rows // (256 * max(wanted, 1)), 1), 64)
-    _together([lambda: work(counter, grain, *args)] * max(wanted, 1))
+    _together(lambda: work(counter, grain, *args), wanted - 1)
 
 
 def by_rows(work: Callable[[slice], object], rows: int, least: int = 2048) -> None:
@@ -91,7 +92,7 @@ def by_rows(work: Callable[[slice], object], rows: int, least: int = 2048) -> No
         for rows_of in slices:  # one step of a list's iterator is atomic: every slice is taken once
             work(rows_of)
 
-    _together([part] * parts)
+    _together(part, parts - 1)
 
 
 @contextmanager
@@ -100,51 +101,122 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
 
     Nothing is promised but that it is not running any more after the block: without a thread to spare it is left out.
     """
-    job = _asked(partial(copy_context().run, work)) if get_threads() > 1 else None
+    if get_threads() == 1:
+        yield
+        return
+    task = _Task(partial(copy_context().run, work))
+    _ask(task, 1)
     try:
         yield
     finally:
-        if job is not None and not job.cancel():
-            wait([job])
-    if job is not None and not job.cancelled():
-        job.result()
+        task.close()
+    task.check()
 
 
-_pool: ThreadPoolExecutor | None = None
+class _Task:
+    """Work that helpers may join until its owner closes it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work: Callable[[], object] | None = work
+        self._lock, self._over = Lock(), Event()
+        self._helping = 0
+        self._error: BaseException | None = None
+
+    def help(self) -> None:
+        """Do it too, if it is still open."""
+        with self._lock:
+            work = self._work
+            if work is None:
+                return
+            self._helping += 1
+        try:
+            work()
+        except BaseException as error:
+            self._error = error
+        with self._lock:
+            self._helping -= 1
+            if self._work is None and self._helping == 0:
+                self._over.set()
+
+    def close(self) -> None:
+        """From now on nobody begins; wait for those who have."""
+        with self._lock:
+            self._work = None
+            waiting = self._helping > 0
+        if waiting:
+            self._over.wait()
+
+    def check(self) -> None:
+        """Raise what a helper met."""
+        if self._error is not None:
+            raise self._error
+
+
+class _Helpers:
+    """Threads that wait for tasks, started as they are wanted. A task costs them little more than waking up."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[_Task] = SimpleQueue()
+        self._lock = Lock()
+        self._started = self._busy = 0
+
+    def ask(self, task: _Task, count: int) -> None:
+        with self._lock:
+            missing = min(self._busy + count, _MOST_HELPERS) - self._started
+        for _ in range(missing):
+            try:
+                Thread(target=self._serve, name="discreet", daemon=True).start()
+            except RuntimeError:  # the interpreter is shutting down, or no more threads are to be had
+                break
+            with self._lock:
+                self._started += 1
+        for _ in range(count):
+            self._tasks.put(task)
+
+    def _serve(self) -> None:
+        while True:
+            task = self._tasks.get()
+            with self._lock:
+                self._busy += 1
+            task.help()
+            with self._lock:
+                self._busy -= 1
+
+
+_helpers: _Helpers | None = None
 _MOST_HELPERS = max(
     _available(), 16
 )  # of all callers together: enough to try, on a small machine, what a large does
 
 
 def _forget() -> None:
-    global _pool
-    _pool = None
+    global _helpers
+    _helpers = None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)  # a child has the pool, and none of its threads
+    os.register_at_fork(after_in_child=_forget)  # a child has the helpers, and none of their threads
 
 
-def _together(parts: list[Callable[[], object]]) -> None:
-    """Run the first part here, the others in helpers; those that none has begun when the first is over are dropped."""
-    helping = [job for part in parts[1:] if (job := _asked(part)) is not None]
+def _together(work: Callable[[], object], others: int) -> None:
+    """Do it here, and in as many helpers as come before it is over."""
+    if others < 1:
+        work()
+        return
+    task = _Task(work)
+    _ask(task, others)
     try:
-        parts[0]()
+        work()
     finally:
-        begun = [job for job in helping if not job.cancel()]
-        wait(begun)
-    for job in begun:
-        job.result()
+        task.close()
+    task.check()
 
 
-def _asked(part: Callable[[], object]) -> Future[object] | None:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(_MOST_HELPERS, thread_name_prefix="discreet")
-    try:
-        return _pool.submit(part)
-    except RuntimeError:  # the interpreter is shutting down, or no more threads are to be had
-        return None
+def _ask(task: _Task, count: int) -> None:
+    global _helpers
+    if _helpers is None:
+        _helpers = _Helpers()
+    _helpers.ask(task, count)
 
 
 @intrinsic

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from discreet.kernels.checks import check_shapes
-from discreet.kernels.compile import kernel
+from discreet.kernels.compile import exact_kernel, kernel
+from discreet.kernels.placement import placed
 from discreet.kernels.products import add_product, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, share
@@ -32,12 +33,18 @@ def transform_rows(
         One number for each row; 1 where left out.
     plus
         n x width; 0 where left out.
+
+    Notes
+    -----
+    Each sum is one chain of fused operations in the order of the columns; scaling and adding are rounded one by one.
     """
     check_shapes(matrix=(matrix, (len(matrix), rows.shape[1])))
     if scale is not None:
         check_shapes(scale=(scale, (len(rows),)))
     if plus is not None:
         check_shapes(plus=(plus, (len(rows), len(matrix))))
+    if (there := placed(rows)) is not None:
+        return there.transform_rows(rows, matrix, scale, plus)
     columns = np.zeros((rows.shape[1], padded(len(matrix), np.float64)))
     columns[:, : len(matrix)] = matrix.T
     out = np.empty((len(rows), len(matrix)))
@@ -76,7 +83,7 @@ def _square_norms(counter: Any, grain: int, rows: Any, out: Any) -> None:
         first = claim(counter, grain)
 
 
-@kernel
+@exact_kernel
 def _transform_rows(
     counter: Any, grain: int, rows: Any, columns: Any, scale: Any, plus: Any, out: Any
 ) -> None:

@@ -256,7 +256,9 @@ class PrivateMethod(Estimator):
             engine: Engine = cluster.engine(self.private_half, ratings, progress, gpu)
         else:
             engine = engine_on(device, self.private_half, self.gpu_half, ratings)
-        trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
+        # Of a cluster it is the nodes that have GPUs.
+        here = device if cluster is None else "cpu"
+        trained = converse(self.public_half, settings, facts, generator, engine, gate, progress, here)
         statement = Statement.from_ledger(
             gate.ledger,
             public=public,

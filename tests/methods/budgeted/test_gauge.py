@@ -10,6 +10,7 @@ import pytest
 from discreet.catalogue import CLICKS, RatingScale
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import (
+    Directions,
     Spread,
     _root,
     regauge_clicks,
@@ -54,7 +55,8 @@ def regauged(
     frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=start)
     if kind == "ratings":
         activity = activity_of(rng.integers(5, 50, 300))
-        return side, spread, *regauge_ratings(side, frame, spread, activity, 4.0, last=last)
+        found = Directions.of(side, spread, activity)
+        return side, spread, *regauge_ratings(side, frame, spread, activity, found, 4.0, last=last)
     taken = rng.uniform(0.001, 0.2, ITEMS)
     return side, spread, *regauge_clicks(side, side, frame, spread, taken, last=last)
 
@@ -110,8 +112,9 @@ def test_the_gauge_does_not_depend_on_the_coordinates_before(kind: str) -> None:
     )
     if kind == "ratings":
         activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
-        one, _, _ = regauge_ratings(side, start, spread, activity, 4.0, last=False)
-        again, again_frame, _ = regauge_ratings(moved, start, other, activity, 4.0, last=False)
+        found, turned = Directions.of(side, spread, activity), Directions.of(moved, other, activity)
+        one, _, _ = regauge_ratings(side, start, spread, activity, found, 4.0, last=False)
+        again, again_frame, _ = regauge_ratings(moved, start, other, activity, turned, 4.0, last=False)
     else:
         one = after
         again, again_frame, _ = regauge_clicks(moved, moved, start, other, np.full(ITEMS, 0.1), last=False)
@@ -201,7 +204,8 @@ class Crowd:
     def at_the_end(self, *, last: bool = True) -> np.ndarray:
         """Covariance that users are taken to have, in the first coordinates."""
         frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK))
-        *_, change = regauge_ratings(self.side, frame, self.spread, self.activity, 4.0, last=last)
+        found = Directions.of(self.side, self.spread, self.activity)
+        *_, change = regauge_ratings(self.side, frame, self.spread, self.activity, found, 4.0, last=last)
         return change @ change.T
 
 

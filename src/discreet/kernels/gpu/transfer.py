@@ -21,7 +21,7 @@ def upload(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
     """The same numbers on the device."""
     values = np.ascontiguousarray(values)
     if device.type != "cuda" or values.nbytes < LEAST:
-        return torch.as_tensor(values).to(device)
+        return torch.tensor(values, device=device)  # a copy, of arrays that cannot be written to as well
     # torch keeps such memory for the next time, and does not hand it out before the copy is over.
     staged = torch.empty(values.shape, dtype=_KINDS[str(values.dtype)], pin_memory=True)
     into = staged.numpy()

@@ -23,7 +23,7 @@ from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import MOST_USERS, Pattern, spans
-from discreet.types import Bools, Floats, Shorts
+from discreet.types import Bools, Floats, Ints, Shorts
 
 __all__ = [
     "MOST_USERS",
@@ -63,8 +63,8 @@ class Block(Protocol):
         """The same contributions, at most :data:`MOST_USERS` users at a time."""
         ...
 
-    def total(self) -> Floats:
-        """Exact integer sum over at most :data:`MOST_USERS` users, in double precision."""
+    def total(self) -> Floats | Ints:
+        """Exact integer sum over at most :data:`MOST_USERS` users, in double precision or as integers of its own."""
         ...
 
     def sigmas(self, mu: float) -> Floats:

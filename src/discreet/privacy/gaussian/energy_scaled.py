@@ -157,7 +157,7 @@ class EnergyScaledSums:
         if curvature is not None and units.curvature is not None:
             curvature = curvature * (units.curvature / (FEATURE**2 * floor))
         return RoundStatistics(
-            gradient=released["gradient"] / (FEATURE * TARGET * floor),
+            gradient=_divided(released["gradient"], FEATURE * TARGET * floor),
             gradient_sigma=1.0 / (mu * item_weights),
             weight=released["weight"] * (units.weight / (WEIGHT * floor)),
             weight_sigma=units.weight / (mu * item_weights),
@@ -165,6 +165,16 @@ class EnergyScaledSums:
             moment_sigma=units.moment / mu,
             curvature=curvature,
         )
+
+
+def _divided(values: Floats, unit: float) -> Floats:
+    out = np.empty(values.shape)
+
+    def some(rows: slice) -> None:
+        np.divide(values[rows], unit, out=out[rows])
+
+    kernels.by_rows(some, len(out))
+    return out
 
 
 def _tamed(

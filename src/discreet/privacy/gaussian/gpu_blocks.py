@@ -17,7 +17,7 @@ from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums
 from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
 from discreet.privacy.gaussian.noise import Noise
-from discreet.types import Bools, Floats
+from discreet.types import Bools, Floats, Ints
 
 __all__ = ["DeviceStatistics", "device_blocks"]
 
@@ -116,6 +116,11 @@ def _host(values: torch.Tensor) -> Floats:
     return array
 
 
+def _integers(values: torch.Tensor) -> Ints:
+    array: Ints = gpu.download(values.to(torch.int64))
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class _OnDevice:
     """A block of the CPU without users says its name, unit and noise; the users are on the device."""
@@ -166,8 +171,8 @@ class _Gradient(_ByItem):
     def without(self, users: Bools) -> _Gradient:
         return replace(self, features=_silenced(self.features, users))
 
-    def total(self) -> Floats:
-        return _host(gpu.item_sums(self.csr.by_item, self.features, self.targets, self.csr.n_items))
+    def total(self) -> Ints:
+        return _integers(gpu.item_sums(self.csr.by_item, self.features, self.targets, self.csr.n_items))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +186,8 @@ class _Weight(_ByItem):
     def without(self, users: Bools) -> _Weight:
         return replace(self, omega=_silenced(self.omega, users))
 
-    def total(self) -> Floats:
-        return _host(gpu.item_weights(self.csr.by_item, self.omega, self.csr.n_items))
+    def total(self) -> Ints:
+        return _integers(gpu.item_weights(self.csr.by_item, self.omega, self.csr.n_items))
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,8 @@ def _sum(block: Block) -> Ints:
 
 def _whole(block: Block) -> Ints:
     exact = block.total()
+    if exact.dtype == np.int64:
+        return exact.astype(np.int64, copy=False)
     whole = np.empty(exact.shape, np.int64)
 
     def some(rows: slice) -> None:

@@ -19,7 +19,16 @@ from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
-__all__ = ["Spread", "inverse_root", "regauge_clicks", "regauge_ratings", "seen", "spread_of", "taste_of"]
+__all__ = [
+    "Directions",
+    "Spread",
+    "inverse_root",
+    "regauge_clicks",
+    "regauge_ratings",
+    "seen",
+    "spread_of",
+    "taste_of",
+]
 
 # The users' ridge at the end, in units of the mean squared residual.
 _LAST = 2.0
@@ -62,8 +71,50 @@ def spread_of(frame: Frame, moment: Floats, square: float, share: Floats) -> Spr
     return Spread(plain / plain[0, 0], square, share)
 
 
+@dataclass(frozen=True)
+class Directions:
+    """Principal directions of factors over what people take, for ratings.
+
+    Parameters
+    ----------
+    square_factors
+        Second moment of the factors over what people take.
+    change
+        What factors are multiplied by to be uncorrelated, where users' vectors vary by 1.
+    power
+        Mean square of each then.
+    shown, chance
+        How much of users' true variance their vectors show, and the variance by chance for residuals of size 1.
+    """
+
+    square_factors: Floats
+    change: Floats
+    power: Floats
+    shown: Floats
+    chance: Floats
+
+    @classmethod
+    def of(cls, side: ItemSide, spread: Spread, activity: Activity) -> Directions:
+        """After a step, with the ridge at which users' vectors were computed."""
+        square_factors = kernels.weighted_moment(side.factors, spread.share)
+        change, power = _principal(square_factors, _root(spread.covariance))
+        held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
+        return cls(square_factors, change, power, *seen(activity, power, held))
+
+    def taste(self, spread: Spread, least: float) -> Floats:
+        """Share of each direction's spread that is taste and not chance."""
+        return np.maximum(1.0 - max(spread.square, 1e-6) * self.chance, least)
+
+
 def regauge_ratings(
-    side: ItemSide, frame: Frame, spread: Spread, activity: Activity, caution: float, *, last: bool
+    side: ItemSide,
+    frame: Frame,
+    spread: Spread,
+    activity: Activity,
+    found: Directions,
+    caution: float,
+    *,
+    last: bool,
 ) -> tuple[ItemSide, Frame, Floats]:
     """Coordinates after a round on ratings: the item side, the frame, and what factors were multiplied by.
 
@@ -73,46 +124,32 @@ def regauge_ratings(
         After the step.
     frame
         Of the round that has just ended.
+    found
+        Directions of ``side``.
     caution
         The users' ridge in the next round is this many times the mean squared residual.
     last
         Whether there is no next round: then directions are held by what is taste in them.
     """
-    square_factors = kernels.weighted_moment(side.factors, spread.share)
-    change, power = _principal(square_factors, _root(spread.covariance))
-    square = max(spread.square, 1e-6)
-    penalty = (_LAST if last else caution) * square
-    shown, chance = _seen_in(side, change, power, activity)
-    taste = np.maximum(1.0 - square * chance, _LEAST_TASTE if last else _LEAST_TASTE_YET)
+    change, penalty = found.change, (_LAST if last else caution) * max(spread.square, 1e-6)
+    taste = found.taste(spread, _LEAST_TASTE if last else _LEAST_TASTE_YET)
     if last and not frame.start:
-        change = change * np.sqrt(taste / np.maximum(shown, _LEAST_SHOWN))
+        change = change * np.sqrt(taste / np.maximum(found.shown, _LEAST_SHOWN))
     else:
         # Cautiously: a ridge estimate of a unit vector is expected to be shorter by the root of its reliability.
-        reliable = activity.ratings_per_user * np.maximum(power, 0.0)
+        reliable = activity.ratings_per_user * np.maximum(found.power, 0.0)
         change = change / np.sqrt(np.maximum(reliable / (reliable + penalty), 0.1))
         if not frame.start:
             change = change * np.sqrt(taste)
     rule = replace(side.ridge, factor_penalty=penalty)
-    return _moved(replace(side, rule=rule), square_factors, spread, change)
+    return _moved(replace(side, rule=rule), found.square_factors, spread, change)
 
 
-def taste_of(side: ItemSide, spread: Spread, activity: Activity) -> Floats:
-    """Mean square of each factor over what people take, as far as it is taste: what the end of a run will make of it.
-
-    Parameters
-    ----------
-    side
-        After a step, with the ridge at which users' vectors were computed.
-    """
-    change, power = _principal(kernels.weighted_moment(side.factors, spread.share), _root(spread.covariance))
-    shown, chance = _seen_in(side, change, power, activity)
-    taste = np.maximum(1.0 - max(spread.square, 1e-6) * chance, _LEAST_TASTE)
-    held: Floats = np.maximum(power, 0.0) * taste / np.maximum(shown, _LEAST_SHOWN)
+def taste_of(found: Directions, spread: Spread) -> Floats:
+    """Mean square of each factor over what people take, as far as it is taste: what the end of a run makes of it."""
+    taste = found.taste(spread, _LEAST_TASTE)
+    held: Floats = np.maximum(found.power, 0.0) * taste / np.maximum(found.shown, _LEAST_SHOWN)
     return held
-
-
-def _seen_in(side: ItemSide, change: Floats, power: Floats, activity: Activity) -> tuple[Floats, Floats]:
-    return seen(activity, power, side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change))
 
 
 def regauge_clicks(

@@ -14,7 +14,13 @@ import numpy as np
 
 from discreet import kernels
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.budgeted.public.gauge import regauge_clicks, regauge_ratings, spread_of, taste_of
+from discreet.methods.budgeted.public.gauge import (
+    Directions,
+    regauge_clicks,
+    regauge_ratings,
+    spread_of,
+    taste_of,
+)
 from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
 from discreet.methods.budgeted.public.offsets import OffsetFilter
 from discreet.methods.budgeted.public.plan import Activity
@@ -210,7 +216,9 @@ def _refined(
             hard = 0.0 if state.warm else rules.hard
             settled = settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), hard)
             side = with_gravity(side, settled)
-        gradient = gradient - _pull(side, frame, now)
+        gradient = _without_pull(gradient, side, frame, now)
+    # Read by five products, and never written to: a device may keep it.
+    gradient.setflags(write=False)
     # Scatter of single ratings in an item's sum: their average weight times the item's.
     average = (now.weight.sum() if clicks else now.total) / rules.activity.ratings
     scatter = now.mean_square * average * now.weight
@@ -243,8 +251,9 @@ def _refined(
         shorten = last and not state.warm
         side, frame, _ = regauge_clicks(side, before, frame, spread, now.weight / now.total, last=shorten)
     elif side.rank:
-        taste = None if frame.start else taste_of(side, spread, rules.activity)
-        side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, caution, last=last)
+        directions = Directions.of(side, spread, rules.activity)
+        taste = None if frame.start else taste_of(directions, spread)
+        side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, directions, caution, last=last)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
     # Without the floor that keeps divisions safe: of an item that nobody takes a round says nothing.
@@ -336,11 +345,17 @@ def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float)
     return min(max((frame.residual * second / first) ** 2, mean_square), 4.0 * mean_square)
 
 
-def _pull(side: ItemSide, frame: Frame, now: Normalised) -> Floats:
-    """Gradient of the gravity term: all users, seen item or not, pull the score toward zero."""
-    factors = np.zeros_like(side.factors) if frame.start else side.factors
-    matrix = side.clicks.gravity * now.total * frame.unwhiten @ now.moment
-    return kernels.transform_rows(np.column_stack([side.offsets, factors]), matrix.T)
+def _without_pull(gradient: Floats, side: ItemSide, frame: Frame, now: Normalised) -> Floats:
+    """Gradients without that of the gravity term: all users, seen item or not, pull the score toward zero."""
+    pull = side.clicks.gravity * now.total * frame.unwhiten @ now.moment
+    rest = np.empty_like(gradient)
+
+    def some(rows: slice) -> None:
+        np.multiply.outer(side.offsets[rows], pull[0], out=rest[rows])
+        np.subtract(gradient[rows], rest[rows], out=rest[rows])
+
+    kernels.by_rows(some, len(rest))
+    return rest if frame.start else kernels.transform_rows(side.factors, -pull[1:].T, None, rest)
 
 
 @dataclass(frozen=True)
@@ -389,5 +404,5 @@ class _Step:
 
     def offsets(self, solved: Floats) -> Floats:
         """How far the offsets move."""
-        moved: Floats = solved @ self.matrix[:, 0] / self.size
+        moved: Floats = kernels.transform_rows(solved, self.matrix[:, :1].T)[:, 0] / self.size
         return moved

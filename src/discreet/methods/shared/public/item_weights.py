@@ -18,7 +18,7 @@ _SIZES = 48
 _SMALLEST = 0.01
 _STEPS = 60
 # Of a large catalogue: as many of the largest items as of the others to learn from.
-_ENOUGH = 10_000
+_ENOUGH = 4_000
 # Share of the mean weight that every item is taken to have at least.
 _LEAST = 0.002
 

@@ -97,12 +97,12 @@ def estimate(
     size = weight * np.sqrt(expected)
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
-    turned, told, fit = kernels.transform_rows(vectors, basis.T), None, None
+    told, fit = None, None
     if prior is not None and values.max() > 0.0:
-        fit = prior.fit(turned, size, variance, values)
+        fit = prior.fit(kernels.transform_rows(vectors, basis.T), size, variance, values)
         told, values = size[:, None] * fit.explained, fit.own
-    left = kernels.shrink_rows(turned, told, values, size**2, variance)
-    return Estimate(kernels.transform_rows(turned, basis), left * expected, basis, values, expected, fit)
+    shrunk, left = kernels.shrink_rows(vectors, basis, values, size**2, variance, told)
+    return Estimate(shrunk, left * expected, basis, values, expected, fit)
 
 
 def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:
@@ -118,16 +118,23 @@ def regress_offsets(
     What is rated often tends to be rated higher, so a rare item's best guess is not the overall mean but that
     of items as rare as it is.
     """
-    design = np.column_stack([np.ones_like(noisy), np.log(popularity)])
+    rare = np.log(popularity)
+    rare -= rare.mean()
+    squared = np.square(rare)
     spread = max(float(np.median(np.abs(noisy)) ** 2), 1e-6)
     told, fit = np.zeros_like(noisy), None
     line = np.zeros_like(noisy)
     for _ in range(1 if prior is None else 3):
+        beside = noisy - told
+        product = rare * beside
         for _ in range(steps):
             trust = 1.0 / (variance + spread)
-            normal = (design * trust[:, None]).T @ design + 1e-9 * np.eye(2)
-            line = design @ np.linalg.solve(normal, (design * trust[:, None]).T @ (noisy - told))
-            excess = (trust**2 * ((noisy - line) ** 2 - variance)).sum() / (trust**2).sum()
+            bend = trust @ rare
+            normal = np.array([[trust.sum(), bend], [bend, trust @ squared]]) + 1e-9 * np.eye(2)
+            level, slope = np.linalg.solve(normal, np.array([trust @ beside, trust @ product]))
+            line = level + slope * rare
+            trust *= trust
+            excess = trust @ (np.square(noisy - line) - variance) / trust.sum()
             previous, spread = spread, max(float(excess), 1e-6)
             if abs(spread - previous) < 1e-4 * previous:
                 break
