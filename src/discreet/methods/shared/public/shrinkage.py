@@ -16,7 +16,15 @@ from discreet import kernels
 from discreet.methods.shared.public.feature_prior import FeatureFit, FeaturePrior
 from discreet.types import Floats
 
-__all__ = ["Estimate", "denoise", "estimate", "regress_offsets", "shrink_to_identity", "signal_covariance"]
+__all__ = [
+    "Estimate",
+    "denoise",
+    "estimate",
+    "popularity_line",
+    "regress_offsets",
+    "shrink_to_identity",
+    "signal_covariance",
+]
 
 
 def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: int = 25) -> Floats:
@@ -118,25 +126,41 @@ def regress_offsets(
     What is rated often tends to be rated higher, so a rare item's best guess is not the overall mean but that
     of items as rare as it is.
     """
-    design = np.column_stack([np.ones_like(noisy), np.log(popularity)])
-    spread = max(float(np.median(np.abs(noisy)) ** 2), 1e-6)
-    told, fit = np.zeros_like(noisy), None
+    spread, told, fit = _first_spread(noisy), np.zeros_like(noisy), None
     line = np.zeros_like(noisy)
     for _ in range(1 if prior is None else 3):
-        for _ in range(steps):
-            trust = 1.0 / (variance + spread)
-            normal = (design * trust[:, None]).T @ design + 1e-9 * np.eye(2)
-            line = design @ np.linalg.solve(normal, (design * trust[:, None]).T @ (noisy - told))
-            excess = (trust**2 * ((noisy - line) ** 2 - variance)).sum() / (trust**2).sum()
-            previous, spread = spread, max(float(excess), 1e-6)
-            if abs(spread - previous) < 1e-4 * previous:
-                break
+        line, spread = _around_line(noisy, told, variance, popularity, spread, steps)
         if prior is not None:
             fit = prior.fit((noisy - line)[:, None], np.ones_like(noisy), variance, np.array([spread]))
             told = fit.explained[:, 0]
     own = spread if fit is None else float(fit.own[0])
     guess = line + told
     return guess + own / (own + variance) * (noisy - guess), fit
+
+
+def popularity_line(noisy: Floats, variance: Floats, popularity: Floats) -> tuple[Floats, float]:
+    """Straight line in log popularity through noisy offsets, and their variance around it beside the known one."""
+    return _around_line(noisy, np.zeros_like(noisy), variance, popularity, _first_spread(noisy), steps=20)
+
+
+def _first_spread(noisy: Floats) -> float:
+    return max(float(np.median(np.abs(noisy)) ** 2), 1e-6)
+
+
+def _around_line(
+    noisy: Floats, told: Floats, variance: Floats, popularity: Floats, spread: float, steps: int
+) -> tuple[Floats, float]:
+    design = np.column_stack([np.ones_like(noisy), np.log(popularity)])
+    line = np.zeros_like(noisy)
+    for _ in range(steps):
+        trust = 1.0 / (variance + spread)
+        normal = (design * trust[:, None]).T @ design + 1e-9 * np.eye(2)
+        line = design @ np.linalg.solve(normal, (design * trust[:, None]).T @ (noisy - told))
+        excess = (trust**2 * ((noisy - line) ** 2 - variance)).sum() / (trust**2).sum()
+        previous, spread = spread, max(float(excess), 1e-6)
+        if abs(spread - previous) < 1e-4 * previous:
+            break
+    return line, spread
 
 
 def shrink_to_identity(moment: Floats, sigma: float) -> Floats:
