@@ -41,8 +41,9 @@ class Doubt:
     prior
         1 + rank variances, above zero: of an item of which nothing was seen, along each direction.
     reach
-        How large each item's numbers can be relative to others', where that differs; ``None`` means 1 for all. In
-        clicks what few people take has a small score, whoever asks.
+        How large each item's errors can be relative to others', where that differs; ``None`` means 1 for all. In
+        clicks what few people take has a small score, whoever asks; and more of a rare item is uncertain than its noise
+        says.
     shared
         Variance of what is wrong with all scores of a person together.
     scale

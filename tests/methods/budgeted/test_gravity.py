@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
+from discreet.methods.budgeted.public.gravity import first_gravity, gravity_noise, settled_gravity
 
 SCORE = 0.25
 
@@ -99,3 +99,16 @@ def test_rounds_settle_where_the_score_is_right_from_any_start() -> None:
         for _ in range(12):
             gravity = settled_gravity(gravity, mean_score(shares, gravity))
         assert gravity == pytest.approx(first_gravity(shares) / 2.0, rel=0.01)
+
+
+@pytest.mark.parametrize("score", [0.05, 0.25, 0.6])
+@pytest.mark.parametrize("sigma", [1e-4, 0.01, 0.05])
+def test_its_noise_is_what_noise_in_the_score_moves_it_by(score: float, sigma: float) -> None:
+    up, down = (settled_gravity(0.1, score + step, sigma) for step in (1e-5, -1e-5))
+    assert gravity_noise(score, sigma) == pytest.approx(min(np.log(up / down) / 2e-5 * sigma, 1.0), rel=0.01)
+
+
+def test_its_noise_is_bounded_whatever_the_score() -> None:
+    for score in (-np.inf, -1.0, 0.0, 1.0, np.inf):
+        assert 0.0 < gravity_noise(score, 0.04) <= 1.0
+    assert gravity_noise(0.25, 0.0) == 0.0

@@ -239,6 +239,30 @@ def test_intervals_of_nine_tenths_hold_nine_tenths_of_the_scores_without_noise()
     assert np.mean(held[3.0]) > 0.96
 
 
+@pytest.mark.parametrize("epsilon", [2.0, 5.0])
+def test_intervals_of_offsets_alone_hold_popular_and_rare_items(epsilon: float) -> None:
+    """A person's own offset has the errors of the items that they rated, which are most of it for popular items."""
+    ratings, method = market(3_000, 400, 60_000, rng=3), BudgetedALS(rank=0)
+    some = ratings.take_users(np.arange(300))
+    history = some.indptr, some.items, some.values
+    quiet, side = (
+        method.fit(
+            ratings, Budget(budget, 1e-6), noise=Noise.fixed_key_not_private("a"), rng=0
+        ).model_.item_side
+        for budget in (1e6, epsilon)
+    )
+    scores, true = (
+        one.centre + one.offsets + one.fold_in(*history) @ one.design().T for one in (side, quiet)
+    )
+    assert side.doubt is not None
+    assert side.popularity is not None
+    items = np.broadcast_to(np.arange(400), scores.shape)
+    errors = side.doubt.standard_errors(side.fold_in(*history), items, scores)
+    held, order = np.abs(scores - true) < 1.645 * errors, np.argsort(-side.popularity)
+    assert held[:, order[:40]].mean() > 0.85
+    assert 0.85 < held[:, order[200:]].mean() < 0.98
+
+
 def test_clicks_mark_what_nobody_took_and_not_what_many_did() -> None:
     doubt = with_unrated(Made(2, described=False)).fit(5.0, goal="rank").item_side.doubt
     assert doubt is not None

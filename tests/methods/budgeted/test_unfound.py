@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.methods.budgeted.public.plan import Activity
-from discreet.methods.budgeted.public.unfound import unfound
+from discreet.methods.budgeted.public.unfound import unexplained, unfound
 from discreet.types import Floats
 
 POWER = np.array([0.1, 0.03, 0.01, 0.0])
@@ -43,7 +43,7 @@ def test_four_times_the_information_halves_what_is_lost_of_a_strong_direction() 
     assert missing(strong, known=4e6) == pytest.approx(0.5 * missing(strong, known=1e6), rel=0.01)
     # All of the loss of a direction that everybody's ratings tell is in the scores.
     many = replace(CROWD, ratings_per_user=1e4, sizes=np.array([1e4]), shares=np.ones(1))
-    assert missing(strong, 1e6, 0.7, many) == pytest.approx(7.0 * np.sqrt(0.7 / 1e4 / 1e6), rel=0.01)
+    assert missing(strong, 1e6, 0.7, many) == pytest.approx(4.2 * np.sqrt(0.7 / 1e4 / 1e6), rel=0.01)
 
 
 def test_a_direction_of_which_nothing_was_found_may_be_there() -> None:
@@ -60,3 +60,10 @@ def test_the_order_of_directions_and_a_split_of_the_crowd_change_nothing() -> No
     assert missing(POWER[::-1]) == pytest.approx(missing())
     split = replace(CROWD, sizes=np.array([20.0, 80.0, 80.0]), shares=np.array([0.5, 0.2, 0.3]))
     assert missing(activity=split) == pytest.approx(missing())
+
+
+def test_a_residual_is_hidden_taste_where_next_to_nothing_of_what_ratings_vary_by_is_left() -> None:
+    """In a world without scatter the noise hid all that is not explained; in a usual one next to none of it."""
+    assert unexplained(1e-6, CROWD) == pytest.approx(1e-6, rel=1e-4)
+    assert unexplained(0.7, CROWD) < 1e-4
+    assert unexplained(2.0, CROWD) == 0.0

@@ -77,3 +77,16 @@ def test_weights_of_a_large_catalogue_do_not_depend_on_where_an_item_stands() ->
     turned = ItemWeights(weights.estimate[turn], weights.variance[turn]).positive()
     large = weights.estimate[turn] > 50.0
     np.testing.assert_allclose(turned[large], weights.positive()[turn][large], rtol=0.05)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 3.0, 10.0])
+def test_what_is_left_is_how_far_the_expected_weights_are_off(sigma: float) -> None:
+    truth, weights = market(2_000, 2_000, sigma)
+    square = np.square(weights.positive() - truth)
+    order = np.argsort(-weights.positive(), kind="stable")
+    assert (weights.left() >= 0.0).all()
+    for some in np.array_split(order, 4)[:3]:
+        assert weights.left()[some].mean() == pytest.approx(square[some].mean(), rel=0.5)
+    # A weight that cannot be below nothing is known better than its noise says, a large one just as well.
+    assert weights.left()[order[2_000:]].mean() < 0.5 * sigma**2
+    assert weights.left()[order[:3]].mean() == pytest.approx(sigma**2, rel=0.05)

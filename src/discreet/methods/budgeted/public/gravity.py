@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.types import Floats
 
-__all__ = ["first_gravity", "settled_gravity"]
+__all__ = ["first_gravity", "gravity_noise", "settled_gravity"]
 
 # Mean score to give to what was taken (docs/decisions/0044-gravity-by-score.md), and the difficulty at which noise
 # takes half of it: a taste that cannot be found lifts no score.
@@ -58,7 +58,17 @@ def settled_gravity(gravity: float, score: float, sigma: float = 0.0, hard: floa
         them with a lower gravity would give noise the say.
     """
     score = min(max(score, _LEAST_SCORE), _MOST_SCORE)
-    believed = 1.0 / (1.0 + (sigma / _CLEAR) ** 2)
+    believed = _believed(sigma)
     aim = _SCORE / (1.0 + (hard / _HALF_HARD) ** 2)
     goal = gravity * ((score / (1.0 - score)) * ((1.0 - aim) / aim)) ** believed
     return float(min(max(goal, gravity / _MOST_CHANGE), gravity * _MOST_CHANGE, _MOST_GRAVITY))
+
+
+def gravity_noise(score: float, sigma: float) -> float:
+    """Relative standard deviation of a gravity that has followed ``score``, whose noise is ``sigma``; at most 1."""
+    score = min(max(score, _LEAST_SCORE), _MOST_SCORE)
+    return min(_believed(sigma) * sigma / (score * (1.0 - score)), 1.0)
+
+
+def _believed(sigma: float) -> float:
+    return 1.0 / (1.0 + (sigma / _CLEAR) ** 2)

@@ -1,7 +1,8 @@
 """What a model does not know about its items, and what it would guess of new ones. Public: sees releases only.
 
-Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md and
-0087-taste-that-noise-hides.md, ``benchmarks/calibration.py``).
+Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, 0087-taste-that-noise-hides.md
+and 0115-errors-by-what-is-known.md; ``benchmarks/calibration.py``). An item's noise says whether it is known, its reach
+how far its scores are off.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet import kernels
+from discreet.methods.budgeted.public.item_errors import Items, click_variances, left, offset_variances
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
-from discreet.methods.budgeted.public.unfound import unfound
+from discreet.methods.budgeted.public.unfound import unexplained, unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
@@ -32,28 +35,35 @@ class _Losses:
     Parameters
     ----------
     noise
-        Variance of the noise that stays in an item, relative to what an average over all rounds would leave: rounds
-        forget, so that items follow what is found late.
+        Variance of the noise in an item, relative to what an average over all rounds would leave, at which it is
+        called unknown: rounds forget, so that items follow what is found late.
     feedback
         By how much that grows with the numbers that a person's few takes are fitted by: a person's vector follows the
         noise of what they took, and brings it back in the next round.
-    blur
-        Part of the last round's noise that stays in scores which only gravity holds.
-    scale
-        Relative variance of the size of scores, as a part of the ratio of noise to signal; and what is left without.
+    error, error_feedback
+        The same for the noise that is in the distance to the run without noise.
     """
 
     noise: float
     feedback: float
-    blur: float
-    scale: float
-    least_scale: float
+    error: float
+    error_feedback: float
 
 
 _LOSSES = {
-    False: _Losses(noise=2.9, feedback=0.0, blur=0.0, scale=0.0, least_scale=0.0),
-    True: _Losses(noise=1.6, feedback=1.5, blur=1.0, scale=0.1, least_scale=0.013),
+    False: _Losses(noise=2.9, feedback=0.0, error=1.5, error_feedback=0.0),
+    True: _Losses(noise=1.6, feedback=1.5, error=4.5, error_feedback=0.7),
 }
+# Clicks. Two runs whose moments of users differ take steps of different lengths, and few rounds do not make that good:
+# what stays at most, relative to the variance of scores, and the noise of the moment at which half of that stays.
+_STEPS_APART = 0.02
+_ROUGH = 0.03
+# Part of the share that noise has in items by which the size of all scores is off.
+_SIZE = 0.5
+# Ratings. Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
+# which they differ because people's weights follow what the noise has left of their residuals.
+_COMMON = 0.03
+_WEIGHED = 0.006
 
 
 def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, activity: Activity) -> ItemSide:
@@ -89,34 +99,59 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, act
     around = rows if clicks else rows - base
     plain = (around / state.reach[:, np.newaxis]) @ np.linalg.inv(whiten)
     seen, basis = np.linalg.eigh((plain * share[:, np.newaxis]).T @ plain)
-    feedback = (1.0 + losses.feedback * side.rank / activity.ratings_per_user) ** 2
+    fitted = side.rank / activity.ratings_per_user
+    feedback = (1.0 + losses.feedback * fitted) ** 2
     seen = np.maximum(seen, 1e-12 * max(float(seen.max()), 1e-12))
     noise = losses.noise * feedback / np.maximum(known, 1.0 / (_FINITE * float(seen.max())))
     variances = _prior(seen, noise, share)
     noise = np.minimum(noise, _FINITE * variances.max())
-    left = variances * noise[:, np.newaxis] / (variances + noise[:, np.newaxis])
-    unsure = float((share @ left).sum() / variances.sum())
-    doubt = Doubt(
-        noise,
-        basis.T @ whiten,
-        variances,
-        state.reach if clicks else None,
-        losses.blur * state.blur if clicks else _unfound(side, state, share, activity),
-        losses.least_scale + losses.scale * unsure,
-    )
-    if prior is None:
-        return replace(side, doubt=doubt)
-    return replace(side, doubt=doubt, feature_map=_feature_map(rows, base, share, doubt, prior))
+    doubt = Doubt(noise, basis.T @ whiten, variances, state.reach if clicks else None)
+    feature_map = None if prior is None else _feature_map(rows, base, share, doubt, prior)
+    error = losses.error * (1.0 + losses.error_feedback * fitted) / (losses.noise * feedback) * noise
+    items = Items.of(state.popularity, activity.ratings)
+    if clicks:
+        doubt = _of_clicks(doubt, state, items, kernels.square_norms(plain), error)
+    else:
+        doubt = _of_ratings(doubt, side, state, items, error, activity)
+    return replace(side, doubt=doubt, feature_map=feature_map)
+
+
+def _of_clicks(doubt: Doubt, state: State, items: Items, squares: Floats, error: Floats) -> Doubt:
+    """Errors of clicks: what is left of each item, steps that went apart, and a gravity that follows noise."""
+    assert state.reach is not None
+    apart = _STEPS_APART * state.rough**2 / (state.rough**2 + _ROUGH**2)
+    unsure = float(items.share @ left(doubt.prior, error)) / float(doubt.prior.sum())
+    error = error + apart * float(doubt.prior.mean())
+    variances = click_variances(squares, doubt.prior, error, items, state.frame.residual**2)
+    reach = state.reach * np.sqrt(variances / left(doubt.prior, doubt.noise))
+    return replace(doubt, reach=reach, scale=0.5 * apart + (_SIZE * unsure) ** 2 + state.swing**2)
+
+
+def _of_ratings(
+    doubt: Doubt, side: ItemSide, state: State, items: Items, error: Floats, activity: Activity
+) -> Doubt:
+    """Errors of ratings: what is left of each item, and what is missing in all scores of a person."""
+    if side.rank == 0 and state.offsets is not None:
+        variances = offset_variances(state.offsets, items)
+        common = float(activity.shares @ (1.0 / activity.sizes)) + _COMMON
+        shared = common * float(items.share @ variances)
+        variances = variances / float(np.square(doubt.directions[0, 0]))
+    else:
+        variances, shared = left(doubt.prior, error), _unfound(side, state, items.share, activity)
+    return replace(doubt, reach=np.sqrt(variances / left(doubt.prior, doubt.noise)), shared=shared)
 
 
 def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity) -> float:
     """Taste in ratings that the noise hid: it is missing in all scores of a person."""
     assert state.known is not None
-    known, square = float(share @ state.known), state.frame.residual**2
+    # Between that of popular items, which have the say in people's vectors, and that of all others they took.
+    known, square = float(share @ state.known**0.25) ** 4, state.frame.residual**2
     if side.rank == 0 or not (known > 0.0 and square > 0.0):
         return 0.0
     ratings = activity.ratings * float(share @ share)
-    return unfound(share @ np.square(side.factors), known, ratings, square, activity)
+    hidden = unfound(share @ np.square(side.factors), known, ratings, square, activity)
+    offsets = float(share @ np.square(side.offsets - share @ side.offsets))
+    return max(hidden + _WEIGHED * offsets, unexplained(square, activity))
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:

@@ -21,7 +21,7 @@ from discreet.methods.budgeted.public.gauge import (
     spread_of,
     taste_of,
 )
-from discreet.methods.budgeted.public.gravity import first_gravity, settled_gravity
+from discreet.methods.budgeted.public.gravity import first_gravity, gravity_noise, settled_gravity
 from discreet.methods.budgeted.public.offsets import OffsetFilter
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
@@ -96,8 +96,10 @@ class State:
         What all rounds told about each item: one over the variance of their noise.
     reach
         What gravity leaves of each item's numbers; 1 for ratings.
-    blur
-        Variance of the last round's noise in a score that only gravity holds; 0 for ratings.
+    rough
+        Noise of the last round's moment of users, relative to what it is.
+    swing
+        Noise of the gravity, relative to what it is; 0 where it follows no release.
     warm
         Whether the factors are those of an earlier model, so that what is left to find is what it did not know and
         what has changed since.
@@ -114,7 +116,8 @@ class State:
     offsets: OffsetFilter | None = None
     known: Floats | None = None
     reach: Floats | None = None
-    blur: float = 0.0
+    rough: float = 0.0
+    swing: float = 0.0
     warm: bool = False
     told: Floats | None = None
     taste: Floats | None = None
@@ -261,9 +264,10 @@ def _refined(
     told = np.square(ratio * np.maximum(popularity.estimate, 0.0) / statistics.gradient_sigma)
     pull = side.clicks.gravity * now.total if clicks else 0.0
     reach = now.weight / (now.weight + pull)
-    blur = float(np.square(statistics.gradient_sigma).mean()) / pull**2 if clicks else 0.0
+    rough = float(np.sqrt(len(now.moment))) * statistics.moment_sigma / now.total
+    swing = gravity_noise(*_mean_score(state.frame, statistics)) if clicks and rules.free_gravity else 0.0
     known = told if earlier is None else earlier + told
-    return State(side, frame, updated, doubt, heard, known, reach, blur, state.warm, told, taste)
+    return State(side, frame, updated, doubt, heard, known, reach, rough, swing, state.warm, told, taste)
 
 
 def refine_offsets(state: State, statistics: RoundStatistics, rules: Rules) -> State:

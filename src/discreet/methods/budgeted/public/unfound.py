@@ -10,6 +10,9 @@ from round to round only above
 
 That falls with mu, and not with its square as the noise of an item's numbers does. So what a model misses is mostly
 what was hidden, and not the noise in what was found.
+
+Two questions are asked of it. How to divide a budget (`power_there`, `missed`) is answered by what is expected of the
+usual item. How far scores are off (`unfound`) is measured against runs without noise.
 """
 
 from __future__ import annotations
@@ -19,17 +22,22 @@ import numpy as np
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.types import Floats
 
-__all__ = ["missed", "power_there", "unfound"]
+__all__ = ["missed", "power_there", "unexplained", "unfound"]
 
 # The threshold in rounds that are few, of which the first are the noisiest, in units of the one above: measured
 # (docs/decisions/0087-taste-that-noise-hides.md).
 _ROUNDS = 7.0
 # Power of a direction of which nothing was found, in units of the threshold.
 _HIDDEN = 0.5
+# The threshold for what scores miss, where ``known`` is a mean over items that are known well and items that are not
+# (docs/decisions/0115-errors-by-what-is-known.md).
+_MISSED = 4.2
 # The same threshold without noise, where the scatter of an item's own ratings takes its place.
 _WITHOUT_NOISE = 2.0
 # The users' ridge after the last round, in units of the squared residual.
 _RIDGE = 2.0
+# How soon what ratings leave unexplained counts as scatter of single ratings, as their share of the whole grows.
+_SCATTER = 8
 
 
 def unfound(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> float:
@@ -51,25 +59,45 @@ def unfound(power: Floats, known: float, ratings: float, square: float, activity
     Notes
     -----
     With the threshold for a noise, of a true power p a best linear estimate shows ``p^2 / (p + threshold)``; solved for
-    p that gives what was there. Of a direction of which nothing was found no more is missed than a run without noise
-    would show: ``1 - (q / p)^2`` of it, as in a spiked model, with q the threshold without noise. A score holds what a
-    user's ridge regression makes of a direction, so of power p it holds ``h^2 (p + s^2 / n)`` with
+    p that gives what was there. A direction of which nothing was found may be as strong as the threshold, less what
+    a run without noise would not show either: ``(q / threshold)^2`` of it, with q the threshold without noise. A score
+    holds what a user's ridge regression makes of a direction, so of power p it holds ``h^2 (p + s^2 / n)`` with
     ``h = n p / (n p + ridge)``, averaged over people.
     """
-    there = power_there(power, known, ratings, square, activity)
+    threshold = _MISSED / _ROUNDS * _threshold(known, square, activity)
+    most = threshold * max(1.0 - (_least(ratings, square, activity) / threshold) ** 2, 0.0)
+    there = np.maximum(_solved(power, threshold), most)
     hidden = (_in_scores(there, square, activity) - _in_scores(power, square, activity)).sum()
     # What was not found is part of the residual.
     return min(float(hidden), square)
 
 
+def unexplained(square: float, activity: Activity) -> float:
+    """Residual that is no scatter of single ratings: a run without noise would go on to explain it.
+
+    How much scatter there is cannot be told from what has not been found yet. But people's ratings scatter by a good
+    part of what they vary by. Where next to nothing is left of that, all of it is what the noise hid.
+    """
+    return square * max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+
+
 def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:
-    """Power that directions have in truth, where ``power`` was found; see `unfound`."""
+    """Power that directions are expected to have in truth, where ``power`` was found."""
     threshold = _threshold(known, square, activity)
-    least = _WITHOUT_NOISE * float(np.sqrt(square / activity.ratings_per_user * square / ratings))
     hidden = _HIDDEN * threshold
-    hidden *= max(1.0 - (least / hidden) ** 2, 0.0)
-    there: Floats = np.maximum(0.5 * (power + np.sqrt(power * (power + 4.0 * threshold))), hidden)
+    hidden *= max(1.0 - (_least(ratings, square, activity) / hidden) ** 2, 0.0)
+    there: Floats = np.maximum(_solved(power, threshold), hidden)
     return there
+
+
+def _solved(power: Floats, threshold: float) -> Floats:
+    solved: Floats = 0.5 * (power + np.sqrt(power * (power + 4.0 * threshold)))
+    return solved
+
+
+def _least(ratings: float, square: float, activity: Activity) -> float:
+    """The threshold without noise."""
+    return _WITHOUT_NOISE * float(np.sqrt(square / activity.ratings_per_user * square / ratings))
 
 
 def missed(there: Floats, known: float, square: float, activity: Activity) -> float:

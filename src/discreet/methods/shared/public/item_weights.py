@@ -21,6 +21,8 @@ _STEPS = 60
 _ENOUGH = 4_000
 # Share of the mean weight that every item is taken to have at least.
 _LEAST = 0.002
+# Where a slope is read off, in standard deviations of the noise.
+_ASIDE = 0.1
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,16 @@ class ItemWeights:
 
     @cached_property
     def _expected(self) -> Floats:
-        """Expected weight of each item, given what was released and how such weights are distributed.
+        """Expected weight of each item, given what was released and how such weights are distributed."""
+        return self._given(self.estimate)
+
+    def _given(self, estimate: Floats) -> Floats:
+        """Expected weight of each item, had this been released of it."""
+        return kernels.expected_sizes(estimate, self.variance, *self._sizes)
+
+    @cached_property
+    def _sizes(self) -> tuple[Floats, Floats, Floats]:
+        """Sizes that weights have, how far they scatter around each, and how many there are of each.
 
         No weight is negative, most are small and a few are large; how many of which size is estimated from all items
         together by maximum likelihood (a mixture over a fixed grid of sizes, by EM). An item that nobody takes has a
@@ -61,12 +72,22 @@ class ItemWeights:
         estimate, variance = self.estimate[looked_at], self.variance[looked_at]
         width = _widths(sizes)
         likely = kernels.size_likelihoods(estimate, variance, sizes, width)
-        share = kernels.mixture_shares(likely, counts, _STEPS)
-        return kernels.expected_sizes(self.estimate, self.variance, sizes, width, share)
+        return sizes, width, kernels.mixture_shares(likely, counts, _STEPS)
 
     def positive(self) -> Floats:
         """The expected weight, a little above nothing where the noise has drowned it."""
         return np.maximum(self._expected, _LEAST * self.total / len(self.estimate))
+
+    def left(self) -> Floats:
+        """Variance of each item's weight around the expected one, given what was released.
+
+        For normal noise that is the noise's variance times the slope of the expected weight in the released one
+        (Tweedie's formula).
+        """
+        aside = np.maximum(_ASIDE * np.sqrt(self.variance), np.finfo(np.float64).tiny)
+        slope = (self._given(self.estimate + aside) - self._given(self.estimate - aside)) / (2.0 * aside)
+        left: Floats = self.variance * np.maximum(slope, 0.0)
+        return left
 
     def scaled(self, weight: Floats) -> tuple[float, Floats]:
         """This round's weights predicted from all rounds: the ratio to the first release, and the weights."""

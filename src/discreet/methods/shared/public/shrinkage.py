@@ -16,7 +16,15 @@ from discreet import kernels
 from discreet.methods.shared.public.feature_prior import FeatureFit, FeaturePrior
 from discreet.types import Floats
 
-__all__ = ["Estimate", "denoise", "estimate", "regress_offsets", "shrink_to_identity", "signal_covariance"]
+__all__ = [
+    "Estimate",
+    "denoise",
+    "estimate",
+    "popularity_line",
+    "regress_offsets",
+    "shrink_to_identity",
+    "signal_covariance",
+]
 
 
 def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: int = 25) -> Floats:
@@ -118,32 +126,46 @@ def regress_offsets(
     What is rated often tends to be rated higher, so a rare item's best guess is not the overall mean but that
     of items as rare as it is.
     """
-    rare = np.log(popularity)
-    rare -= rare.mean()
-    squared = np.square(rare)
-    spread = max(float(np.median(np.abs(noisy)) ** 2), 1e-6)
-    told, fit = np.zeros_like(noisy), None
+    spread, told, fit = _first_spread(noisy), np.zeros_like(noisy), None
     line = np.zeros_like(noisy)
     for _ in range(1 if prior is None else 3):
-        beside = noisy - told
-        product = rare * beside
-        for _ in range(steps):
-            trust = 1.0 / (variance + spread)
-            bend = trust @ rare
-            normal = np.array([[trust.sum(), bend], [bend, trust @ squared]]) + 1e-9 * np.eye(2)
-            level, slope = np.linalg.solve(normal, np.array([trust @ beside, trust @ product]))
-            line = level + slope * rare
-            trust *= trust
-            excess = trust @ (np.square(noisy - line) - variance) / trust.sum()
-            previous, spread = spread, max(float(excess), 1e-6)
-            if abs(spread - previous) < 1e-4 * previous:
-                break
+        line, spread = _around_line(noisy, told, variance, popularity, spread, steps)
         if prior is not None:
             fit = prior.fit((noisy - line)[:, None], np.ones_like(noisy), variance, np.array([spread]))
             told = fit.explained[:, 0]
     own = spread if fit is None else float(fit.own[0])
     guess = line + told
     return guess + own / (own + variance) * (noisy - guess), fit
+
+
+def popularity_line(noisy: Floats, variance: Floats, popularity: Floats) -> tuple[Floats, float]:
+    """Straight line in log popularity through noisy offsets, and their variance around it beside the known one."""
+    return _around_line(noisy, np.zeros_like(noisy), variance, popularity, _first_spread(noisy), steps=20)
+
+
+def _first_spread(noisy: Floats) -> float:
+    return max(float(np.median(np.abs(noisy)) ** 2), 1e-6)
+
+
+def _around_line(
+    noisy: Floats, told: Floats, variance: Floats, popularity: Floats, spread: float, steps: int
+) -> tuple[Floats, float]:
+    rare = np.log(popularity)
+    rare -= rare.mean()
+    beside = noisy - told
+    squared, product, line = np.square(rare), rare * beside, np.zeros_like(noisy)
+    for _ in range(steps):
+        trust = 1.0 / (variance + spread)
+        bend = trust @ rare
+        normal = np.array([[trust.sum(), bend], [bend, trust @ squared]]) + 1e-9 * np.eye(2)
+        level, slope = np.linalg.solve(normal, np.array([trust @ beside, trust @ product]))
+        line = level + slope * rare
+        trust *= trust
+        excess = trust @ (np.square(noisy - line) - variance) / trust.sum()
+        previous, spread = spread, max(float(excess), 1e-6)
+        if abs(spread - previous) < 1e-4 * previous:
+            break
+    return line, spread
 
 
 def shrink_to_identity(moment: Floats, sigma: float) -> Floats:
