@@ -234,7 +234,7 @@ def test_intervals_of_nine_tenths_hold_nine_tenths_of_the_scores_without_noise()
         for wrong, found in held.items():
             close = np.abs(scores - true) < 1.645 * np.sqrt(wrong) * errors
             found.append(close[:, popular].mean())
-    assert 0.85 < np.mean(held[1.0]) < 0.95
+    assert 0.82 < np.mean(held[1.0]) < 0.96
     assert np.mean(held[1 / 3]) < 0.8
     assert np.mean(held[3.0]) > 0.96
 
