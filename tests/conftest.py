@@ -11,11 +11,13 @@ import tarfile
 from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.entropy import entropy_of
+from tests.forked import FORK, Forked
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, PATIENCE
 
 VERSION = "4.10.3"
@@ -50,6 +52,15 @@ def pytest_fixture_setup(
     name = f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"
     with entropy_of(name, fresh=request.node.get_closest_marker("fresh") is not None):
         return (yield)
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parties of ``federate simulate`` and ``collect simulate``: their interpreters would take most of the time."""
+    popen = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
+    monkeypatch.setattr("discreet.silos.transport.simulate.subprocess", popen)
+    monkeypatch.setattr("discreet.devices.loopback.subprocess", popen)
+    monkeypatch.setattr("discreet.devices.loopback.get_context", lambda kind: FORK)
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,7 @@ def test_simulate_runs_real_devices_through_all_rounds() -> None:
     assert float(str(found["rmse_user_mean"])) > 0
 
 
+@pytest.mark.usefixtures("forked")
 def test_simulate_goes_through_a_real_shuffler(tmp_path: Path) -> None:
     pytest.importorskip("cryptography.hazmat.primitives.hpke")
     found = _run(
@@ -305,6 +306,7 @@ def test_a_task_with_factors_ends_in_a_model_that_knows_similar_items(tmp_path: 
     assert similar.exit_code == (0 if side.factors[3].any() else 2), similar.output
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_simulation_with_real_devices_writes_its_model(tmp_path: Path) -> None:
     model = str(tmp_path / "model")
     found = _run(

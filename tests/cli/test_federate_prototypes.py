@@ -34,6 +34,7 @@ def agree(shop: Path, folder: Path, *changes: object) -> tuple[object, ...]:
     return ("federate", "agree", *common, "--out", folder / "agreement.json", *changes)
 
 
+@pytest.mark.usefixtures("forked")
 def test_simulate_then_recommend_similar_and_evaluate(
     run: Run, refused: Refused, shop: Path, tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_simulate_then_recommend_similar_and_evaluate(
     assert 0.0 <= scores["recall@20"] <= 1.0
 
 
+@pytest.mark.usefixtures("forked")
 def test_clicks_become_a_model_of_clicks(run: Run, shop: Path, tmp_path: Path) -> None:
     out, columns = tmp_path / "model", COLUMNS[:4]
     terms = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rank", 2, "--implicit")

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -102,6 +101,7 @@ def test_plans_are_as_honest_as_the_page_says() -> None:
             assert abs(row[key]["mean"] / row["trained"] - 1.0) < 0.05
 
 
+@pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize(
     ("page", "number"),
     [
@@ -114,7 +114,10 @@ def test_plans_are_as_honest_as_the_page_says() -> None:
         ("docs/report.md", 4),
     ],
 )
-def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, number: int) -> None:
+def test_the_command_lines_of_the_documents_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, number: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
     market = synthetic.market(2_000, 100, 60_000, rng=0)
     users = [
         user
@@ -132,13 +135,8 @@ def test_the_command_lines_of_the_documents_run(tmp_path: Path, page: str, numbe
     commands = re.findall(r"^    discreet (.*)$", text, re.MULTILINE)
     assert len(commands) == number
     for command in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", "discreet", *shlex.split(command)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, (command, done.stderr)
+        done = CliRunner().invoke(main, shlex.split(command))
+        assert done.exit_code == 0, (command, done.output)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")

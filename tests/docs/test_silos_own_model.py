@@ -32,6 +32,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'federated':" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(planning, "NEWCOMERS", 100)

@@ -11,7 +11,8 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from tests.devices.support.load import Load
-from tests.devices.support.running import FORK, PATIENCE, Running, asked_devices, body_of, is_open, wait_until
+from tests.devices.support.running import PATIENCE, Running, asked_devices, body_of, is_open, wait_until
+from tests.forked import FORK
 
 RATE, BURST = 50.0, 100.0
 OTHERS = 30

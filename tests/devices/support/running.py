@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import multiprocessing
 import os
 import resource
 import signal
@@ -20,17 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.devices.device.question import Question
+from tests.forked import FORK
 from tests.ports import free_port
 
-FORK = multiprocessing.get_context("forkserver")
-FORK.set_forkserver_preload(
-    [
-        "discreet.devices.collector.serve",
-        "discreet.devices.shuffler.serve",
-        "cryptography.hazmat.primitives.hpke",
-        "tests.devices.support.running",
-    ]
-)
 PATIENCE = 180.0
 """Seconds after which something that must happen is taken for hung; on a busy machine all of it takes long."""
 SEED = "ab" * 32

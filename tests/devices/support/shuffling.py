@@ -14,7 +14,8 @@ from typing import Any
 from discreet.devices.device.client import Cost, answer_round, join
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.transport import Connection
-from tests.devices.support.running import CONFIG, FORK, PATIENCE, Running, wait_until
+from tests.devices.support.running import CONFIG, PATIENCE, Running, wait_until
+from tests.forked import FORK
 from tests.ports import free_port
 
 __all__ = ["SHUFFLE", "Shuffling", "make_devices", "start_task"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import os
 import signal
 import socket
@@ -16,12 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.model import Model
+from tests.forked import FORK
 
-FORK = multiprocessing.get_context("forkserver")
-# There is one such server for all tests, so what the collector's need is in the list too.
-FORK.set_forkserver_preload(
-    ["discreet.service.serve", "discreet.devices.collector.serve", "tests.devices.support.running"]
-)
 PATIENCE = 120.0
 """Seconds after which something that must happen is taken for hung; on a busy machine all of it takes long."""
 
