@@ -64,6 +64,12 @@ def test_rank_grows_with_budget_and_users_and_falls_with_items(explicit: bool) -
     assert more == sorted(more)
 
 
+def test_few_people_have_a_few_directions_where_one_can_be_read() -> None:
+    """With 2,000 users at epsilon 1 the moment shows fewer than three, and a model without any has the trivial error."""
+    ranks = [rank(0.2, 200, users, explicit=True) for users in (1_000, 2_000, 4_000, 20_000)]
+    assert ranks == [0, 3, 5, 15]
+
+
 def test_no_more_directions_than_ratings_can_place() -> None:
     assert rank(10.0, 1_000, 10**8, 8, explicit=True) <= 4
     assert rank(10.0, 20, 10**8, 100, explicit=True) <= 5
