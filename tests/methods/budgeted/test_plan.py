@@ -65,7 +65,7 @@ def test_rank_grows_with_budget_and_users_and_falls_with_items(explicit: bool) -
 
 
 def test_few_people_have_a_few_directions_where_one_can_be_read() -> None:
-    """With 2,000 users at epsilon 1 the moment shows fewer than three, and a model without any has the trivial error."""
+    """With 2,000 users at epsilon 1 the moment shows fewer than three; without any, a model has the trivial error."""
     ranks = [rank(0.2, 200, users, explicit=True) for users in (1_000, 2_000, 4_000, 20_000)]
     assert ranks == [0, 3, 5, 15]
 
