@@ -14,6 +14,7 @@ from discreet.kernels.lapack import one_blas_thread
 from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
 from discreet.kernels.moments import weighted_moment
+from discreet.kernels.offset_rows import solve_offset_rows
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.placement import rows_on
 from discreet.kernels.projection import project_rows
@@ -60,6 +61,7 @@ __all__ = [
     "shrink_rows",
     "size_likelihoods",
     "solve_items",
+    "solve_offset_rows",
     "solve_rows",
     "square_norms",
     "swap_losses",

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.kernels.compile import kernel
 from discreet.kernels.lanes import load, splat, store, total
-from discreet.kernels.products import subtract_earlier
+from discreet.kernels.products import subtract_square
 from discreet.kernels.registers import BYTES, HEIGHT
 
 __all__ = ["factor", "substitute"]
@@ -29,7 +29,7 @@ def factor(U: Any, d: int, corners: Any) -> bool:
     """
     step = BYTES // U.itemsize
     for i in range(0, d, HEIGHT):
-        subtract_earlier(U, i)
+        subtract_square(U, i, U, i)  # the finished rows from the next eight
         corner = corners[i // HEIGHT]
         if not _factor_corner(U, i, corner):
             return False

@@ -16,13 +16,15 @@ from discreet.kernels.tiles import (
     add_narrow,
     add_pairs_narrow,
     add_pairs_wide,
+    add_square_tile,
     add_wide,
     subtract_narrow,
+    subtract_square_tile,
     subtract_wide,
 )
 from discreet.types import Array
 
-__all__ = ["add_pair_square", "add_product", "add_square", "aligned", "clear", "subtract_earlier"]
+__all__ = ["add_pair_square", "add_product", "add_square", "aligned", "clear", "subtract_square"]
 
 
 @kernel
@@ -61,7 +63,9 @@ def add_square(C: Array, A: Array, k: int, d: int) -> None:
     """Upper triangle of ``C += A[:k].T @ A[:k]`` for the first `d` rows."""
     step = BYTES // A.itemsize
     for i in range(0, d, HEIGHT):
-        start = i // step * step
+        start = -(-i // step) * step
+        if start > i:  # the block on the diagonal fills half a register: its other half would not be read
+            add_square_tile(C, i, i, A, i, A, i, k)
         add_product(C, i, start, C.shape[1], A, i, A, start, k)
 
 
@@ -80,13 +84,15 @@ def add_pair_square(C: Any, A: Any, k: int, d: int) -> None:
 
 
 @kernel
-def subtract_earlier(U: Array, i: int) -> None:
-    """``U[i:i+8, i:] -= U[:i, i:i+8].T @ U[:i, i:]``: a Cholesky factor's finished rows from its next eight."""
-    step = BYTES // U.itemsize
-    j = i // step * step
-    while j + WIDE * step <= U.shape[1]:
-        subtract_wide(U, i, j, U, i, U, j, i)
+def subtract_square(C: Array, i: int, A: Array, k: int) -> None:
+    """``C[i:i+8, i:] -= A[:k, i:i+8].T @ A[:k, i:]``: eight rows of an upper triangle."""
+    step = BYTES // A.itemsize
+    j = -(-i // step) * step
+    if j > i:
+        subtract_square_tile(C, i, i, A, i, A, i, k)
+    while j + WIDE * step <= C.shape[1]:
+        subtract_wide(C, i, j, A, i, A, j, k)
         j += WIDE * step
-    while j < U.shape[1]:
-        subtract_narrow(U, i, j, U, i, U, j, i)
+    while j < C.shape[1]:
+        subtract_narrow(C, i, j, A, i, A, j, k)
         j += step

@@ -31,6 +31,7 @@ __all__ = [
     "shrink_rows",
     "size_likelihoods",
     "solve_items",
+    "solve_offset_rows",
     "solve_rows",
     "square_norms",
     "swap_losses",
@@ -69,6 +70,22 @@ def solve_rows(
             vector = vector + rhs.astype(kind)
         out[i] = _definite_solve(matrix, vector)
     return out
+
+
+def solve_offset_rows(
+    indptr: Indices,
+    items: Indices,
+    targets: Array,
+    features: Array,
+    ridge: Array,
+    row_scale: Array,
+    gravity: float,
+) -> tuple[Array, Array]:
+    """Ridge solve of every row, with an offset; see `discreet.kernels.offset_rows.solve_offset_rows`."""
+    features = np.insert(features, 0, 1, axis=1)
+    gram = gravity * (features.T @ features)
+    solved = solve_rows(indptr, items, targets, features, np.insert(ridge, 0, 0), row_scale, gram)
+    return solved[:, 0], solved[:, 1:]
 
 
 def _definite_solve(matrix: Array, vector: Array) -> Array:

@@ -16,7 +16,7 @@ from discreet.kernels.threads import claim, share
 from discreet.kernels.transpose import longest_first
 from discreet.types import Array, Indices
 
-__all__ = ["solve_rows"]
+__all__ = ["gather", "pad_matrix", "solve_rows", "start_row"]
 
 BLOCK_BYTES = 32 * 1024
 """Gathered rows multiplied at once: with the other operands they stay in a first-level cache."""
@@ -86,7 +86,7 @@ def solve_rows(
         _pad_rows(features),
         np.ascontiguousarray(ridge, kind),
         none if row_scale is None else np.ascontiguousarray(row_scale, kind),
-        _pad_matrix(gram, d, width, kind),
+        pad_matrix(gram, d, width, kind),
         np.zeros(d, kind) if rhs is None else np.ascontiguousarray(rhs, kind),
         max(BLOCK_BYTES // (width * kind.itemsize), 8),
         out,
@@ -102,10 +102,16 @@ def _pad_rows(features: Array) -> Array:
     return out
 
 
-def _pad_matrix(gram: Array | None, d: int, width: int, kind: np.dtype[Any]) -> Array:
-    """The matrix all rows share; ones on the diagonal of its padding keep it positive definite."""
+def pad_matrix(gram: Array | None, d: int, width: int, kind: np.dtype[Any]) -> Array:
+    """The matrix all rows share; ones on the diagonal of its padding keep it positive definite.
+
+    Below the blocks on its diagonal it is zero, and stays zero: what nobody reads may still lie in a register with
+    what is read, and must not grow.
+    """
     matrix = np.eye(width, dtype=kind)
     matrix[:d, :d] = 0 if gram is None else gram
+    block = np.arange(width) // HEIGHT
+    matrix[block[:, None] > block] = 0
     return matrix
 
 
@@ -134,12 +140,12 @@ def _solve_rows(
     while first < n:
         for place in range(first, min(first + grain, n)):
             i = order[place]
-            _start(
+            start_row(
                 matrix, vector, gram, rhs, ridge, row_scale[i] if row_scale.size else features.dtype.type(1)
             )
             for start in range(indptr[i], indptr[i + 1], height):
                 stop = min(start + height, indptr[i + 1])
-                _gather(block, vector, start, stop, items, targets, features)
+                gather(block, vector, start, stop, items, targets, features)
                 add_square(matrix, block, stop - start, d)
             if factor(matrix, d, corners):
                 substitute(matrix, d, corners, vector, solution)
@@ -149,7 +155,7 @@ def _solve_rows(
 
 
 @kernel
-def _start(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: Any) -> None:
+def start_row(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: Any) -> None:
     """The part of the normal equations that all rows share, and this row's penalty."""
     step = BYTES // matrix.itemsize
     for p in range(matrix.shape[0]):
@@ -162,14 +168,28 @@ def _start(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: Any
 
 
 @kernel
-def _gather(block: Any, vector: Any, start: int, stop: int, items: Any, targets: Any, features: Any) -> None:
-    """Copy the features of some entries side by side and add their share of the vector."""
+def gather(block: Any, vector: Any, start: int, stop: int, items: Any, targets: Any, features: Any) -> None:
+    """Copy the features of some entries side by side and add their share of the vector.
+
+    Two registers of columns at a time: their sums stay in registers, and neither waits for the other.
+    """
     step = BYTES // features.itemsize
-    for entry in range(start, stop):
-        j = items[entry]
-        k = entry - start
-        pull = splat(targets[entry])
-        for c in range(0, block.shape[1], step):
-            value = load(features, j, c)
-            store(block, k, c, value)
-            store(vector, 0, c, load(vector, 0, c) + pull * value)
+    paired = block.shape[1] // (2 * step) * 2 * step
+    for c in range(0, paired, 2 * step):
+        one, two = load(vector, 0, c), load(vector, 0, c + step)
+        for entry in range(start, stop):
+            left, right = load(features, items[entry], c), load(features, items[entry], c + step)
+            store(block, entry - start, c, left)
+            store(block, entry - start, c + step, right)
+            pull = splat(targets[entry])
+            one = one + pull * left
+            two = two + pull * right
+        store(vector, 0, c, one)
+        store(vector, 0, c + step, two)
+    for c in range(paired, block.shape[1], step):
+        one = load(vector, 0, c)
+        for entry in range(start, stop):
+            left = load(features, items[entry], c)
+            store(block, entry - start, c, left)
+            one = one + splat(targets[entry]) * left
+        store(vector, 0, c, one)

@@ -1,6 +1,6 @@
 """Small dense products held in vector registers: the one inner loop all heavy kernels share.
 
-A tile is ``HEIGHT`` rows by one or two vectors of columns of
+A tile is ``HEIGHT`` rows by one or two vectors of columns, or by ``HEIGHT`` columns, of
 
     C[i + r, j + s]  +=  sum over k of  A[k, p + r] * B[k, q + s]
 
@@ -53,6 +53,7 @@ def _at(builder: ir.IRBuilder, pointer: Any, offset: Any, as_type: Any = None) -
 def _outer_sums(
     builder: ir.IRBuilder,
     vector: ir.VectorType,
+    align: int,
     wide: int,
     step: Step,
     a: Any,
@@ -74,8 +75,7 @@ def _outer_sums(
     sums = [[builder.phi(vector) for _ in range(wide)] for _ in range(HEIGHT)]
     size = vector.count
     columns = [
-        builder.load(_at(builder, row_b, _constant(s * size), vector), align=BYTES // size)
-        for s in range(wide)
+        builder.load(_at(builder, row_b, _constant(s * size), vector), align=align) for s in range(wide)
     ]
     new = []
     for r in range(HEIGHT):
@@ -158,18 +158,19 @@ def _pointer(
     return _at(builder, parts.data, builder.add(builder.mul(row, stride), column)), stride
 
 
-def _tile(wide: int, step_of: Callable[[ir.VectorType], Step], keep: Keep) -> Any:
-    """Make one tile routine ``tile(C, i, j, A, p, B, q, k)`` of the given width."""
+def _tile(wide: int, step_of: Callable[[ir.VectorType], Step], keep: Keep, lanes: int | None = None) -> Any:
+    """Make one tile routine ``tile(C, i, j, A, p, B, q, k)``, `wide` vectors of `lanes` columns, or of a register's."""
 
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         c, i, j, a, p, b, q, k = args
         kinds = signature.args
         element = _ELEMENT[str(kinds[3].dtype)]
-        vector = ir.VectorType(element, BYTES // (kinds[3].dtype.bitwidth // 8))
+        size = kinds[3].dtype.bitwidth // 8
+        vector = ir.VectorType(element, lanes or BYTES // size)
         into, ldc = _pointer(context, builder, kinds[0], c, i, j)
         left, lda = _pointer(context, builder, kinds[3], a, _constant(0), p)
         right, ldb = _pointer(context, builder, kinds[5], b, _constant(0), q)
-        sums = _outer_sums(builder, vector, wide, step_of(vector), left, lda, right, ldb, k)
+        sums = _outer_sums(builder, vector, size, wide, step_of(vector), left, lda, right, ldb, k)
         result = ir.VectorType(_ELEMENT[str(kinds[0].dtype)], vector.count)
         align = kinds[0].dtype.bitwidth // 8
         for r in range(HEIGHT):
@@ -188,7 +189,9 @@ def _tile(wide: int, step_of: Callable[[ir.VectorType], Step], keep: Keep) -> An
 
 add_narrow = _tile(1, _float_step, _add)
 add_wide = _tile(WIDE, _float_step, _add)
+add_square_tile = _tile(1, _float_step, _add, HEIGHT)
 subtract_narrow = _tile(1, _float_step, _subtract)
 subtract_wide = _tile(WIDE, _float_step, _subtract)
+subtract_square_tile = _tile(1, _float_step, _subtract, HEIGHT)
 add_pairs_narrow = _tile(1, _pair_step, _add_whole)
 add_pairs_wide = _tile(WIDE, _pair_step, _add_whole)

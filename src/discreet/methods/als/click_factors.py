@@ -52,13 +52,15 @@ class ClickFactors:
 
     def round(self, penalty: float) -> None:
         """One pass over both sides."""
-        users = np.column_stack([np.ones(self._ratings.n_users, np.float32), self._solve_users(penalty)])
-        ridge = np.array([0.0] + [penalty] * self._rank, dtype=np.float32)
-        gram = self._gravity * (users.T @ users)
-        items = kernels.solve_rows(
-            self._indptr, self._users, self._by_item, users, ridge, self._item_scale, gram=gram
+        self._offsets, self._factors = kernels.solve_offset_rows(
+            self._indptr,
+            self._users,
+            self._by_item,
+            self._solve_users(penalty),
+            self._ridge(penalty),
+            self._item_scale,
+            self._gravity,
         )
-        self._offsets, self._factors = np.ascontiguousarray(items[:, 0]), np.ascontiguousarray(items[:, 1:])
 
     def item_side(self, penalty: float) -> ItemSide:
         """What serves, with the same penalty for people who join later."""
@@ -72,10 +74,13 @@ class ClickFactors:
         return kernels.solve_rows(
             ratings.indptr,
             ratings.items,
-            self._by_user - self._offsets[ratings.items],
+            kernels.above_offsets(ratings.items, self._by_user, self._offsets, kind=np.float32),
             factors,
-            np.full(self._rank, penalty, dtype=np.float32),
+            self._ridge(penalty),
             self._user_scale,
             gram=self._gravity * (factors.T @ factors),
             rhs=-self._gravity * (factors.T @ self._offsets),
         )
+
+    def _ridge(self, penalty: float) -> Singles:
+        return np.full(self._rank, penalty, dtype=np.float32)
