@@ -26,15 +26,28 @@ def hostile(tls: Path, speak: Callable[[ssl.SSLSocket], None]) -> Iterator[int]:
     context, ended = server_context(tls / "server"), threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.1)
+    open_ones: list[socket.socket] = []
+
+    def answer(raw: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(raw, server_side=True) as connection:
+            open_ones.append(connection)
+            if connection.recv(1 << 16):
+                speak(connection)
 
     def serve() -> None:
+        # Each on a thread of its own: a client may keep a line open that it does not use.
+        talks = []
         while not ended.is_set():
             with suppress(OSError):
                 raw, _ = listener.accept()
                 raw.settimeout(60.0)
-                with context.wrap_socket(raw, server_side=True) as connection:
-                    connection.recv(1 << 16)
-                    speak(connection)
+                talks.append(threading.Thread(target=answer, args=(raw,)))
+                talks[-1].start()
+        for connection in open_ones:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for talk in talks:
+            talk.join()
 
     thread = threading.Thread(target=serve)
     thread.start()
