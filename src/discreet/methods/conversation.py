@@ -84,6 +84,11 @@ class Conversation:
         return self._position().trained
 
     @property
+    def left_mu(self) -> float:
+        """What the plan has left for the current question and all after it."""
+        return self._position().left_mu
+
+    @property
     def done(self) -> int:
         """How many questions have been answered."""
         return sum(isinstance(step, _Released) for step in self._steps)
@@ -163,6 +168,10 @@ class _Position:
     @property
     def question(self) -> Question[Any] | None:
         return None if self._asked is None else self._asked.at(self._asked.mu * self._scale)
+
+    @property
+    def left_mu(self) -> float:
+        return float(np.sqrt(max(self._left, 0.0)))
 
     def apply(self, step: _Released | _GivenUp) -> None:
         question = self.question

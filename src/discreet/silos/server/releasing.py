@@ -21,7 +21,7 @@ from discreet.types import Words
 
 __all__ = ["answer_size", "release_sum"]
 
-# Twice what 2^32 users can add up to. Masks that do not cancel leave numbers anywhere below 2^63.
+# What 2^32 users can add up to who count twice. Masks that do not cancel leave numbers anywhere below 2^63.
 _LARGEST_SUM = 2**62
 
 

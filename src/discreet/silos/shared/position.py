@@ -155,6 +155,7 @@ def charge_name(question: str, attempt: int) -> str:
     return question if attempt == 0 else f"{question}, repeat {attempt} with fewer silos"
 
 
-def charge_detail(silos: int, round_: int, attempt: int) -> dict[str, Detail]:
+def charge_detail(silos: int, round_: int, attempt: int, reach: float = 1.0) -> dict[str, Detail]:
     """What ledgers and statements note beside it: the round has the number that messages, logs and JSON give it."""
-    return {"silos": silos, "round": round_, "attempt": attempt}
+    detail: dict[str, Detail] = {"silos": silos, "round": round_, "attempt": attempt}
+    return detail if reach == 1.0 else detail | {"reach": reach}

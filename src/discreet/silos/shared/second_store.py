@@ -92,9 +92,10 @@ def cost_of(agreement: AnyAgreement) -> SecondStoreCost:
         twice = 2.0 * agreement.epsilon
         return SecondStoreCost(twice, twice, 2.0 * agreement.delta, None)
     budget, honest = agreement.budget, agreement.honest if agreement.noise == "shares" else 1
-    fewest = honest - agreement.dropouts if agreement.noise == "shares" else 1
+    # Where silos may be lost, each store may make up for what it has missed, and both ledgers count.
+    stores = honest if agreement.dropouts else 1
     same, any_ = (
-        budget.mu * math.sqrt(factor) for factor in (2.0 * fewest / (2.0 * fewest - 1.0), 2.0 * honest)
+        budget.mu * math.sqrt(2.0 * factor) for factor in (stores * honest / (2.0 * honest - 1.0), honest)
     )
     return SecondStoreCost(
         epsilon_from(same, budget.delta),

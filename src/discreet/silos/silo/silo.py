@@ -34,6 +34,7 @@ from discreet.silos.shared.position import Position, charge_detail, charge_name
 from discreet.silos.shared.sealed_shares import ShareLayout
 from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
+from discreet.silos.silo.catching_up import reach_of
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
 from discreet.silos.silo.list_replies import reply_to_list
 from discreet.silos.silo.own_secrets import OwnSecrets
@@ -172,7 +173,7 @@ class Silo(StoreOwner[SiloStore]):
             raise Refused("the server asks for a round more than was agreed; the run is over")
         check_question(message.question, expected, exact_cost=self.agreement.noise == "server")
         try:
-            given = self._compute(message, digest(body))
+            given = self._compute(message, digest(body), position.conversation.left_mu)
             self._store.give(given)
         except BaseException:
             # What was charged in memory has not left: the store says what was spent.
@@ -227,17 +228,18 @@ class Silo(StoreOwner[SiloStore]):
                 raise Refused(f"the server gives two accounts of who was in the sum of round {one.round}")
         return passed
 
-    def _compute(self, message: QuestionMessage, question: str) -> Given:
+    def _compute(self, message: QuestionMessage, question: str, plan_left: float) -> Given:
         own = self._own_secrets(message)
         shares = self._shares(message, () if own is None else own.top_ups)
         not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
-        detail = charge_detail(len(message.roster), message.round, message.attempt)
-        name = charge_name(message.question.name, message.attempt)
         question_ = message.question
+        reach = reach_of(self.agreement, question_, self._ledger.remaining_mu, plan_left)
+        detail = charge_detail(len(message.roster), message.round, message.attempt, reach)
+        name = charge_name(message.question.name, message.attempt)
         try:
-            forms, sums = question_.mechanism.empty(), self._engine.totals(question_)
-            vector = from_totals(gate.totals(name, forms, sums, mu=question_.mu, detail=detail))
+            forms, sums = question_.mechanism.empty(), self._engine.totals(question_, reach)
+            vector = from_totals(gate.totals(name, forms, sums, mu=question_.mu, detail=detail, reach=reach))
         except (BudgetExceeded, SettingsInvalid) as error:
             raise Refused(str(error)) from None
         vector += mask(
