@@ -81,7 +81,7 @@ def draw(rng: np.random.Generator, task: Task) -> dict[str, Any]:
         train = task.train
         share = train.n_ratings / train.n_users / _items_in_use(train)
         return {
-            "rank": int(rng.choice([64, 128])),
+            "rank": int(rng.choice([8, 16, 32, 64, 128])),
             "rounds": 8,
             "penalty": _log_uniform(rng, 0.5, 15.0) / row,
             "count_exponent": exponent,
