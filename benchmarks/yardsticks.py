@@ -138,8 +138,12 @@ def defaults(task: Task) -> Record:
 def _with_unused_items(task: Task) -> float:
     """The defaults' score, first seed, where the catalogue has some thousand items more that nobody uses."""
     assert task.train.catalogue is not None
-    known = np.asarray(task.train.catalogue.ids)
-    more = Catalogue([*known.tolist(), *(int(known.max()) + 1 + np.arange(UNUSED)).tolist()])
+    known = np.asarray(task.train.catalogue.ids).tolist()
+    new = [
+        f"unused-{number}" if isinstance(known[0], str) else max(known) + 1 + number
+        for number in range(UNUSED)
+    ]
+    more = Catalogue([*known, *new])
     train, history, test = (part.with_catalogue(more) for part in (task.train, task.history, task.test))
     wide = Task(task.name, task.title, train, history, test, task.delta, task.epsilons)
     return _score(wide, ALS().fit(train, rng=SEEDS[0]))
