@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from numba.core import caching
 
 from discreet.kernels.compile import kernel
+
+ROOT = Path(__file__).parents[2]
 
 CHECK = """
 KINDS = ["float32", "float64"]
@@ -51,7 +54,7 @@ def run(program, *, kinds=("float32", "float64"), **environment):
     program = program.replace('["float32", "float64"]', str(list(kinds)))  # fewer kinds compile sooner
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -89,3 +92,41 @@ def test_other_processors_without_the_pair_instruction_agree(tmp_path):
 def test_without_a_place_to_write_kernels_still_compile(monkeypatch):
     monkeypatch.setattr(caching.FunctionCache._impl_class, "_locator_classes", [])
     assert kernel(lambda x: x + 1)(2) == 3
+
+
+CALLER = """
+from discreet.kernels.compile import kernel
+from discreet.kernels.lower import more
+
+
+@kernel
+def twice(x):
+    return 2 * more(x)
+"""
+CALLEE = """
+from discreet.kernels.compile import kernel
+
+
+@kernel
+def more(x):
+    return x + BY
+"""
+
+
+def test_code_that_calls_what_has_changed_is_compiled_again(tmp_path):
+    """Numba by itself looks at the caller's own file alone, and would go on with what it called before."""
+    kernels = tmp_path / "discreet" / "kernels"
+    kernels.mkdir(parents=True)
+    for package in (kernels.parent, kernels):
+        (package / "__init__.py").touch()
+    shutil.copy(ROOT / "src" / "discreet" / "kernels" / "compile.py", kernels)
+    (kernels / "upper.py").write_text(CALLER)
+    program = (
+        "from discreet.kernels.upper import twice; print(twice(1), sum(twice.stats.cache_hits.values()))"
+    )
+    said = []
+    for by in ("1", "1", "50", "50"):
+        (kernels / "lower.py").write_text(CALLEE.replace("BY", by))
+        said.append(run(program, PYTHONPATH=str(tmp_path)))
+    assert said == ["4 0", "4 1", "102 0", "102 1"]
+    assert len(list((kernels / "__pycache__").glob("upper-*"))) == 1, "what is out of date is not kept"

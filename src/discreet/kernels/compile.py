@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 
 __all__ = ["exact_kernel", "kernel"]
 
@@ -29,7 +35,45 @@ def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", **more}
     try:
-        compiled: Callable[..., Any] = njit(cache=True, **options)(function)
+        with _kept_by_sources(Path(function.__code__.co_filename)):
+            compiled: Callable[..., Any] = njit(cache=True, **options)(function)
     except RuntimeError:
         compiled = njit(**options)(function)
     return compiled
+
+
+@contextmanager
+def _kept_by_sources(file: Path) -> Iterator[None]:
+    """Keep machine code under a name that follows from all sources it is made of.
+
+    A caller's machine code holds what it calls, and numba looks at the caller's own file alone: code that was mended
+    in one file would go on to run as it was in the others.
+    """
+    before = config.CACHE_DIR
+    own = Path(before) if before else file.parent / "__pycache__"
+    folder = own / f"{file.stem}-{digest_of(file)}"
+    if not before and not folder.exists():
+        for older in own.glob(f"{file.stem}-{'[0-9a-f]' * _DIGITS}"):
+            shutil.rmtree(older, ignore_errors=True)
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+_DIGITS = 8  # paths on Windows are short
+_IMPORTED = re.compile(r"^\s*from discreet\.kernels\.(\w+) import", re.MULTILINE)
+
+
+@cache
+def digest_of(file: Path) -> str:
+    """Of a file with kernels and of all such files that it imports, and they import."""
+    known: dict[str, str] = {}
+    new = [file]
+    while new:
+        one = new.pop()
+        if one.name not in known and one.is_file():
+            known[one.name] = one.read_text(encoding="utf-8")
+            new += [one.with_name(f"{name}.py") for name in _IMPORTED.findall(known[one.name])]
+    return hashlib.sha256(repr(sorted(known.items())).encode()).hexdigest()[:_DIGITS]
