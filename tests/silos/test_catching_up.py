@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import SettingsInvalid
+from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.private.answers import BudgetedAnswers
 from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
 from discreet.privacy.budget import Budget
@@ -230,4 +231,26 @@ def test_a_server_that_denies_what_it_has_gets_no_more(tmp_path: Path) -> None:
     step(run)
     assert charges(run, "silo-01")[2] == pytest.approx(asked.mu, rel=1e-12)
     assert set(charges(run, "silo-01")) == {0, 1, 2}
+    run.close()
+
+
+def test_an_old_copy_of_a_store_answers_nothing(tmp_path: Path) -> None:
+    """It does not know what was paid since, and would make up for it a second time."""
+    run = Run(tmp_path, RATINGS, agreed())
+    step(run)
+    run.silos["silo-01"].close()
+    shutil.copy(tmp_path / "silo-01.db", tmp_path / "backup.db")
+    run.silos["silo-01"] = run.open_silo("silo-01")
+    # With somebody lost the next question tells how the round ended; without, no copy could follow.
+    step(run, {"answer": ["silo-02"]})
+    run.silos["silo-01"].close()
+    shutil.copy(tmp_path / "backup.db", tmp_path / "silo-01.db")
+    run.silos["silo-01"] = run.open_silo("silo-01")
+    body = run.coordinator.question()
+    assert body is not None
+    with pytest.raises(Refused, match="did not come from this store"):
+        run.silos["silo-01"].answer(body)
+    assert set(charges(run, "silo-01")) == {0}
+    step(run, {"answer": ["silo-01"]})
+    assert run.coordinator.status()["round"] == 3, "and the others go on without it"
     run.close()

@@ -226,6 +226,13 @@ class Silo(StoreOwner[SiloStore]):
             members = self._store.members(one.round, one.attempt)
             if members is not None and set(members) != set(one.roster) - set(one.lost):
                 raise Refused(f"the server gives two accounts of who was in the sum of round {one.round}")
+            given = self._store.answered(one.round, one.attempt) is not None
+            if self.name in one.roster and self.name not in one.lost and not given:
+                # What that answer cost is in another ledger; made up for from here, it would be paid twice.
+                raise Refused(
+                    f"an answer of {self.name} is in the sum of round {one.round}, and it did not come from this store "
+                    "(an old copy, or a second one). Go on with the store that has answered, or without this silo"
+                )
         return passed
 
     def _compute(self, message: QuestionMessage, question: str, plan_left: float) -> Given:
