@@ -51,7 +51,7 @@ def _kept_by_sources(file: Path) -> Iterator[None]:
     """
     before = config.CACHE_DIR
     own = Path(before) if before else file.parent / "__pycache__"
-    folder = own / f"{file.stem}-{digest_of(file)}"
+    folder = own / f"{file.stem}-{_digest_of(file)}"
     if not before and not folder.exists():
         for older in own.glob(f"{file.stem}-{'[0-9a-f]' * _DIGITS}"):
             shutil.rmtree(older, ignore_errors=True)
@@ -67,7 +67,7 @@ _IMPORTED = re.compile(r"^\s*from discreet\.kernels\.(\w+) import", re.MULTILINE
 
 
 @cache
-def digest_of(file: Path) -> str:
+def _digest_of(file: Path) -> str:
     """Of a file with kernels and of all such files that it imports, and they import."""
     known: dict[str, str] = {}
     new = [file]
