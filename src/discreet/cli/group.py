@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import discreet
+from discreet.cli.interrupts import listening
 from discreet.errors import DiscreetError
 
 __all__ = ["COMMANDS", "INTERRUPTED", "Commands", "Refusal", "errors_as_messages", "main"]
@@ -57,7 +58,8 @@ class Refusal(click.ClickException):
 def errors_as_messages(ctx: click.Context) -> Iterator[None]:
     """End the command as the module's description says if what is inside fails."""
     try:
-        yield
+        with listening():
+            yield
     except DiscreetError as error:
         raise Refusal(str(error)) from error
     except KeyboardInterrupt:

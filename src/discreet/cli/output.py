@@ -13,6 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from discreet.cli.interrupts import check_interrupt
+
 __all__ = ["ReportProgress", "json_option", "print_json", "printer", "progress_bar", "spinner"]
 
 ReportProgress = Callable[[str, int, int], None]
@@ -40,7 +42,7 @@ def progress_bar() -> Iterator[ReportProgress]:
     """Yield a function ``(stage, done, total)`` that moves a bar on stderr, or nothing without a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda stage, done, total: None
+        yield lambda stage, done, total: check_interrupt()
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -52,6 +54,7 @@ def progress_bar() -> Iterator[ReportProgress]:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int) -> None:
+            check_interrupt()
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, total=total)
             progress.update(tasks[stage], completed=done, total=total)
