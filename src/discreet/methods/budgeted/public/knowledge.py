@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet import kernels
 from discreet.methods.budgeted.public.item_errors import Items, click_variances, left, offset_variances
+from discreet.methods.budgeted.public.people import people_along
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
-from discreet.methods.budgeted.public.unfound import unexplained, unfound
+from discreet.methods.budgeted.public.unfound import beside_noise, unexplained, unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
@@ -51,7 +51,7 @@ class _Losses:
 
 
 _LOSSES = {
-    False: _Losses(noise=2.9, feedback=0.0, error=1.5, error_feedback=0.0),
+    False: _Losses(noise=2.9, feedback=0.0, error=1.0, error_feedback=0.0),
     True: _Losses(noise=1.6, feedback=1.5, error=4.5, error_feedback=0.7),
 }
 # Clicks. Two runs whose moments of users differ take steps of different lengths, and few rounds do not make that good:
@@ -60,7 +60,9 @@ _STEPS_APART = 0.02
 _ROUGH = 0.03
 # Part of the share that noise has in items by which the size of all scores is off.
 _SIZE = 0.5
-# Ratings. Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
+# Ratings. Part of what earlier rounds told about an item that is not forgotten in the last.
+_KEPT = 0.6
+# Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
 # which they differ because people's weights follow what the noise has left of their residuals.
 _COMMON = 0.03
 _WEIGHED = 0.006
@@ -110,20 +112,32 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, act
     error = losses.error * (1.0 + losses.error_feedback * fitted) / (losses.noise * feedback) * noise
     items = Items.of(state.popularity, activity.ratings)
     if clicks:
-        doubt = _of_clicks(doubt, state, items, kernels.square_norms(plain), error)
+        doubt = _of_clicks(doubt, side, state, items, np.square(plain @ basis), error, activity)
     else:
         doubt = _of_ratings(doubt, side, state, items, error, activity)
     return replace(side, doubt=doubt, feature_map=feature_map)
 
 
-def _of_clicks(doubt: Doubt, state: State, items: Items, squares: Floats, error: Floats) -> Doubt:
-    """Errors of clicks: what is left of each item, steps that went apart, and a gravity that follows noise."""
+def _of_clicks(
+    doubt: Doubt,
+    side: ItemSide,
+    state: State,
+    items: Items,
+    squares: Floats,
+    error: Floats,
+    activity: Activity,
+) -> Doubt:
+    """Errors of clicks: what is left of each item, steps that went apart, and a gravity that follows noise.
+
+    One number an item says how far its scores are off, so directions count as far as people's vectors reach.
+    """
     assert state.reach is not None
+    along = people_along(side, items.share * activity.ratings_per_user, doubt.directions)
     apart = _STEPS_APART * state.rough**2 / (state.rough**2 + _ROUGH**2)
-    unsure = float(items.share @ left(doubt.prior, error)) / float(doubt.prior.sum())
+    unsure = float(items.share @ left(doubt.prior, error, along)) / float(doubt.prior @ along)
     error = error + apart * float(doubt.prior.mean())
-    variances = click_variances(squares, doubt.prior, error, items, state.frame.residual**2)
-    reach = state.reach * np.sqrt(variances / left(doubt.prior, doubt.noise))
+    variances = click_variances(squares, doubt.prior, error, items, state.frame.residual**2, along)
+    reach = state.reach * np.sqrt(variances / left(doubt.prior, doubt.noise, along))
     return replace(doubt, reach=reach, scale=0.5 * apart + (_SIZE * unsure) ** 2 + state.swing**2)
 
 
@@ -137,21 +151,39 @@ def _of_ratings(
         shared = common * float(items.share @ variances)
         variances = variances / float(np.square(doubt.directions[0, 0]))
     else:
-        variances, shared = left(doubt.prior, error), _unfound(side, state, items.share, activity)
+        last = _told_last(state)
+        error = error / (last + _KEPT * (1.0 - last))
+        variances = left(doubt.prior, error)
+        before = left(doubt.prior, error / np.maximum(1.0 - last, 1.0 / _FINITE))
+        shared = _unfound(side, state, items.share, activity, float(items.share @ before))
     return replace(doubt, reach=np.sqrt(variances / left(doubt.prior, doubt.noise)), shared=shared)
 
 
-def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity) -> float:
-    """Taste in ratings that the noise hid: it is missing in all scores of a person."""
+def _told_last(state: State) -> Floats:
+    """Part of what is known of each item that the last round told."""
+    assert state.known is not None
+    none = np.zeros_like(state.known)
+    if state.told is None:
+        return none
+    told: Floats = np.divide(state.told, state.known, out=none, where=state.known > 0.0)
+    return told
+
+
+def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, noise: float) -> float:
+    """Taste in ratings that the noise hid: it is missing in all scores of a person.
+
+    ``noise`` is the variance that items' numbers were off by before the last round, in the residual that it stated.
+    """
     assert state.known is not None
     # Between that of popular items, which have the say in people's vectors, and that of all others they took.
     known, square = float(share @ state.known**0.25) ** 4, state.frame.residual**2
     if side.rank == 0 or not (known > 0.0 and square > 0.0):
         return 0.0
     ratings = activity.ratings * float(share @ share)
-    hidden = unfound(share @ np.square(side.factors), known, ratings, square, activity)
+    most = beside_noise(square, noise)
+    hidden = min(unfound(share @ np.square(side.factors), known, ratings, square, activity), most)
     offsets = float(share @ np.square(side.offsets - share @ side.offsets))
-    return max(hidden + _WEIGHED * offsets, unexplained(square, activity))
+    return max(hidden + _WEIGHED * offsets, most * unexplained(square, activity))
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:

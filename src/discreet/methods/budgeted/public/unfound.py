@@ -22,7 +22,7 @@ import numpy as np
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.types import Floats
 
-__all__ = ["missed", "power_there", "unexplained", "unfound"]
+__all__ = ["beside_noise", "missed", "power_there", "unexplained", "unfound"]
 
 # The threshold in rounds that are few, of which the first are the noisiest, in units of the one above: measured
 # (docs/decisions/0087-taste-that-noise-hides.md).
@@ -68,17 +68,35 @@ def unfound(power: Floats, known: float, ratings: float, square: float, activity
     most = threshold * max(1.0 - (_least(ratings, square, activity) / threshold) ** 2, 0.0)
     there = np.maximum(_solved(power, threshold), most)
     hidden = (_in_scores(there, square, activity) - _in_scores(power, square, activity)).sum()
-    # What was not found is part of the residual.
-    return min(float(hidden), square)
+    return float(hidden)
+
+
+def beside_noise(square: float, noise: float) -> float:
+    """Part of the squared residual that may be hidden taste, beside the noise of items' numbers.
+
+    Parameters
+    ----------
+    square
+        Squared residual as the last round stated it: before its own step.
+    noise
+        Variance that the noise of the items' numbers had in scores by then.
+
+    Notes
+    -----
+    Where the noise is all of the residual nothing is hidden: what items are off by now is their noise after the step.
+    Where it is half, runs were off by more than the other half; hence ``1 - (noise / square)^2`` and not
+    ``1 - noise / square`` (docs/decisions/0119-errors-where-people-are.md).
+    """
+    return max(square - noise * noise / square, 0.0)
 
 
 def unexplained(square: float, activity: Activity) -> float:
-    """Residual that is no scatter of single ratings: a run without noise would go on to explain it.
+    """Share of the residual that is no scatter of single ratings: a run without noise would go on to explain it.
 
     How much scatter there is cannot be told from what has not been found yet. But people's ratings scatter by a good
     part of what they vary by. Where next to nothing is left of that, all of it is what the noise hid.
     """
-    return square * max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+    return max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
 
 
 def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:
