@@ -15,7 +15,7 @@ from discreet.methods.budgeted.public.item_errors import Items, click_variances,
 from discreet.methods.budgeted.public.people import people_along
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
-from discreet.methods.budgeted.public.unfound import beside_noise, unexplained, unfound
+from discreet.methods.budgeted.public.unfound import unexplained, unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
@@ -60,8 +60,8 @@ _STEPS_APART = 0.02
 _ROUGH = 0.03
 # Part of the share that noise has in items by which the size of all scores is off.
 _SIZE = 0.5
-# Ratings. Part of what earlier rounds told about an item that is not forgotten in the last.
-_KEPT = 0.6
+# Ratings. Variance of the noise in offsets, relative to what an average over all rounds would leave.
+_AVERAGED = 1.3
 # Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
 # which they differ because people's weights follow what the noise has left of their residuals.
 _COMMON = 0.03
@@ -114,7 +114,7 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, act
     if clicks:
         doubt = _of_clicks(doubt, side, state, items, np.square(plain @ basis), error, activity)
     else:
-        doubt = _of_ratings(doubt, side, state, items, error, activity)
+        doubt = _of_ratings(doubt, side, state, items, error, activity, np.square(basis[0]))
     return replace(side, doubt=doubt, feature_map=feature_map)
 
 
@@ -132,7 +132,7 @@ def _of_clicks(
     One number an item says how far its scores are off, so directions count as far as people's vectors reach.
     """
     assert state.reach is not None
-    along = people_along(side, items.share * activity.ratings_per_user, doubt.directions)
+    along = people_along(side, items.share, state.frame.residual**2, activity, doubt.directions)
     apart = _STEPS_APART * state.rough**2 / (state.rough**2 + _ROUGH**2)
     unsure = float(items.share @ left(doubt.prior, error, along)) / float(doubt.prior @ along)
     error = error + apart * float(doubt.prior.mean())
@@ -142,29 +142,46 @@ def _of_clicks(
 
 
 def _of_ratings(
-    doubt: Doubt, side: ItemSide, state: State, items: Items, error: Floats, activity: Activity
+    doubt: Doubt,
+    side: ItemSide,
+    state: State,
+    items: Items,
+    error: Floats,
+    activity: Activity,
+    level: Floats,
 ) -> Doubt:
-    """Errors of ratings: what is left of each item, and what is missing in all scores of a person."""
+    """Errors of ratings: what is left of each item, and what is missing in all scores of a person.
+
+    Offsets are averaged over all releases. Factors are not: people's vectors follow each step, and the next step takes
+    back what they followed, so that of the factors' noise that of the last round is left. ``level`` is the part that
+    the offset has in each direction.
+    """
     if side.rank == 0 and state.offsets is not None:
         variances = offset_variances(state.offsets, items)
         common = float(activity.shares @ (1.0 / activity.sizes)) + _COMMON
         shared = common * float(items.share @ variances)
         variances = variances / float(np.square(doubt.directions[0, 0]))
-    else:
-        last = _told_last(state)
-        error = error / (last + _KEPT * (1.0 - last))
-        variances = left(doubt.prior, error)
-        before = left(doubt.prior, error / np.maximum(1.0 - last, 1.0 / _FINITE))
-        shared = _unfound(side, state, items.share, activity, float(items.share @ before))
-    return replace(doubt, reach=np.sqrt(variances / left(doubt.prior, doubt.noise)), shared=shared)
+        return replace(doubt, reach=np.sqrt(variances / left(doubt.prior, doubt.noise)), shared=shared)
+    last = _told_last(state)
+    along = people_along(side, items.share, state.frame.residual**2, activity, doubt.directions)
+    offsets = left(doubt.prior, _AVERAGED * error, along * level)
+
+    def off(told: Floats) -> Floats:
+        """Variance of scores, where ``told`` of all that is known stands for factors."""
+        return offsets + left(doubt.prior, error / np.maximum(told, 1.0 / _FINITE), along * (1.0 - level))
+
+    # Before the last round: between what all rounds before it told, and what the one before it did.
+    before = float(items.share @ off((1.0 - last) * np.sqrt(last)))
+    reach = np.sqrt(off(last) / left(doubt.prior, doubt.noise, along))
+    return replace(doubt, reach=reach, shared=_unfound(side, state, items.share, activity, before))
 
 
 def _told_last(state: State) -> Floats:
     """Part of what is known of each item that the last round told."""
     assert state.known is not None
-    none = np.zeros_like(state.known)
     if state.told is None:
-        return none
+        return np.ones_like(state.known)
+    none = np.zeros_like(state.known)
     told: Floats = np.divide(state.told, state.known, out=none, where=state.known > 0.0)
     return told
 
@@ -180,10 +197,9 @@ def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, no
     if side.rank == 0 or not (known > 0.0 and square > 0.0):
         return 0.0
     ratings = activity.ratings * float(share @ share)
-    most = beside_noise(square, noise)
-    hidden = min(unfound(share @ np.square(side.factors), known, ratings, square, activity), most)
+    hidden = unfound(share @ np.square(side.factors), known, ratings, square, noise, activity)
     offsets = float(share @ np.square(side.offsets - share @ side.offsets))
-    return max(hidden + _WEIGHED * offsets, most * unexplained(square, activity))
+    return max(hidden + _WEIGHED * offsets, unexplained(square, noise, activity))
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:
