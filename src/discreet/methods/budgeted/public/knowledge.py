@@ -41,7 +41,8 @@ class _Losses:
         By how much that grows with the numbers that a person's few takes are fitted by: a person's vector follows the
         noise of what they took, and brings it back in the next round.
     error, error_feedback
-        The same for the noise that is in the distance to the run without noise.
+        The same for the noise that is in the distance to the run without noise, relative to that of the last round:
+        what steps follow the next one takes back.
     """
 
     noise: float
@@ -52,7 +53,7 @@ class _Losses:
 
 _LOSSES = {
     False: _Losses(noise=2.9, feedback=0.0, error=1.0, error_feedback=0.0),
-    True: _Losses(noise=1.6, feedback=1.5, error=4.5, error_feedback=0.7),
+    True: _Losses(noise=1.6, feedback=1.5, error=1.3, error_feedback=0.5),
 }
 # Clicks. Two runs whose moments of users differ take steps of different lengths, and few rounds do not make that good:
 # what stays at most, relative to the variance of scores, and the noise of the moment at which half of that stays.
@@ -60,6 +61,8 @@ _STEPS_APART = 0.02
 _ROUGH = 0.03
 # Part of the share that noise has in items by which the size of all scores is off.
 _SIZE = 0.5
+# Part of what all rounds tell that the last one usually does.
+_LAST = 0.25
 # Ratings. Variance of the noise in offsets, relative to what an average over all rounds would leave.
 _AVERAGED = 1.3
 # Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
@@ -133,6 +136,8 @@ def _of_clicks(
     """
     assert state.reach is not None
     along = people_along(side, items.share, state.frame.residual**2, activity, doubt.directions)
+    known = items.share * np.maximum(doubt.noise.min() / doubt.noise, 1.0 / _FINITE)
+    error = error * float(known.sum() / (known @ _told_last(state)))
     apart = _STEPS_APART * state.rough**2 / (state.rough**2 + _ROUGH**2)
     unsure = float(items.share @ left(doubt.prior, error, along)) / float(doubt.prior @ along)
     error = error + apart * float(doubt.prior.mean())
@@ -177,13 +182,16 @@ def _of_ratings(
 
 
 def _told_last(state: State) -> Floats:
-    """Part of what is known of each item that the last round told."""
+    """Part of what is known of each item that the last round told.
+
+    What an earlier model knew its few rounds do not take back: there it is at least what it is without one.
+    """
     assert state.known is not None
     if state.told is None:
         return np.ones_like(state.known)
     none = np.zeros_like(state.known)
     told: Floats = np.divide(state.told, state.known, out=none, where=state.known > 0.0)
-    return told
+    return np.maximum(told, _LAST) if state.warm else told
 
 
 def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, noise: float) -> float:
