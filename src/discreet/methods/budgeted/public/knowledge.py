@@ -1,8 +1,8 @@
 """What a model does not know about its items, and what it would guess of new ones. Public: sees releases only.
 
-Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, 0087-taste-that-noise-hides.md
-and 0115-errors-by-what-is-known.md; ``benchmarks/calibration.py``). An item's noise says whether it is known, its reach
-how far its scores are off.
+Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, 0087-taste-that-noise-hides.md,
+0115-errors-by-what-is-known.md and 0119-errors-where-people-are.md; ``benchmarks/calibration.py``). An item's noise
+says whether it is known, its reach how far its scores are off.
 """
 
 from __future__ import annotations
