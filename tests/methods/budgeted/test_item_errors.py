@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,8 @@ def test_what_is_left_lies_below_the_prior_and_below_the_noise() -> None:
     np.testing.assert_allclose(left(prior, noise), [2e-6, 1 / 3 + 2 / 3, 2.5], rtol=1e-3)
     each = np.array([[0.5, 2.0], [1.0, 1.0], [0.5, 2.0]])
     np.testing.assert_allclose(left(each, noise), [2e-6, 1.0, 2.5], rtol=1e-3)
+    # Directions count as far as is said.
+    np.testing.assert_allclose(left(prior, noise, np.array([2.0, 0.0])), [2e-6, 2 / 3, 1.0], rtol=1e-3)
 
 
 def test_a_popularity_that_the_noise_drowns_is_uncertain() -> None:
@@ -71,19 +75,36 @@ def test_an_offset_whose_weight_is_uncertain_is_too() -> None:
     assert more[-100:].max() < 1.001
 
 
+def test_an_item_whose_place_is_uncertain_lies_off_the_line_of_offsets() -> None:
+    """Offsets rise with popularity; weights that are lognormal multiply what was released of them."""
+    rng, number, slope, unsure = np.random.default_rng(3), takes()[400:], 0.3, 1.0
+    true = number * np.exp(rng.standard_normal(len(number)) * np.sqrt(unsure) - 0.5 * unsure)
+    quiet = slope * np.log(true / true.max())
+    # Of a noise so large nothing is believed but the line.
+    heard = OffsetFilter(true / number * quiet, np.full(len(number), 1e-2), np.full(len(number), 1e-6))
+    share = number / number.sum()
+    items = Items(share, np.full(len(number), np.expm1(unsure)), number)
+    found = heard.best(share, None)
+    # All were drawn to the line, and lie below it by its slope times the logarithm of 1 + U.
+    assert (found - quiet).mean() == pytest.approx(slope * unsure, rel=0.4)
+    more = offset_variances(heard, items) - offset_variances(heard, replace(items, uncertain=0.0 * share))
+    assert np.median(more) == pytest.approx(np.square(slope * unsure), rel=0.3)
+
+
 @pytest.mark.parametrize("tilt", [0.0, -0.3])
 def test_clicks_of_rare_items_are_off_by_what_few_people_say(tilt: float) -> None:
     """Numbers of three directions, each learnt as far as its noise allows."""
     rng, number = np.random.default_rng(2), takes()
     items, prior = sure(number), np.array([1.0, 0.3, 0.1])
-    scatter = (2.7 * 0.7 / number)[:, np.newaxis]
+    scatter = (17.0 * 0.7 / number)[:, np.newaxis]
     spread = prior * np.exp(tilt * items.place)[:, np.newaxis] + scatter
     noise = np.square(60.0 / number)
     true = np.sqrt(spread) * rng.standard_normal((ITEMS, 3))
     heard = true + np.sqrt(noise)[:, np.newaxis] * rng.standard_normal((ITEMS, 3))
     found = heard * spread / (spread + noise[:, np.newaxis])
-    claimed = click_variances(np.square(found).sum(axis=1), prior, noise, items, 0.7)
-    error = np.square(found - true).sum(axis=1)
+    along = np.array([1.0, 2.0, 0.2])
+    claimed = click_variances(np.square(found), prior, noise, items, 0.7, along)
+    error = np.square(found - true) @ along
     for some in (slice(0, 100), slice(100, 1_000), slice(1_000, ITEMS)):
         assert claimed[some].mean() == pytest.approx(error[some].mean(), rel=0.35)
 
@@ -92,6 +113,6 @@ def test_a_large_catalogue_is_judged_by_some_of_its_items() -> None:
     number = 20_000.0 / np.arange(1, 30_001) ** 0.9 + 1.0
     items = Items(number / number.sum(), np.zeros(len(number)), number)
     noise = np.square(60.0 / number)
-    found = click_variances(1.0 / (1.0 + noise), np.ones(1), noise, items, 0.7)
+    found = click_variances(1.0 / (1.0 + noise)[:, np.newaxis], np.ones(1), noise, items, 0.7, np.ones(1))
     assert np.isfinite(found).all()
     assert (np.diff(found) > 0.0).mean() > 0.99

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
-from discreet.data.synthetic import market
+from discreet.data.synthetic import low_rank, market
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
 from discreet.methods.budgeted.public.plan import Activity
@@ -322,3 +322,22 @@ def test_a_guess_is_in_more_doubt_than_an_item_that_was_rated(made: Made) -> Non
     assert side.doubt is not None
     assert side.feature_map is not None
     assert side.feature_map.variance > np.median(side.doubt.noise)
+
+
+def test_noise_that_is_all_of_the_residual_is_not_counted_twice() -> None:
+    """In a world without scatter the last round takes the noise of those before it away: nothing else is hidden."""
+    ratings, _ = low_rank(4_000, 300, 3, rng=0)
+    method, some = BudgetedALS(rank=3, rounds=8), ratings.take_users(np.arange(300))
+    history, held = (some.indptr, some.items, some.values), []
+    quiet = method.fit(ratings, Budget(1e6, 1e-6), rng=0).model_.item_side
+    true = quiet.centre + quiet.offsets + quiet.fold_in(*history) @ quiet.design().T
+    for key in ("a", "b"):
+        noise = Noise.fixed_key_not_private(key)
+        side = method.fit(ratings, Budget(0.4, 1e-6), noise=noise, rng=0).model_.item_side
+        assert side.doubt is not None
+        coefficients = side.fold_in(*history)
+        scores = side.centre + side.offsets + coefficients @ side.design().T
+        items = np.broadcast_to(np.arange(side.n_items), scores.shape)
+        errors = side.doubt.standard_errors(coefficients, items, scores)
+        held.append((np.abs(scores - true) < 1.645 * errors).mean())
+    assert 0.85 < np.mean(held) < 0.97

@@ -21,8 +21,9 @@ def missing(
     square: float = 0.7,
     activity: Activity = CROWD,
     ratings: float = 1e5,
+    noise: float = 0.0,
 ) -> float:
-    return unfound(power, known, ratings, square, activity)
+    return unfound(power, known, ratings, square, noise, activity)
 
 
 def test_nothing_is_hidden_where_there_is_no_noise_or_no_scatter() -> None:
@@ -64,6 +65,16 @@ def test_the_order_of_directions_and_a_split_of_the_crowd_change_nothing() -> No
 
 def test_a_residual_is_hidden_taste_where_next_to_nothing_of_what_ratings_vary_by_is_left() -> None:
     """In a world without scatter the noise hid all that is not explained; in a usual one next to none of it."""
-    assert unexplained(1e-6, CROWD) == pytest.approx(1e-6, rel=1e-4)
-    assert unexplained(0.7, CROWD) < 1e-4
-    assert unexplained(2.0, CROWD) == 0.0
+    assert unexplained(1e-6, 0.0, CROWD) == pytest.approx(1e-6, rel=1e-4)
+    assert unexplained(0.7, 0.0, CROWD) < 1e-4
+    assert unexplained(2.0, 0.0, CROWD) == 0.0
+
+
+def test_nothing_is_hidden_in_a_residual_that_is_the_noise_of_items() -> None:
+    assert missing(known=1e-12, noise=0.5) == pytest.approx(0.2)
+    assert missing(noise=0.7) == missing(noise=3.0) == 0.0
+    left = [unexplained(1e-6, part * 1e-6, CROWD) for part in (0.0, 0.5, 0.9, 1.0, 5.0)]
+    assert left == sorted(left, reverse=True)
+    # Half of it being noise, nearly all of it stays: the step that follows does not take away what is not noise.
+    assert left[1] > 0.9e-6
+    assert left[3] == left[4] == 0.0

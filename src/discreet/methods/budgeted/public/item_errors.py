@@ -6,7 +6,7 @@ all three are in the scores that a run without noise gives (docs/decisions/0115-
 
 - their numbers vary more, by a power of their popularity that the released numbers show;
 - few people took them, and the scatter of these few stays in what a run without noise learns;
-- how often they are taken is itself uncertain, and with it how far a step went.
+- how often they are taken is itself uncertain, and with it how far a step went and what they are compared with.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from discreet.types import Floats
 
 __all__ = ["Items", "click_variances", "left", "offset_variances"]
 
-# Scatter of what one person says about an item, in units of the squared residual: people count by different weights,
-# and who takes rare items takes many.
-_SCATTER = 2.7
-# A score is a number times a weight. An interval needs less than the variance where weights scatter: for gamma weights
-# as uncertain as they are large, and 90 %, half of what they add; less for items that are rarer than is thought.
-_UNCERTAIN = 0.25
+# Scatter of what one person says about an item, in units of the squared residual, along directions as far as people's
+# vectors reach. Fitted: people count by different weights, who takes rare items takes many, a run without noise follows
+# more directions, and of weak directions less is learnt of rare items than their noise says.
+_SCATTER = 17.0
 # How far below the usual item the power of popularity is believed, in standard deviations of what it was found from.
 _AS_FAR_AS = 1.5
 # Of a large catalogue the power is found from so many items.
@@ -70,30 +68,46 @@ class Items:
         return place
 
 
-def left(prior: Floats, noise: Floats) -> Floats:
-    """Variance left of each item's numbers, summed over directions; ``prior`` is one row for all items or one each."""
-    variances: Floats = (prior * (noise[:, np.newaxis] / (prior + noise[:, np.newaxis]))).sum(axis=1)
-    return variances
+def left(prior: Floats, noise: Floats, along: Floats | None = None) -> Floats:
+    """Variance left of each item's numbers, summed over directions.
+
+    Parameters
+    ----------
+    prior
+        Variances along directions, one row for all items or one each.
+    noise
+        One for each item.
+    along
+        How much each direction counts; ``None`` means 1.
+    """
+    variances = prior * (noise[:, np.newaxis] / (prior + noise[:, np.newaxis]))
+    summed: Floats = variances.sum(axis=1) if along is None else variances @ along
+    return summed
 
 
-def click_variances(squares: Floats, prior: Floats, noise: Floats, items: Items, residual: float) -> Floats:
-    """Variance left of each item's numbers, summed over directions, relative to what gravity leaves of them.
+def click_variances(
+    squares: Floats, prior: Floats, noise: Floats, items: Items, residual: float, along: Floats
+) -> Floats:
+    """Variance left of a usual person's score of each item, relative to what gravity leaves of it.
 
     Parameters
     ----------
     squares
-        Summed over directions: of the numbers that were learnt, in the same units.
+        Items x directions: of the numbers that were learnt, in the same units.
     prior
         Variance of the usual item's numbers, one for each direction.
     noise
         Variance of what the noise does to each item's numbers in each direction.
     residual
         Squared residual of single clicks.
+    along
+        Mean square of people's vectors along each direction: how much it counts in scores.
 
     Notes
     -----
     A direction of prior variance p and noise n shows ``p^2 / (p + n)`` of itself, which is what ``squares`` are
-    compared with.
+    compared with. Weights that are uncertain are in what is shown, and not in what is left: few items are taken more
+    often than is thought, and most less, so that nine tenths of the errors need no more than sure weights do.
     """
     scatter = _SCATTER * residual / items.taken
     some = np.argsort(-items.share, kind="stable")[:: -(-len(noise) // _ENOUGH)]
@@ -103,16 +117,16 @@ def click_variances(squares: Floats, prior: Floats, noise: Floats, items: Items,
     def shown(size: Floats) -> _Shown:
         vary = spread * size[:, np.newaxis]
         whole = vary + own
-        mean = (np.square(whole) / (whole + known)).sum(axis=1)
-        slope = vary * whole * (whole + 2.0 * known) / np.square(whole + known)
-        return _Shown(mean, slope.sum(axis=1), np.square(mean / whole.sum(axis=1)))
+        mean = (np.square(whole) / (whole + known)) @ along
+        slope = (vary * whole * (whole + 2.0 * known) / np.square(whole + known)) @ along
+        return _Shown(mean, slope, np.square(mean / (whole @ along)))
 
-    level, tilt, trust = _by_popularity(squares[some], place, shown)
+    level, tilt, trust = _by_popularity(squares[some] @ along, place, shown)
     told = np.sqrt(trust)
     middle = float(told @ place / told.sum())
     lowest = middle - _AS_FAR_AS * float(np.sqrt(told @ np.square(place - middle) / told.sum()))
-    size = _size(level + tilt * np.maximum(items.place, lowest)) * (1.0 + _UNCERTAIN * items.uncertain)
-    return left(prior * size[:, np.newaxis] + scatter[:, np.newaxis], noise)
+    size = _size(level + tilt * np.maximum(items.place, lowest))
+    return left(prior * size[:, np.newaxis] + scatter[:, np.newaxis], noise, along)
 
 
 def offset_variances(heard: OffsetFilter, items: Items) -> Floats:
@@ -123,7 +137,10 @@ def offset_variances(heard: OffsetFilter, items: Items) -> Floats:
     An offset that varies by v around the line in log popularity, that its own ratings scatter by s, and that a noise n
     was added to, is drawn to that line and keeps k of what it differs by. What is left is
     ``(1 - k)^2 (v + s) + k^2 n``: the run without noise has the scatter too, and keeps nearly all of it. A step that
-    went too far or not far enough because the weight is uncertain adds that part of the squared offset to n.
+    went too far or not far enough because the weight is uncertain adds that part of the squared offset to n. And the
+    line is found from numbers that weights have multiplied, in which items count that are taken more often than is
+    thought; the item itself is as often taken less. For weights that are lognormal with the relative variance U, and a
+    line of slope b, that is off by ``b log(1 + U)``.
     """
     noise = 1.0 / heard.known
     known = noise + heard.scatter
@@ -136,8 +153,9 @@ def offset_variances(heard: OffsetFilter, items: Items) -> Floats:
     vary = usual * _size(level + tilt * items.place)
     kept = usual / (usual + known)
     noise = noise + items.uncertain * (vary + np.square(line))
+    misplaced = _slope(line, items.place) * np.log1p(items.uncertain)
     variances: Floats = np.square(1.0 - kept) * (vary + heard.scatter) + np.square(kept) * noise
-    return variances
+    return variances + np.square(misplaced)
 
 
 @dataclass(frozen=True)
@@ -167,6 +185,13 @@ def _by_popularity(
         if np.abs(step).max() < 1e-3:
             break
     return level, tilt, now.trust
+
+
+def _slope(line: Floats, place: Floats) -> float:
+    """Of a line in ``place``."""
+    first, last = int(place.argmin()), int(place.argmax())
+    rise, run = float(line[last] - line[first]), float(place[last] - place[first])
+    return rise / run if run > 0.0 else 0.0
 
 
 def _size(logarithm: Floats) -> Floats:

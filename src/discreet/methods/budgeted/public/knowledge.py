@@ -1,8 +1,8 @@
 """What a model does not know about its items, and what it would guess of new ones. Public: sees releases only.
 
-Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, 0087-taste-that-noise-hides.md
-and 0115-errors-by-what-is-known.md; ``benchmarks/calibration.py``). An item's noise says whether it is known, its reach
-how far its scores are off.
+Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, 0087-taste-that-noise-hides.md,
+0115-errors-by-what-is-known.md and 0119-errors-where-people-are.md; ``benchmarks/calibration.py``). An item's noise
+says whether it is known, its reach how far its scores are off.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet import kernels
 from discreet.methods.budgeted.public.item_errors import Items, click_variances, left, offset_variances
+from discreet.methods.budgeted.public.people import people_along
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
 from discreet.methods.budgeted.public.unfound import unexplained, unfound
@@ -41,7 +41,8 @@ class _Losses:
         By how much that grows with the numbers that a person's few takes are fitted by: a person's vector follows the
         noise of what they took, and brings it back in the next round.
     error, error_feedback
-        The same for the noise that is in the distance to the run without noise.
+        The same for the noise that is in the distance to the run without noise, relative to that of the last round:
+        what steps follow the next one takes back.
     """
 
     noise: float
@@ -51,8 +52,8 @@ class _Losses:
 
 
 _LOSSES = {
-    False: _Losses(noise=2.9, feedback=0.0, error=1.5, error_feedback=0.0),
-    True: _Losses(noise=1.6, feedback=1.5, error=4.5, error_feedback=0.7),
+    False: _Losses(noise=2.9, feedback=0.0, error=1.0, error_feedback=0.0),
+    True: _Losses(noise=1.6, feedback=1.5, error=1.3, error_feedback=0.5),
 }
 # Clicks. Two runs whose moments of users differ take steps of different lengths, and few rounds do not make that good:
 # what stays at most, relative to the variance of scores, and the noise of the moment at which half of that stays.
@@ -60,7 +61,11 @@ _STEPS_APART = 0.02
 _ROUGH = 0.03
 # Part of the share that noise has in items by which the size of all scores is off.
 _SIZE = 0.5
-# Ratings. Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
+# Part of what all rounds tell that the last one usually does.
+_LAST = 0.25
+# Ratings. Variance of the noise in offsets, relative to what an average over all rounds would leave.
+_AVERAGED = 1.3
+# Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
 # which they differ because people's weights follow what the noise has left of their residuals.
 _COMMON = 0.03
 _WEIGHED = 0.006
@@ -110,48 +115,99 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, act
     error = losses.error * (1.0 + losses.error_feedback * fitted) / (losses.noise * feedback) * noise
     items = Items.of(state.popularity, activity.ratings)
     if clicks:
-        doubt = _of_clicks(doubt, state, items, kernels.square_norms(plain), error)
+        doubt = _of_clicks(doubt, side, state, items, np.square(plain @ basis), error, activity)
     else:
-        doubt = _of_ratings(doubt, side, state, items, error, activity)
+        doubt = _of_ratings(doubt, side, state, items, error, activity, np.square(basis[0]))
     return replace(side, doubt=doubt, feature_map=feature_map)
 
 
-def _of_clicks(doubt: Doubt, state: State, items: Items, squares: Floats, error: Floats) -> Doubt:
-    """Errors of clicks: what is left of each item, steps that went apart, and a gravity that follows noise."""
+def _of_clicks(
+    doubt: Doubt,
+    side: ItemSide,
+    state: State,
+    items: Items,
+    squares: Floats,
+    error: Floats,
+    activity: Activity,
+) -> Doubt:
+    """Errors of clicks: what is left of each item, steps that went apart, and a gravity that follows noise.
+
+    One number an item says how far its scores are off, so directions count as far as people's vectors reach.
+    """
     assert state.reach is not None
+    along = people_along(side, items.share, state.frame.residual**2, activity, doubt.directions)
+    known = items.share * np.maximum(doubt.noise.min() / doubt.noise, 1.0 / _FINITE)
+    error = error * float(known.sum() / (known @ _told_last(state)))
     apart = _STEPS_APART * state.rough**2 / (state.rough**2 + _ROUGH**2)
-    unsure = float(items.share @ left(doubt.prior, error)) / float(doubt.prior.sum())
+    unsure = float(items.share @ left(doubt.prior, error, along)) / float(doubt.prior @ along)
     error = error + apart * float(doubt.prior.mean())
-    variances = click_variances(squares, doubt.prior, error, items, state.frame.residual**2)
-    reach = state.reach * np.sqrt(variances / left(doubt.prior, doubt.noise))
+    variances = click_variances(squares, doubt.prior, error, items, state.frame.residual**2, along)
+    reach = state.reach * np.sqrt(variances / left(doubt.prior, doubt.noise, along))
     return replace(doubt, reach=reach, scale=0.5 * apart + (_SIZE * unsure) ** 2 + state.swing**2)
 
 
 def _of_ratings(
-    doubt: Doubt, side: ItemSide, state: State, items: Items, error: Floats, activity: Activity
+    doubt: Doubt,
+    side: ItemSide,
+    state: State,
+    items: Items,
+    error: Floats,
+    activity: Activity,
+    level: Floats,
 ) -> Doubt:
-    """Errors of ratings: what is left of each item, and what is missing in all scores of a person."""
+    """Errors of ratings: what is left of each item, and what is missing in all scores of a person.
+
+    Offsets are averaged over all releases. Factors are not: people's vectors follow each step, and the next step takes
+    back what they followed, so that of the factors' noise that of the last round is left. ``level`` is the part that
+    the offset has in each direction.
+    """
     if side.rank == 0 and state.offsets is not None:
         variances = offset_variances(state.offsets, items)
         common = float(activity.shares @ (1.0 / activity.sizes)) + _COMMON
         shared = common * float(items.share @ variances)
         variances = variances / float(np.square(doubt.directions[0, 0]))
-    else:
-        variances, shared = left(doubt.prior, error), _unfound(side, state, items.share, activity)
-    return replace(doubt, reach=np.sqrt(variances / left(doubt.prior, doubt.noise)), shared=shared)
+        return replace(doubt, reach=np.sqrt(variances / left(doubt.prior, doubt.noise)), shared=shared)
+    last = _told_last(state)
+    along = people_along(side, items.share, state.frame.residual**2, activity, doubt.directions)
+    offsets = left(doubt.prior, _AVERAGED * error, along * level)
+
+    def off(told: Floats) -> Floats:
+        """Variance of scores, where ``told`` of all that is known stands for factors."""
+        return offsets + left(doubt.prior, error / np.maximum(told, 1.0 / _FINITE), along * (1.0 - level))
+
+    # Before the last round: between what all rounds before it told, and what the one before it did.
+    before = float(items.share @ off((1.0 - last) * np.sqrt(last)))
+    reach = np.sqrt(off(last) / left(doubt.prior, doubt.noise, along))
+    return replace(doubt, reach=reach, shared=_unfound(side, state, items.share, activity, before))
 
 
-def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity) -> float:
-    """Taste in ratings that the noise hid: it is missing in all scores of a person."""
+def _told_last(state: State) -> Floats:
+    """Part of what is known of each item that the last round told.
+
+    What an earlier model knew its few rounds do not take back: there it is at least what it is without one.
+    """
+    assert state.known is not None
+    if state.told is None:
+        return np.ones_like(state.known)
+    none = np.zeros_like(state.known)
+    told: Floats = np.divide(state.told, state.known, out=none, where=state.known > 0.0)
+    return np.maximum(told, _LAST) if state.warm else told
+
+
+def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, noise: float) -> float:
+    """Taste in ratings that the noise hid: it is missing in all scores of a person.
+
+    ``noise`` is the variance that items' numbers were off by before the last round, in the residual that it stated.
+    """
     assert state.known is not None
     # Between that of popular items, which have the say in people's vectors, and that of all others they took.
     known, square = float(share @ state.known**0.25) ** 4, state.frame.residual**2
     if side.rank == 0 or not (known > 0.0 and square > 0.0):
         return 0.0
     ratings = activity.ratings * float(share @ share)
-    hidden = unfound(share @ np.square(side.factors), known, ratings, square, activity)
+    hidden = unfound(share @ np.square(side.factors), known, ratings, square, noise, activity)
     offsets = float(share @ np.square(side.offsets - share @ side.offsets))
-    return max(hidden + _WEIGHED * offsets, unexplained(square, activity))
+    return max(hidden + _WEIGHED * offsets, unexplained(square, noise, activity))
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:

@@ -38,9 +38,13 @@ _WITHOUT_NOISE = 2.0
 _RIDGE = 2.0
 # How soon what ratings leave unexplained counts as scatter of single ratings, as their share of the whole grows.
 _SCATTER = 8
+# How soon it counts as noise of items' numbers, as their share grows: runs that are half noise were off by all of it.
+_NOISY = 4
 
 
-def unfound(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> float:
+def unfound(
+    power: Floats, known: float, ratings: float, square: float, noise: float, activity: Activity
+) -> float:
     """Variance of scores that the same run without noise would have explained beside what this one does.
 
     Parameters
@@ -51,8 +55,8 @@ def unfound(power: Floats, known: float, ratings: float, square: float, activity
         What all rounds told about a usual item: one over the variance of their noise.
     ratings
         How many a usual item has.
-    square
-        Squared residual of single ratings.
+    square, noise
+        Squared residual of single ratings, and what the noise of the items' numbers has in it.
     activity
         How many ratings people have.
 
@@ -68,17 +72,30 @@ def unfound(power: Floats, known: float, ratings: float, square: float, activity
     most = threshold * max(1.0 - (_least(ratings, square, activity) / threshold) ** 2, 0.0)
     there = np.maximum(_solved(power, threshold), most)
     hidden = (_in_scores(there, square, activity) - _in_scores(power, square, activity)).sum()
-    # What was not found is part of the residual.
-    return min(float(hidden), square)
+    # What was not found is part of the residual, beside the noise.
+    return min(float(hidden), max(square - noise, 0.0))
 
 
-def unexplained(square: float, activity: Activity) -> float:
+def unexplained(square: float, noise: float, activity: Activity) -> float:
     """Residual that is no scatter of single ratings: a run without noise would go on to explain it.
 
+    Parameters
+    ----------
+    square
+        Squared residual as the last round stated it: before its own step.
+    noise
+        Variance that the noise of the items' numbers had in scores by then.
+    activity
+        How much ratings vary.
+
+    Notes
+    -----
     How much scatter there is cannot be told from what has not been found yet. But people's ratings scatter by a good
-    part of what they vary by. Where next to nothing is left of that, all of it is what the noise hid.
+    part of what they vary by. Where next to nothing is left of that, all of it is what the noise hid, or what the
+    items' noise makes of it: where that is the whole residual nothing is hidden, and the step has taken it away.
     """
-    return square * max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+    scatters = max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+    return square * max(1.0 - (noise / square) ** _NOISY, 0.0) * scatters
 
 
 def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:

@@ -1,0 +1,68 @@
+"""How far people's vectors reach along directions of items. Public: sees releases only.
+
+An item's numbers have as many directions as the model, and few of them move anybody's scores: along a weak direction a
+person's few ratings or clicks hardly tell anything, the ridge holds their vector near zero, and whatever is wrong with
+the items there is wrong with no score.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet import kernels
+from discreet.methods.budgeted.public.chance import chance_covariance
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.model.fold_in import Clicks
+from discreet.model.item_side import ItemSide
+from discreet.types import Floats
+
+__all__ = ["people_along"]
+
+
+def people_along(
+    side: ItemSide, share: Floats, square: float, activity: Activity, directions: Floats
+) -> Floats:
+    """Mean square of people's ``(1, u)`` along each direction.
+
+    Parameters
+    ----------
+    side
+        As released: people's vectors are folded into it.
+    share
+        Of all takes, one for each item.
+    square
+        Squared residual of single ratings.
+    activity
+        How many ratings or clicks people have.
+    directions
+        In rows; the offset comes first.
+
+    Notes
+    -----
+    People's tastes have unit covariance in the coordinates of a released model. Of a taste t a person's ridge
+    regression shows ``H t`` with ``H = (A + ridge)^-1 A`` and A what they took, and for clicks what gravity adds. The
+    scatter of their ratings moves their vector besides, or their clicks by chance
+    (`discreet.methods.budgeted.public.chance`).
+    """
+    clicks = isinstance(side.rule, Clicks)
+    covariance = _clicks(side, share, activity) if clicks else _ratings(side, share, square, activity)
+    offsets, factors = directions[:, 0], directions[:, 1:]
+    along: Floats = np.square(offsets) + np.einsum("ki,ij,kj->k", factors, covariance, factors)
+    return along
+
+
+def _clicks(side: ItemSide, share: Floats, activity: Activity) -> Floats:
+    taken = np.clip(share * activity.ratings_per_user, 0.0, 1.0)
+    curvature = kernels.weighted_moment(side.factors, side.clicks.gravity + taken)
+    held = np.linalg.solve(curvature + side.clicks.factor_penalty * np.eye(side.rank), curvature)
+    covariance: Floats = held @ held.T + chance_covariance(side, taken)
+    return covariance
+
+
+def _ratings(side: ItemSide, share: Floats, square: float, activity: Activity) -> Floats:
+    power, basis = np.linalg.eigh(kernels.weighted_moment(side.factors, share))
+    curve = activity.sizes[:, np.newaxis] * np.maximum(power, 0.0)
+    held = curve + max(side.ridge.factor_penalty, np.finfo(np.float64).tiny)
+    variances = activity.shares @ (np.square(curve / held) + square * curve / np.square(held))
+    covariance: Floats = (basis * variances) @ basis.T
+    return covariance
