@@ -177,7 +177,10 @@ def _of_ratings(
 
     # Before the last round: between what all rounds before it told, and what the one before it did.
     before = float(items.share @ off((1.0 - last) * np.sqrt(last)))
-    reach = np.sqrt(off(last) / left(doubt.prior, doubt.noise, along))
+    # Scores were off by no more than the residual then, and the step has weighed that against its own noise.
+    after = off(last)
+    after *= state.frame.residual**2 / (state.frame.residual**2 + float(items.share @ after))
+    reach = np.sqrt(after / left(doubt.prior, doubt.noise, along))
     return replace(doubt, reach=reach, shared=_unfound(side, state, items.share, activity, before))
 
 
