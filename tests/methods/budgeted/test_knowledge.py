@@ -191,6 +191,35 @@ def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
     assert np.square(guessed[:, 1:] - factors).mean() < 0.1 * made.traits.var()
 
 
+@pytest.mark.parametrize("residual", [0.03, 0.3, 3.0])
+def test_scores_are_off_by_no_more_than_the_residual_was(model: Model, made: Made, residual: float) -> None:
+    """A step weighs what was wrong before it against its own noise; what is left is less than either."""
+    rng = np.random.default_rng(7)
+    rule = replace(model.item_side.ridge, factor_penalty=0.01)
+    bare = replace(
+        model.item_side,
+        offsets=LEVELS[made.kind],
+        factors=rng.standard_normal((ITEMS, 2)),
+        rule=rule,
+        doubt=None,
+        feature_map=None,
+    )
+    weights = ItemWeights.first(made.counts.astype(np.float64), np.full(ITEMS, 1e-6))
+    frame = Frame(np.eye(3), residual, np.zeros(2))
+    state = State(
+        bare, frame, weights, known=np.full(ITEMS, 20.0), told=np.full(ITEMS, 15.0), reach=np.ones(ITEMS)
+    )
+    doubt = with_knowledge(bare, state, None, ACTIVITY).doubt
+    assert doubt is not None
+    people, items = rng.standard_normal((200, 2)), np.broadcast_to(np.arange(ITEMS), (200, ITEMS))
+    coefficients = np.column_stack([np.zeros(200), people])
+    errors = replace(doubt, shared=0.0).standard_errors(coefficients, items, np.zeros((200, ITEMS)))
+    share = made.counts / made.counts.sum()
+    off, noise = float(np.square(errors).mean(axis=0) @ share), 3.0 / 15.0
+    assert off < 1.3 * min(residual**2, noise)
+    assert off > 0.3 * noise * residual**2 / (noise + residual**2)
+
+
 def test_nothing_left_to_say_leaves_the_side_alone(model: Model) -> None:
     bare: ItemSide = replace(model.item_side, doubt=None, feature_map=None)
     weights = ItemWeights.first(np.ones(ITEMS), np.ones(ITEMS))
