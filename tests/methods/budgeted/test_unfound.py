@@ -65,16 +65,26 @@ def test_the_order_of_directions_and_a_split_of_the_crowd_change_nothing() -> No
 
 def test_a_residual_is_hidden_taste_where_next_to_nothing_of_what_ratings_vary_by_is_left() -> None:
     """In a world without scatter the noise hid all that is not explained; in a usual one next to none of it."""
-    assert unexplained(1e-6, 0.0, CROWD) == pytest.approx(1e-6, rel=1e-4)
-    assert unexplained(0.7, 0.0, CROWD) < 1e-4
-    assert unexplained(2.0, 0.0, CROWD) == 0.0
+    assert unexplained(1e-6, 0.0, 1.0, CROWD) == pytest.approx(1e-6, rel=1e-4)
+    assert unexplained(0.7, 0.0, 1.0, CROWD) < 1e-4
+    assert unexplained(2.0, 0.0, 1.0, CROWD) == 0.0
 
 
 def test_nothing_is_hidden_in_a_residual_that_is_the_noise_of_items() -> None:
     assert missing(known=1e-12, noise=0.5) == pytest.approx(0.2)
     assert missing(noise=0.7) == missing(noise=3.0) == 0.0
-    left = [unexplained(1e-6, part * 1e-6, CROWD) for part in (0.0, 0.5, 0.9, 1.0, 5.0)]
+    left = [unexplained(1e-6, part * 1e-6, 1.0, CROWD) for part in (0.0, 0.5, 0.9, 1.0, 5.0)]
     assert left == sorted(left, reverse=True)
     # Half of it being noise, nearly all of it stays: the step that follows does not take away what is not noise.
     assert left[1] > 0.9e-6
     assert left[3] == left[4] == 0.0
+
+
+def test_a_residual_that_was_falling_goes_on_to_fall_where_noise_does_not_stop_it() -> None:
+    still, falling = (unexplained(1e-6, 0.0, fell, CROWD) for fell in (1.0, 0.25))
+    assert falling == pytest.approx(0.5 * still)
+    stopped = [unexplained(1e-6, part * 1e-6, 0.25, CROWD) for part in (0.0, 0.1, 0.2, 0.25, 0.4)]
+    assert stopped[:4] == sorted(stopped[:4])
+    assert stopped[4] == unexplained(1e-6, 0.4e-6, 1.0, CROWD), (
+        "where noise has its part nothing is counted on"
+    )

@@ -210,7 +210,7 @@ def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, no
     ratings = activity.ratings * float(share @ share)
     hidden = unfound(share @ np.square(side.factors), known, ratings, square, noise, activity)
     offsets = float(share @ np.square(side.offsets - share @ side.offsets))
-    return max(hidden + _WEIGHED * offsets, unexplained(square, noise, activity))
+    return max(hidden + _WEIGHED * offsets, unexplained(square, noise, state.fell, activity))
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:

@@ -107,6 +107,8 @@ class State:
         What the last round told about each item, of what is known.
     taste
         Power of each direction as far as it is taste (explicit feedback).
+    fell
+        Squared residual that the last round stated, relative to that of the round before; at most 1.
     """
 
     side: ItemSide
@@ -121,6 +123,7 @@ class State:
     warm: bool = False
     told: Floats | None = None
     taste: Floats | None = None
+    fell: float = 1.0
 
 
 def first_offsets(side: ItemSide, frame: Frame, statistics: RoundStatistics, rules: Rules) -> State:
@@ -267,7 +270,10 @@ def _refined(
     rough = float(np.sqrt(len(now.moment))) * statistics.moment_sigma / now.total
     swing = gravity_noise(*_mean_score(state.frame, statistics)) if clicks and rules.free_gravity else 0.0
     known = told if earlier is None else earlier + told
-    return State(side, frame, updated, doubt, heard, known, reach, rough, swing, state.warm, told, taste)
+    fell = min(now.mean_square / state.frame.residual**2, 1.0) if state.frame.residual > 0.0 else 1.0
+    return State(
+        side, frame, updated, doubt, heard, known, reach, rough, swing, state.warm, told, taste, fell
+    )
 
 
 def refine_offsets(state: State, statistics: RoundStatistics, rules: Rules) -> State:

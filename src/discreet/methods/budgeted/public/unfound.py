@@ -40,6 +40,8 @@ _RIDGE = 2.0
 _SCATTER = 8
 # How soon it counts as noise of items' numbers, as their share grows: runs that are half noise were off by all of it.
 _NOISY = 4
+# Share of noise in it at which the residual is no longer expected to fall.
+_STOPS = 0.25
 
 
 def unfound(
@@ -76,7 +78,7 @@ def unfound(
     return min(float(hidden), max(square - noise, 0.0))
 
 
-def unexplained(square: float, noise: float, activity: Activity) -> float:
+def unexplained(square: float, noise: float, fell: float, activity: Activity) -> float:
     """Residual that is no scatter of single ratings: a run without noise would go on to explain it.
 
     Parameters
@@ -85,6 +87,8 @@ def unexplained(square: float, noise: float, activity: Activity) -> float:
         Squared residual as the last round stated it: before its own step.
     noise
         Variance that the noise of the items' numbers had in scores by then.
+    fell
+        What the round before had left of its own squared residual, at most 1.
     activity
         How much ratings vary.
 
@@ -92,10 +96,14 @@ def unexplained(square: float, noise: float, activity: Activity) -> float:
     -----
     How much scatter there is cannot be told from what has not been found yet. But people's ratings scatter by a good
     part of what they vary by. Where next to nothing is left of that, all of it is what the noise hid, or what the
-    items' noise makes of it: where that is the whole residual nothing is hidden, and the step has taken it away.
+    items' noise makes of it: where that is the whole residual nothing is hidden, and the step has taken it away. Where
+    noise has no part in it, the last step goes on as the one before did; half of that fall, in logarithms, is counted
+    on, less as noise takes its part.
     """
     scatters = max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
-    return square * max(1.0 - (noise / square) ** _NOISY, 0.0) * scatters
+    share = noise / square
+    falls = 1.0 - (1.0 - float(np.sqrt(fell))) * max(1.0 - share / _STOPS, 0.0)
+    return square * max(1.0 - share**_NOISY, 0.0) * falls * scatters
 
 
 def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:
