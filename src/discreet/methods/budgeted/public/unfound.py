@@ -38,8 +38,8 @@ _WITHOUT_NOISE = 2.0
 _RIDGE = 2.0
 # How soon what ratings leave unexplained counts as scatter of single ratings, as their share of the whole grows.
 _SCATTER = 8
-# How soon it counts as noise of items' numbers, as their share grows: runs that are half noise were off by all of it.
-_NOISY = 8
+# How soon it counts as noise of items' numbers, as their share grows: runs that are mostly noise were off by all of it.
+_NOISY = 16
 # Share of noise in it at which the residual is no longer expected to fall.
 _STOPS = 0.25
 
