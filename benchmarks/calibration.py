@@ -138,7 +138,10 @@ def _write(record: dict[str, dict]) -> None:
         "# Calibration\n\nWritten by `benchmarks/calibration.py`: share of pairs whose 90 % interval holds the score "
         "of the same run without noise, and share of items marked as unknown; mean ± standard deviation over draws.\n"
     )
-    parts = [f"## {one['title']}, goal {one['goal']}, {one['draws']} draws\n\n{one['page']}\n" for one in record.values()]
+    parts = [
+        f"## {one['title']}, goal {one['goal']}, {one['draws']} draws\n\n{one['page']}\n"
+        for one in record.values()
+    ]
     (RESULTS / "calibration.md").write_text("\n".join([head, *parts]))
     (RESULTS / "calibration.json").write_text(json.dumps(record, indent=2) + "\n")
 
