@@ -88,3 +88,9 @@ def test_a_residual_that_was_falling_goes_on_to_fall_where_noise_does_not_stop_i
     assert stopped[4] == unexplained(1e-6, 0.4e-6, 1.0, CROWD), (
         "where noise has its part nothing is counted on"
     )
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1.0, 1e40])
+def test_noise_far_beyond_the_residual_hides_nothing(noise: float) -> None:
+    """A run on ratings that are all alike ends with a residual of next to nothing; its budget is spent by then."""
+    assert unexplained(1e-30, noise, 0.5, CROWD) == 0.0

@@ -101,9 +101,9 @@ def unexplained(square: float, noise: float, fell: float, activity: Activity) ->
     on, less as noise takes its part.
     """
     scatters = max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
-    share = noise / square
+    share = min(noise / square, 1.0)
     falls = 1.0 - (1.0 - float(np.sqrt(fell))) * max(1.0 - share / _STOPS, 0.0)
-    return square * max(1.0 - share**_NOISY, 0.0) * falls * scatters
+    return square * (1.0 - share**_NOISY) * falls * scatters
 
 
 def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:
