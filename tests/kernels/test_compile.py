@@ -130,3 +130,12 @@ def test_code_that_calls_what_has_changed_is_compiled_again(tmp_path):
         said.append(run(program, PYTHONPATH=str(tmp_path)))
     assert said == ["4 0", "4 1", "102 0", "102 1"]
     assert len(list((kernels / "__pycache__").glob("upper-*"))) == 1, "what is out of date is not kept"
+
+
+def test_kernels_import_each_other_in_the_one_form_that_is_followed():
+    """What is imported in another form would not be in the name of the machine code that is kept."""
+    for path in (ROOT / "src" / "discreet" / "kernels").glob("*.py"):
+        text = path.read_text()
+        if "@kernel" in text or "@exact_kernel" in text:
+            assert "from discreet.kernels import" not in text, path.name
+            assert "import discreet" not in text, path.name

@@ -158,6 +158,10 @@ def test_users_of_a_lost_silo_count_more_in_the_rounds_that_are_left(tmp_path: P
     spent = run.silos["silo-01"].status()["charged_mu"]
     assert spent == pytest.approx(run.coordinator.status()["charged_mu"], rel=1e-6)
     assert spent <= run.agreement.budget.mu
+    assert run.catalogue is not None
+    [note] = run.coordinator.model(run.catalogue).statement.notes
+    assert max(ours[round_] / planned[round_] for round_ in ours) <= MOST_REACH
+    assert f"up to {MOST_REACH} times what is listed" in note, "and whoever reads what releases cost is told"
     stated = run.silos["silo-01"].statement()
     assert stated.private
     assert stated.epsilon == run.agreement.epsilon

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -49,19 +50,22 @@ def _kept_by_sources(file: Path) -> Iterator[None]:
     A caller's machine code holds what it calls, and numba looks at the caller's own file alone: code that was mended
     in one file would go on to run as it was in the others.
     """
-    before = config.CACHE_DIR
-    own = Path(before) if before else file.parent / "__pycache__"
-    folder = own / f"{file.stem}-{_digest_of(file)}"
-    if not before and not folder.exists():
-        for older in own.glob(f"{file.stem}-{'[0-9a-f]' * _DIGITS}"):
-            shutil.rmtree(older, ignore_errors=True)
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+    with _ONE_AT_A_TIME:
+        before = config.CACHE_DIR
+        own = Path(before) if before else file.parent / "__pycache__"
+        folder = own / f"{file.stem}-{_digest_of(file)}"
+        if not before and not folder.exists():
+            for older in own.glob(f"{file.stem}-{'[0-9a-f]' * _DIGITS}"):
+                shutil.rmtree(older, ignore_errors=True)
+        config.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before
 
 
+# The setting is the whole process's, and another library's kernels have their own place.
+_ONE_AT_A_TIME = threading.Lock()
 _DIGITS = 8  # paths on Windows are short
 _IMPORTED = re.compile(r"^\s*from discreet\.kernels\.(\w+) import", re.MULTILINE)
 

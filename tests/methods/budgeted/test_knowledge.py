@@ -241,6 +241,17 @@ def test_items_that_nobody_rated_are_in_most_doubt() -> None:
     assert np.median(doubt.left[ITEMS:] @ doubt.prior) > 0.5 * doubt.prior.sum()
 
 
+def scored(
+    side: ItemSide, history: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of all items for some people, and their standard errors."""
+    coefficients = side.fold_in(*history)
+    scores = side.centre + side.offsets + coefficients @ side.design().T
+    assert side.doubt is not None
+    items = np.broadcast_to(np.arange(side.n_items), scores.shape)
+    return scores, side.doubt.standard_errors(coefficients, items, scores)
+
+
 def test_intervals_of_nine_tenths_hold_nine_tenths_of_the_scores_without_noise() -> None:
     """Of the same run at a budget so large that no noise is left, in a market whose weak tastes the noise hides.
 
@@ -256,10 +267,7 @@ def test_intervals_of_nine_tenths_hold_nine_tenths_of_the_scores_without_noise()
         noise = Noise.fixed_key_not_private(key)
         side = method.fit(ratings, Budget(5.0, 1e-6), noise=noise, rng=0).model_.item_side
         assert side.doubt is not None
-        coefficients = side.fold_in(*history)
-        scores = side.centre + side.offsets + coefficients @ side.design().T
-        items = np.broadcast_to(np.arange(400), scores.shape)
-        errors = side.doubt.standard_errors(coefficients, items, scores)
+        scores, errors = scored(side, history)
         for wrong, found in held.items():
             close = np.abs(scores - true) < 1.645 * np.sqrt(wrong) * errors
             found.append(close[:, popular].mean())
@@ -364,9 +372,6 @@ def test_noise_that_is_all_of_the_residual_is_not_counted_twice() -> None:
         noise = Noise.fixed_key_not_private(key)
         side = method.fit(ratings, Budget(0.4, 1e-6), noise=noise, rng=0).model_.item_side
         assert side.doubt is not None
-        coefficients = side.fold_in(*history)
-        scores = side.centre + side.offsets + coefficients @ side.design().T
-        items = np.broadcast_to(np.arange(side.n_items), scores.shape)
-        errors = side.doubt.standard_errors(coefficients, items, scores)
+        scores, errors = scored(side, history)
         held.append((np.abs(scores - true) < 1.645 * errors).mean())
     assert 0.85 < np.mean(held) < 0.97
