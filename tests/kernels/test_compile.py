@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -137,5 +138,7 @@ def test_kernels_import_each_other_in_the_one_form_that_is_followed():
     for path in (ROOT / "src" / "discreet" / "kernels").glob("*.py"):
         text = path.read_text()
         if "@kernel" in text or "@exact_kernel" in text:
-            assert "from discreet.kernels import" not in text, path.name
-            assert "import discreet" not in text, path.name
+            # What runs on a card is compiled elsewhere.
+            assert not re.search(
+                r"from discreet\.kernels import (?!gpu$)|^import discreet", text, re.MULTILINE
+            ), path.name
