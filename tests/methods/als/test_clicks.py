@@ -39,13 +39,13 @@ def test_gravity_grows_with_the_share_of_the_items_in_use_that_a_user_takes(clic
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
 def test_the_penalty_of_a_mean_user_is_a_step_of_the_ladder(clicks: Ratings, exponent: float) -> None:
-    """A twentieth of their clicks, or twice, four times, eight or sixteen times that."""
+    """A twentieth of their clicks, or up to sixteen times that, each step the root of two."""
     rule = ALS(rank=2, rounds=1, count_exponent=exponent).fit(clicks, rng=0).model_.item_side.rule
     assert isinstance(rule, Clicks)
     mean = clicks.n_ratings / clicks.n_users
-    step = np.log2(rule.factor_penalty * mean**exponent / (0.05 * mean))
-    assert step == pytest.approx(round(step))
-    assert -0.1 < step < 4.1
+    step = 2.0 * np.log2(rule.factor_penalty * mean**exponent / (0.05 * mean))
+    assert step == pytest.approx(round(step), abs=1e-9)
+    assert -0.1 < step < 8.1
 
 
 def test_a_given_rank_and_penalty_are_kept(clicks: Ratings) -> None:

@@ -20,6 +20,7 @@ from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.budgeted.private.user_side import user_statistics
 from discreet.methods.budgeted.public import train
 from discreet.methods.budgeted.public.frame import Frame
+from discreet.methods.budgeted.public.round import State, refine
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts
 from discreet.model.fold_in import Clicks
@@ -101,6 +102,28 @@ def test_noise_free_low_rank_world_is_recovered() -> None:
     train, test = synthetic.low_rank(3_000, n_items=300, rank=3, rng=0)
     model = BudgetedALS(rank=3).fit(train, Budget(5.0, 1e-5), rng=0).model_
     assert evaluate_ratings(model, train, test).rmse < 0.05
+
+
+def test_no_direction_stands_for_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People's vectors have no mean after a round, and what is known about offsets has moved with them.
+
+    Ranks beyond the true one are noise, and everybody's vector has about the same number there where an offset is off.
+    """
+    states = []
+
+    def refined(*args: Any, **kwargs: Any) -> State:
+        states.append(refine(*args, **kwargs))
+        return states[-1]
+
+    monkeypatch.setattr(train, "refine", refined)
+    world, test = synthetic.low_rank(6_000, n_items=300, rank=3, rng=0)
+    model = BudgetedALS(rank=8, rounds=14).fit(world, Budget(5.0, 1e-5), rng=0).model_
+    for state in states:
+        np.testing.assert_allclose(state.frame.whiten[0, 1:], 0.0, atol=1e-12)
+        assert state.offsets is not None
+        apart = (state.offsets.mean - state.side.offsets) ** 2
+        assert apart.mean() < 9.0 * np.mean(1.0 / state.offsets.known + state.offsets.scatter)
+    assert evaluate_ratings(model, world, test).rmse < 0.01
 
 
 def test_clicks_beat_popularity_at_the_same_price(clicks: Ratings) -> None:

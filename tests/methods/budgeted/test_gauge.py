@@ -66,10 +66,10 @@ CASES = [(kind, last, start) for kind in ("ratings", "clicks") for last in (0, 1
 
 @pytest.mark.parametrize(("kind", "last", "start"), CASES)
 def test_predictions_stay_where_they_are(kind: str, last: bool, start: bool) -> None:
-    before, _, after, _, change = regauged(kind, 1, last=last, start=start)
+    before, spread, after, _, change = regauged(kind, 1, last=last, start=start)
     rng = np.random.default_rng(2)
     vectors = rng.standard_normal((50, RANK))
-    moved = np.linalg.solve(change, vectors.T).T
+    moved = np.linalg.solve(change, (vectors - spread.moment[0, 1:]).T).T
     users, items = rng.integers(0, 50, 300), rng.integers(0, ITEMS, 300)
     zeros = np.zeros((50, 1))
     np.testing.assert_allclose(
@@ -77,8 +77,27 @@ def test_predictions_stay_where_they_are(kind: str, last: bool, start: bool) -> 
         before.predict(np.hstack([zeros, vectors]), users, items),
         rtol=1e-7,
     )
-    assert np.array_equal(after.offsets, before.offsets)
     assert not np.allclose(after.factors, before.factors)
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+def test_an_offset_that_a_direction_stood_for_goes_to_the_offsets(kind: str) -> None:
+    """Everybody's vector has about the same number in one direction: what the items have there is an offset."""
+    rng = np.random.default_rng(11)
+    side = some_side(rng, Ridge(1.0, 2.0) if kind == "ratings" else Clicks(0.02, 0.002))
+    vectors = rng.standard_normal((500, RANK)) * [1.0, 1.0, 0.05] + [0.0, 0.0, 2.0]
+    rows = np.column_stack([np.ones(500), vectors])
+    spread = Spread(rows.T @ rows / 500, 0.7, rng.dirichlet(np.ones(ITEMS)))
+    start = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True)
+    if kind == "ratings":
+        activity = activity_of(rng.integers(5, 50, 300))
+        found = Directions.of(side, spread, activity)
+        after, frame, _ = regauge_ratings(side, start, spread, activity, found, 4.0, last=False)
+    else:
+        after, frame, _ = regauge_clicks(side, side, start, spread, np.full(ITEMS, 0.1), last=False)
+    moved = after.offsets - side.offsets
+    np.testing.assert_allclose(moved, side.factors @ vectors.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(frame.whiten[0], np.eye(1 + RANK)[0], atol=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "last", "start"), CASES)
@@ -87,6 +106,7 @@ def test_the_frame_fits_the_new_coordinates(kind: str, last: bool, start: bool) 
     _, spread, after, frame, change = regauged(kind, 3, last=last, start=start)
     transform = np.eye(1 + RANK)
     transform[1:, 1:] = np.linalg.inv(change)
+    transform[1:, 0] = -transform[1:, 1:] @ spread.moment[0, 1:]
     moment = transform @ spread.moment @ transform.T
     white = frame.whiten @ moment @ frame.whiten.T
     np.testing.assert_allclose(white, np.eye(1 + RANK), atol=1e-6)
@@ -100,15 +120,17 @@ def test_the_frame_fits_the_new_coordinates(kind: str, last: bool, start: bool) 
 
 @pytest.mark.parametrize("kind", ["ratings", "clicks"])
 def test_the_gauge_does_not_depend_on_the_coordinates_before(kind: str) -> None:
-    """Any other coordinates of the same model lead to the same one, up to signs."""
+    """Any other coordinates of the same model, and any other origin, lead to the same one, up to signs."""
     side, spread, after, frame, _ = regauged(kind, 4, last=False, start=True)
-    mix = np.random.default_rng(5).standard_normal((RANK, RANK))
+    rng = np.random.default_rng(5)
+    mix, origin = rng.standard_normal((RANK, RANK)), rng.standard_normal(RANK)
     transform = np.eye(1 + RANK)
     transform[1:, 1:] = np.linalg.inv(mix)
+    transform[1:, 0] = -transform[1:, 1:] @ origin
     other = replace(spread, moment=transform @ spread.moment @ transform.T)
     start, moved = (
         Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True),
-        replace(side, factors=side.factors @ mix),
+        replace(side, factors=side.factors @ mix, offsets=side.offsets + side.factors @ origin),
     )
     if kind == "ratings":
         activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
@@ -119,6 +141,7 @@ def test_the_gauge_does_not_depend_on_the_coordinates_before(kind: str) -> None:
         one = after
         again, again_frame, _ = regauge_clicks(moved, moved, start, other, np.full(ITEMS, 0.1), last=False)
     np.testing.assert_allclose(np.abs(again.factors), np.abs(one.factors), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(again.offsets, one.offsets, rtol=1e-7)
     if kind == "clicks":
         np.testing.assert_allclose(again_frame.power, frame.power, rtol=1e-6)
 

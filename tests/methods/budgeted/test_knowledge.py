@@ -99,7 +99,7 @@ def test_new_items_are_guessed_in_the_right_direction(made: Made, model: Model) 
     assert 0.6 < np.polyfit(LEVELS, offsets, 1)[0] < 1.1
     for kind in range(KINDS):
         own = side.factors[:ITEMS][made.kind == kind].mean(axis=0)
-        assert own @ factors[kind] > 0.9 * np.linalg.norm(own) * np.linalg.norm(factors[kind])
+        assert own @ factors[kind] > 0.85 * np.linalg.norm(own) * np.linalg.norm(factors[kind])
     # How new kinds relate to each other is how true ones do.
     true, guessed = made.traits @ made.traits.T, factors @ factors.T
     assert np.corrcoef(true.ravel(), guessed.ravel())[0, 1] > 0.9

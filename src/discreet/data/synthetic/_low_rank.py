@@ -26,7 +26,7 @@ def low_rank(
     n_items: int = 1_000,
     rank: int = 5,
     rng: Rng = None,
-    rating_range: tuple[float, float] = (-6.0, 6.0),
+    rating_range: tuple[float, float] = (-12.0, 12.0),
 ) -> tuple[Ratings, Ratings]:
     """The product of two random orthogonal matrices, seen without noise at random places.
 
@@ -40,7 +40,8 @@ def low_rank(
     rng
         Seed, generator or None.
     rating_range
-        Public bound; values beyond it (about one in forty thousand at the default) are clipped to it.
+        Public bound; values beyond it are clipped to it. The default is so wide that none is: in a world without noise
+        the few users with a clipped value would make up nearly all of a good model's error.
 
     Returns
     -------

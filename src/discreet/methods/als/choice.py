@@ -27,22 +27,36 @@ _PLAIN_OFFSET_PENALTY = 0.4
 _PLAIN_PENALTY = 1.4
 # The descent, in units of the error that offsets alone leave.
 _WARM_UP = 1.0
-_HIGHEST, _LOWEST = 2.8, 1e-4
+_HIGHEST, _LOWEST = 2.8, 1e-6
 _STEP, _FINE_ABOVE, _LONG_STEP = 0.7, 0.5, 0.35
 _ROUNDS_A_STEP = 3
 # The descent ends once the error is above the best by this share.
 _RISE = 0.002
+# People's own penalty at the end, relative to that of training: factors that a strong penalty has made few and short
+# still want longer vectors.
+_RELAXED = (1.0, 0.7, 0.5, 0.35)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What ``"auto"`` came to. ``unit`` is the error that offsets alone leave; the path of penalties starts from it."""
+    """What ``"auto"`` came to.
+
+    Parameters
+    ----------
+    rank, offset_penalty, penalty, count_exponent
+        Of training.
+    unit
+        The error that offsets alone leave; the path of penalties starts from it.
+    relaxed
+        Penalty of people's vectors beside the trained items, relative to that of training.
+    """
 
     rank: int
     offset_penalty: float
     penalty: float
     count_exponent: float
     unit: float
+    relaxed: float = 1.0
 
 
 def choose(
@@ -66,13 +80,13 @@ def choose(
     report(0, steps)
     if settings.penalty != "auto":
         return Choice(ranks[0], offset_penalty, settings.penalty, exponent, unit)
-    found: list[tuple[float, float, int]] = []
+    found: list[tuple[float, float, float, int]] = []
     for rank in ranks:
         report(steps - len(ranks) + len(found), steps)
         found.append((*judge.descend(rank, offset_penalty, unit), rank))
-    _, penalty, rank = min(found)
+    _, penalty, relaxed, rank = min(found)
     report(steps, steps)
-    return Choice(rank, offset_penalty, penalty, exponent, unit)
+    return Choice(rank, offset_penalty, penalty, exponent, unit, relaxed)
 
 
 def descent(unit: float, lowest: float) -> Iterator[float]:
@@ -118,10 +132,10 @@ class _Judge:
         error, penalty = min(found)
         return max(error, 1e-6), penalty
 
-    def descend(self, rank: int, offset_penalty: float, unit: float) -> tuple[float, float]:
-        """The least error on the way down from a strong penalty, and the penalty there."""
+    def descend(self, rank: int, offset_penalty: float, unit: float) -> tuple[float, float, float]:
+        """The least error on the way down from a strong penalty, the penalty there, and people's relative to it."""
         if rank == 0:
-            return unit, unit
+            return unit, unit, 1.0
         fit = self._start(rank)
         for penalty in [_WARM_UP * unit] * 2:
             fit.round(offset_penalty, penalty)
@@ -129,12 +143,13 @@ class _Judge:
         while penalty > _LOWEST * unit:
             for _ in range(_ROUNDS_A_STEP):
                 fit.round(offset_penalty, penalty)
-            errors.append(fit.error(offset_penalty, penalty, self._held_out))
+            errors.append([fit.error(offset_penalty, share * penalty, self._held_out) for share in _RELAXED])
             penalties.append(penalty)
-            if errors[-1] > (1.0 + _RISE) * min(errors):
+            if min(errors[-1]) > (1.0 + _RISE) * np.min(errors):
                 break
             penalty = _next(penalty, unit)
-        return min(errors), _lowest_point(penalties, errors)
+        best = int(np.argmin(np.min(errors, axis=0)))
+        return float(np.min(errors)), _lowest_point(penalties, [step[best] for step in errors]), _RELAXED[best]
 
     def _start(self, rank: int) -> LeastSquares:
         return LeastSquares(self._kept, rank, self._exponent, np.random.default_rng(self._seed))

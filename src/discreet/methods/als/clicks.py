@@ -24,8 +24,8 @@ _EXPONENT = 0.5
 _GRAVITY = 3.0
 # The weakest penalty of a user with the mean number of clicks, as a share of it; and how much stronger the next is.
 _PENALTY_SHARE = 0.05
-_STEP = 2.0
-_MOST_STEPS = 5
+_STEP = 2.0**0.5
+_MOST_STEPS = 9
 # Rounds from the start to the weakest penalty, and from one penalty to the next.
 _FIRST_ROUNDS, _MORE_ROUNDS = 4, 2
 _HELD_OUT = 0.1

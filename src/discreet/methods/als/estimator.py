@@ -52,8 +52,9 @@ class ALS(Estimator):
         is 15 where a penalty is given, and for clicks 8.
     offset_penalty, penalty, count_exponent
         Ridge on offsets and factors, times (number of ratings) ** count_exponent. For ratings ``"auto"`` judges the
-        penalties by the held-out tenth, with exponent 0.5; for clicks offsets have no penalty, and that of a user with
-        the mean number of clicks goes up from 0.05 times that number, doubling, as long as held-out recall rises.
+        penalties by the held-out tenth, with exponent 0.5; people's own may end weaker than that of training. For
+        clicks offsets have no penalty, and that of a user with the mean number of clicks goes up from 0.05 times that
+        number, by a factor of the root of 2, as long as held-out recall rises.
     gravity
         Weight of unseen items as zeros (clicks). ``"auto"`` is 3 times a user's mean number of clicks over the number
         of items in use (1 / sum of squared shares of the clicks): items that nobody uses change nothing.
@@ -141,7 +142,7 @@ def _train_ratings(
         progress("training", done, len(penalties))
         fit.round(choice.offset_penalty, penalty)
     progress("training", len(penalties), len(penalties))
-    return fit.item_side(choice.offset_penalty, choice.penalty), len(penalties)
+    return fit.item_side(choice.offset_penalty, choice.relaxed * choice.penalty), len(penalties)
 
 
 def _silent(what: str, done: int, total: int) -> None:

@@ -65,7 +65,7 @@ class LeastSquares:
         return float(np.sqrt(np.mean((predicted - held_out.values) ** 2)))
 
     def item_side(self, offset_penalty: float, penalty: float) -> ItemSide:
-        """What serves, with the same penalties for people who join later."""
+        """What serves, with these penalties for everybody's own numbers."""
         side = self._item_side.astype(np.float64)
         fold_in = Ridge(offset_penalty, penalty, self._exponent)
         return ItemSide(self._ratings.scale, self._centre, side[:, 0], side[:, 1:], fold_in)

@@ -1,7 +1,8 @@
 """Coordinates for the next round, and how strongly the users' ridge holds each direction. Public: sees releases only.
 
-``V M`` with ``M^-1 u`` is the same model as V with u. The factors are turned and stretched so that users' vectors
-are about uncorrelated and as large as the ridge expects. While directions are being found they are all held as if
+``b + V m`` and ``V M`` with ``M^-1 (u - m)`` is the same model as b and V with u. The mean of users' vectors goes to the
+offsets, where the ridge does not hold it and no direction can stand for an offset. The factors are turned and stretched
+so that users' vectors are about uncorrelated and as large as the ridge expects. While directions are being found they are all held as if
 their released spread were taste. In the end each is held by what is taste in it: a user's few ratings, or clicks,
 move their vector by chance too, and how far follows from public numbers.
 """
@@ -58,10 +59,14 @@ class Spread:
     share: Floats
 
     @property
+    def mean(self) -> Floats:
+        """Of u."""
+        return self.moment[0, 1:]
+
+    @property
     def covariance(self) -> Floats:
         """Of u."""
-        mean = self.moment[0, 1:]
-        covariance: Floats = self.moment[1:, 1:] - np.outer(mean, mean)
+        covariance: Floats = self.moment[1:, 1:] - np.outer(self.mean, self.mean)
         return covariance
 
 
@@ -205,14 +210,16 @@ def _principal(square_factors: Floats, root: Floats) -> tuple[Floats, Floats]:
 def _moved(
     side: ItemSide, square_factors: Floats, spread: Spread, change: Floats
 ) -> tuple[ItemSide, Frame, Floats]:
-    transform = np.eye(1 + side.rank)
-    transform[1:, 1:] = np.linalg.inv(change)
+    moment, back = np.eye(1 + side.rank), np.linalg.inv(change)
+    moment[1:, 1:] = back @ spread.covariance @ back.T
     frame = Frame(
-        inverse_root(transform @ spread.moment @ transform.T),
+        inverse_root(moment),
         float(np.sqrt(spread.square)),
         np.einsum("ij,ij->j", square_factors @ change, change),
     )
-    return replace(side, factors=kernels.transform_rows(side.factors, change.T)), frame, change
+    offsets = side.offsets + kernels.transform_rows(side.factors, spread.mean[None])[:, 0]
+    side = replace(side, offsets=offsets, factors=kernels.transform_rows(side.factors, change.T))
+    return side, frame, change
 
 
 def inverse_root(moment: Floats) -> Floats:

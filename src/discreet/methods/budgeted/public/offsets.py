@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,10 @@ class OffsetFilter:
         before = self.known / (1.0 + self.known * drift)
         both = before + known
         return OffsetFilter((before * self.mean + known * offsets) / both, both, scatter)
+
+    def moved(self, by: Floats) -> OffsetFilter:
+        """What the same releases say where offsets are larger by ``by``: other coordinates, the same model."""
+        return replace(self, mean=self.mean + by)
 
     def best(self, weight: Floats, prior: FeaturePrior | None) -> Floats:
         """Best estimates.

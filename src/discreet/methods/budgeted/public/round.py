@@ -260,6 +260,8 @@ def _refined(
         directions = Directions.of(side, spread, rules.activity)
         taste = None if frame.start else taste_of(directions, spread)
         side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, directions, caution, last=last)
+        assert heard is not None
+        heard = heard.moved(side.offsets - offsets)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
     # Without the floor that keeps divisions safe: of an item that nobody takes a round says nothing.
