@@ -1,10 +1,10 @@
 """Coordinates for the next round, and how strongly the users' ridge holds each direction. Public: sees releases only.
 
-``b + V m`` and ``V M`` with ``M^-1 (u - m)`` is the same model as b and V with u. The mean of users' vectors goes to the
-offsets, where the ridge does not hold it and no direction can stand for an offset. The factors are turned and stretched
-so that users' vectors are about uncorrelated and as large as the ridge expects. While directions are being found they are all held as if
-their released spread were taste. In the end each is held by what is taste in it: a user's few ratings, or clicks,
-move their vector by chance too, and how far follows from public numbers.
+``b + V m`` and ``V M`` with ``M^-1 (u - m)`` is the same model as b and V with u. The mean of users' vectors goes to
+the offsets, where the ridge does not hold it, and no direction can stand for an offset. The factors are turned and
+stretched so that users' vectors are about uncorrelated and as large as the ridge expects. While directions are being
+found they are all held as if their released spread were taste. In the end each is held by what is taste in it: a
+user's few ratings, or clicks, move their vector by chance too, and how far follows from public numbers.
 """
 
 from __future__ import annotations
