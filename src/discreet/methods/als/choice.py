@@ -149,7 +149,11 @@ class _Judge:
                 break
             penalty = _next(penalty, unit)
         best = int(np.argmin(np.min(errors, axis=0)))
-        return float(np.min(errors)), _lowest_point(penalties, [step[best] for step in errors]), _RELAXED[best]
+        return (
+            float(np.min(errors)),
+            _lowest_point(penalties, [step[best] for step in errors]),
+            _RELAXED[best],
+        )
 
     def _start(self, rank: int) -> LeastSquares:
         return LeastSquares(self._kept, rank, self._exponent, np.random.default_rng(self._seed))
