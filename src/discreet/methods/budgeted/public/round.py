@@ -240,17 +240,21 @@ def _refined(
     step = _Step.of(side, frame, now, statistics, variance)
     solved = step.solved(found.vectors)
     factors = step.factors(solved, None if frame.start else side.factors)
+    share = popularity.positive()
+    spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
     heard = state.offsets
     if heard is None:
         offsets = side.offsets + step.offsets(solved)
     else:
-        moved = step.offsets(step.solved(gradient))
-        noise = np.square(statistics.gradient_sigma / now.weight) * float(np.square(frame.whiten[:, 0]).sum())
-        heard = heard.heard(side.offsets + moved, 1.0 / noise, scatter / np.square(now.weight))
-        offsets = _best_offsets(heard, now.weight, rules)
+        # Of the item's score for a mean user, in which offsets and factors do not depend on each other. The step of the
+        # factors holds noise back and this one does not, so that all releases can be averaged.
+        mean, known = spread.mean, factors @ spread.mean
+        usual = side.offsets + (0.0 if frame.start else side.factors @ mean)
+        usual += step.offsets(step.solved(gradient), mean)
+        noise = np.square(statistics.gradient_sigma / now.weight) * float(np.square(frame.unwhiten[0]).sum())
+        heard = heard.moved(known).heard(usual, 1.0 / noise, scatter / np.square(now.weight))
+        offsets = _best_offsets(heard, now.weight, rules) - known
     side = replace(side, offsets=offsets, factors=factors)
-    share = popularity.positive()
-    spread = spread_of(frame, now.moment, now.usual_square, share / share.sum())
     taste = None
     if side.rank and clicks:
         # The factors of an earlier model have been shortened by chance already.
@@ -260,8 +264,6 @@ def _refined(
         directions = Directions.of(side, spread, rules.activity)
         taste = None if frame.start else taste_of(directions, spread)
         side, frame, _ = regauge_ratings(side, frame, spread, rules.activity, directions, caution, last=last)
-        assert heard is not None
-        heard = heard.moved(side.offsets - offsets)
     frame = replace(frame, residual=float(np.sqrt(now.mean_square)))
     doubt = None if state.frame.start else _relative(found, now.weight)
     # Without the floor that keeps divisions safe: of an item that nobody takes a round says nothing.
@@ -414,7 +416,8 @@ class _Step:
         """Factors after the step; ``None`` before it for those that it replaces."""
         return kernels.transform_rows(solved, self.matrix[:, 1:].T, 1.0 / self.size, before)
 
-    def offsets(self, solved: Floats) -> Floats:
-        """How far the offsets move."""
-        moved: Floats = kernels.transform_rows(solved, self.matrix[:, :1].T)[:, 0] / self.size
+    def offsets(self, solved: Floats, at: Floats | None = None) -> Floats:
+        """How far the offsets move; or the scores of a user whose vector is ``at``."""
+        point = self.matrix[:, 0] if at is None else self.matrix[:, 0] + self.matrix[:, 1:] @ at
+        moved: Floats = kernels.transform_rows(solved, point[None])[:, 0] / self.size
         return moved
