@@ -20,6 +20,7 @@ from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.mechanism import Mechanism
 from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.preferences import Preferences
 from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
 from discreet.privacy.gaussian.scores import LossAndCount
 from tests.privacy.worlds import MU, Floats, distance, exact_release
@@ -163,5 +164,6 @@ CASES = {
     "scaled values of clusters, clipped": Case(
         ScaledClusterSums(M, 3), lambda p, x, u: (p, 10.0 * x, _numbers(p))
     ),
+    "preferences": Case(Preferences(RANK), lambda p, x, u: (u,)),
     "loss and count": Case(LossAndCount(), lambda p, x, u: (u[:, 0], p.counts > 0)),
 }

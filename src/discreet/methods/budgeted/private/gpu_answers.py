@@ -26,7 +26,7 @@ __all__ = ["GpuBudgetedAnswers"]
 class GpuBudgetedAnswers:
     """Integer contributions of some users, computed on a device that keeps their ratings.
 
-    Rounds are answered there. The one question about activity, counts and two moments, is answered by the CPU.
+    Rounds are answered there. Activity, counts and two moments, and lists of some people, are the CPU's.
 
     Parameters
     ----------

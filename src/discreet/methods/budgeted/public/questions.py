@@ -1,4 +1,4 @@
-"""The two questions of budgeted ALS. Public."""
+"""The questions of budgeted ALS. Public."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from discreet.methods.question import Question, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.activity import ActivitySums, NoisyActivity
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, RoundStatistics, Units
+from discreet.privacy.gaussian.preferences import NoisyPreferences, Preferences
 from discreet.types import Floats
 
-__all__ = ["ActivityQuestion", "RoundQuestion", "without_start"]
+__all__ = ["ActivityQuestion", "PenaltyQuestion", "RoundQuestion", "without_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,45 @@ class RoundQuestion(Question[RoundStatistics]):
         if self.number == 0:
             return None
         return Trained(without_start(self.side, self.frame), self.number - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyQuestion(Question[NoisyPreferences]):
+    """Under which of these ridges do people's lists bring back what they hold back? (clicks)
+
+    Parameters
+    ----------
+    rounds
+        How many there were.
+    side
+        Where they left off.
+    penalties
+        Ridges to choose from.
+    seed
+        Of the public random numbers by which people hold back items, and take part.
+    share
+        Of the users to take part.
+    """
+
+    rounds: int
+    side: ItemSide
+    penalties: Floats
+    seed: int
+    share: float
+
+    @property
+    def mechanism(self) -> Preferences:
+        """A vector of length 1 for each user."""
+        return Preferences(len(self.penalties))
+
+    @property
+    def weighs(self) -> bool:
+        """Candidates are compared with each other, and nobody is counted."""
+        return True
+
+    def so_far(self) -> Trained:
+        """What the rounds have taught."""
+        return Trained(self.side, self.rounds)
 
 
 def without_start(side: ItemSide, frame: Frame) -> ItemSide:

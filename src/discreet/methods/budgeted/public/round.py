@@ -22,6 +22,7 @@ from discreet.methods.budgeted.public.gauge import (
     taste_of,
 )
 from discreet.methods.budgeted.public.gravity import first_gravity, gravity_noise, settled_gravity
+from discreet.methods.budgeted.public.leaning import CLICK_PENALTY
 from discreet.methods.budgeted.public.offsets import OffsetFilter
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
@@ -35,7 +36,6 @@ from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
 
 __all__ = [
-    "CLICK_PENALTY",
     "Normalised",
     "Rules",
     "State",
@@ -51,8 +51,6 @@ __all__ = [
 _FLOOR = 0.1
 # How far an item's doubt after the last round says how much this round will find; the rest is the same for all.
 _REMEMBERED = 0.7
-CLICK_PENALTY = 0.1
-"""Users' ridge for clicks, in units of the gravity."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,8 @@ class Rules:
         Difficulty of the run, known after the first release.
     start
         What an earlier model says about the items.
+    penalty
+        Users' ridge for clicks, where it is set; else it follows the gravity.
     """
 
     activity: Activity
@@ -78,6 +78,7 @@ class Rules:
     free_gravity: bool = True
     hard: float = 0.0
     start: Start | None = None
+    penalty: float | None = None
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def first_popularity(
     users = _total(statistics.moment, np.eye(1))
     taken = popularity.positive() / users
     if rules.free_gravity:
-        side = with_gravity(side, first_gravity(taken))
+        side = with_gravity(side, first_gravity(taken), rules.penalty)
     return State(replace(side, offsets=taken / (taken + side.clicks.gravity)), frame, popularity)
 
 
@@ -221,7 +222,7 @@ def _refined(
             # Taste that an earlier model found is not hidden by the noise of this run.
             hard = 0.0 if state.warm else rules.hard
             settled = settled_gravity(side.clicks.gravity, *_mean_score(frame, statistics), hard)
-            side = with_gravity(side, settled)
+            side = with_gravity(side, settled, rules.penalty)
         gradient = _without_pull(gradient, side, frame, now)
     # Read by five products, and never written to: a device may keep it.
     gradient.setflags(write=False)
@@ -297,9 +298,10 @@ def refine_offsets(state: State, statistics: RoundStatistics, rules: Rules) -> S
     return replace(state, side=side, offsets=heard, popularity=updated)
 
 
-def with_gravity(side: ItemSide, gravity: float) -> ItemSide:
-    """The same item side under another gravity."""
-    return replace(side, rule=replace(side.clicks, gravity=gravity, factor_penalty=CLICK_PENALTY * gravity))
+def with_gravity(side: ItemSide, gravity: float, penalty: float | None = None) -> ItemSide:
+    """The same item side under another gravity, which the users' ridge follows unless it is set."""
+    held = CLICK_PENALTY * gravity if penalty is None else penalty
+    return replace(side, rule=replace(side.clicks, gravity=gravity, factor_penalty=held))
 
 
 def _relative(found: Estimate, weight: Floats) -> Floats:

@@ -11,6 +11,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
+from discreet.methods.budgeted.public.leaning import CLICK_PENALTY, Vote, candidates, chosen, vote_on
 from discreet.methods.budgeted.public.offsets_share import divided
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
@@ -23,9 +24,13 @@ from discreet.methods.budgeted.public.plan import (
     items_in_use,
     round_shares,
 )
-from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion, without_start
+from discreet.methods.budgeted.public.questions import (
+    ActivityQuestion,
+    PenaltyQuestion,
+    RoundQuestion,
+    without_start,
+)
 from discreet.methods.budgeted.public.round import (
-    CLICK_PENALTY,
     Rules,
     State,
     first_offsets,
@@ -78,7 +83,8 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     facts.budget.check_users(max(1, int(activity.users)))
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
-    rules = Rules(activity, prior, settings.gravity == "auto", start=facts.start)
+    penalty = None if settings.penalty == "auto" else settings.penalty
+    rules = Rules(activity, prior, settings.gravity == "auto", start=facts.start, penalty=penalty)
     ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
     side, frame = _empty(settings, facts, activity)
     share = settings.offset_share
@@ -104,7 +110,12 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         if holds(then, facts.start, statistics, activity):
             rank, state = then.side.rank, heard(then, statistics)
             rounds = WARM_ROUNDS[ranks] if settings.rounds == "auto" else settings.rounds
-    ask = replace(ask, planned=2 + tried + rounds)
+    vote = None
+    if ranks and rank and penalty is None:
+        vote = vote_on(activity, n_items, left / facts.noise_excess)
+    last = 0.0 if vote is None else left * float(np.sqrt(vote.cost))
+    left *= 1.0 if vote is None else float(np.sqrt(1.0 - vote.cost))
+    ask = replace(ask, planned=2 + tried + rounds + (vote is not None))
     if rank and not state.warm:
         state = _start(rng, rank, state, prior)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
@@ -112,7 +123,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     for number in range(1, len(costs) + 1):
         if number == rounds // 2 + 1:
             costs[number - 1 :], kept = divided(costs[number - 1 :], costs[number - 2], state, activity)
-            ask = replace(ask, planned=2 + tried + rounds + (kept > 0.0))
+            ask = replace(ask, planned=2 + tried + rounds + (vote is not None) + (kept > 0.0))
         cost = costs[number - 1]
         if rank == 0 and ranks:
             # Nothing but the popularity is worth asking for.
@@ -126,6 +137,10 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         statistics = yield ask.offsets(rounds + 1, kept, state)
         state = refine_offsets(state, statistics, rules)
     side = _with_popularity(without_start(state.side, state.frame), state)
+    if vote is not None:
+        preferences = yield ask.penalty(last, side, rounds, vote, int(rng.integers(2**62)))
+        ridge = side.clicks.factor_penalty * chosen(preferences)
+        side = replace(side, rule=replace(side.clicks, factor_penalty=ridge))
     side = with_knowledge(side, state, prior, activity)
     return Trained(side, rounds if rank else 0)
 
@@ -139,7 +154,9 @@ def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
     """Questions in all, where settings say."""
     if settings.rank == 0:
         return 2 + _ALONE[explicit]
-    return None if settings.rank == "auto" or settings.rounds == "auto" else 2 + settings.rounds
+    # People are asked about their ridge, or not, by what the first release says of how many they are.
+    unsaid = not explicit and settings.penalty == "auto"
+    return None if settings.rank == "auto" or settings.rounds == "auto" or unsaid else 2 + settings.rounds
 
 
 def _check_start(settings: BudgetedSettings, facts: Facts) -> None:
@@ -255,6 +272,12 @@ class _Asker:
         name = f"round {number}" if state.side.rank else f"offsets, round {number}"
         return self._ask(name, mu, number, state.side, state.frame, weights, self.settings.weight_share)
 
+    def penalty(self, mu: float, side: ItemSide, rounds: int, vote: Vote, seed: int) -> PenaltyQuestion:
+        """Under which ridge do people's lists bring back what they hold back?"""
+        ridges = candidates(side.clicks.factor_penalty)
+        name = "penalty of people's vectors"
+        return PenaltyQuestion(name, mu, rounds, side, ridges, seed, vote.asked, planned=self.planned)
+
     def _ask(
         self,
         name: str,
@@ -311,12 +334,13 @@ BUDGETED = PublicHalf(
     name="budgeted",
     settings_type=BudgetedSettings,
     train=train,
-    questions=(ActivityQuestion, RoundQuestion),
+    questions=(ActivityQuestion, RoundQuestion, PenaltyQuestion),
     # The rule for rank and rounds reads the first releases.
     adaptive=True,
     public=(
         "all settings; a rank or number of rounds left to the rule follows from the first releases",
         "the random start of the factors",
+        "the random numbers by which people hold back items to try lists on",
     ),
     uses_features=True,
     uses_start=True,
