@@ -3,7 +3,8 @@
     python -m benchmarks.calibration [--data FOLDER] [--draws 5] [--only ml-1m,...]
 
 Defaults only. The same run without noise has the same start, rank, rounds and shares of the budget, asks the same
-questions of the same users, and knows that there is no noise (docs/decisions/0087-taste-that-noise-hides.md).
+questions of the same users, and knows that there is no noise (docs/decisions/0087-taste-that-noise-hides.md). For
+lists it has the ridge that people chose in the run with noise: like the rank, that is a setting of the model.
 Head: the most popular items that have half of all takes; tail: the rarer half of the other items that were taken at
 all. Pairs of 100 users and all items of a kind; data sets as in ``benchmarks/accuracy.py``. Writes
 ``benchmarks/results/calibration.{md,json}`` after every data set.
@@ -25,10 +26,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.accuracy import RESULTS, Task, tasks
 from discreet import Budget, BudgetedALS
 from discreet.evaluation.comparison import Comparison
+from discreet.methods.budgeted.public.leaning import CLICK_PENALTY, RIDGES
+from discreet.methods.budgeted.public.questions import PenaltyQuestion
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts, Questions
 from discreet.model import Model
+from discreet.model.item_side import ItemSide
+from discreet.privacy.gaussian.preferences import NoisyPreferences
 
 RATED = "jester,ml-1m,goodbooks,low-rank-5000,low-rank-20000,market"
 NAMES = f"{RATED},ml-1m-lists,ml-1m-clicks,goodbooks-clicks,market-clicks"
@@ -46,12 +51,15 @@ def without_noise(task: Task, fitted: BudgetedALS, budget: Budget, seed: int) ->
     """
     endless = Budget(NO_NOISE, task.delta)
     excess = endless.mu / budget.mu
+    chosen = _preferences(fitted.model_.item_side) if fitted.rank_ and not task.rates else None
 
     def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
         asking = BUDGETED.train(settings, replace(facts, mu=facts.mu / excess), rng)
         question = next(asking)
         while True:
             answer = yield question.at(question.mu * excess)
+            if isinstance(question, PenaltyQuestion):
+                answer = chosen
             try:
                 question = asking.send(answer)
             except StopIteration as end:
@@ -62,6 +70,12 @@ def without_noise(task: Task, fitted: BudgetedALS, budget: Budget, seed: int) ->
 
     same = {"rank": fitted.rank_, "rounds": fitted.rounds_} if fitted.rank_ else {"rank": 0}
     return WithoutNoise(goal=task.goal, **same).fit(task.train, endless, rng=seed).model_
+
+
+def _preferences(side: ItemSide) -> NoisyPreferences:
+    """Votes by which the ridge of ``side`` wins."""
+    ridge = side.clicks.factor_penalty / (CLICK_PENALTY * side.clicks.gravity)
+    return NoisyPreferences(-np.abs(np.log(np.array(RIDGES) / ridge)), 1e-9)
 
 
 def coverage(task: Task, epsilon: float, seed: int) -> dict[str, float]:

@@ -58,7 +58,7 @@ def clicks_of(ratings: Ratings) -> Ratings:
 @pytest.fixture(scope="module")
 def split() -> Split:
     """Clicks in a market large enough that gravity is not at its bound and taste matters."""
-    made = clicks_of(synthetic.market(3_000, 1_000, 60_000, rng=0, lift=2.0))
+    made = clicks_of(synthetic.market(3_000, 1_000, 45_000, rng=0, lift=2.0))
     return Split(*splits.by_rating(made, (0.9, 0.1), rng=0))
 
 
@@ -100,7 +100,7 @@ def test_a_copy_of_all_users_leaves_gravity_where_it_is(
     )
     assert twice.n_users == 2 * once.n_users
     model = fit(twice, **settings)
-    assert model.item_side.clicks.gravity == pytest.approx(plain.item_side.clicks.gravity, rel=0.05)
+    assert model.item_side.clicks.gravity == pytest.approx(plain.item_side.clicks.gravity, rel=0.1)
     assert split.recall(model) == pytest.approx(split.recall(plain), rel=0.02)
 
 
@@ -141,11 +141,12 @@ def test_the_order_of_users_hardly_matters(split: Split) -> None:
 
 
 def test_without_noise_more_rounds_do_not_hurt_clicks(split: Split) -> None:
-    few, many = (
+    few, more, many = (
         np.mean([split.recall(fit(split.train, seed=seed, rank=8, rounds=rounds)) for seed in range(2)])
-        for rounds in (6, 12)
+        for rounds in (6, 8, 12)
     )
-    assert many > 0.99 * few
+    assert more > 0.995 * few
+    assert many == more
 
 
 @pytest.fixture(scope="module")

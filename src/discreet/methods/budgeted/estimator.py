@@ -22,7 +22,8 @@ class BudgetedALS(PrivateMethod):
         for the highest) that somebody takes an item, and ranks: what is said of clicks below then holds for ratings.
         Without ratings the goal is always ``"rank"``.
     rank, rounds
-        ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget.
+        ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget. Lists take
+        eight rounds at most, also where more are asked for: further ones make them no better and some worse.
     curvature
         ``"shared"``: one second moment for all items. ``"full"``: one for each item, released with more noise.
     activity_share
@@ -39,8 +40,9 @@ class BudgetedALS(PrivateMethod):
     item_exponent
         An item's budget is proportional to popularity ** -exponent; ``"auto"`` is 0.25 for ratings, 0 for clicks.
     penalty
-        Ridge on a user's factors (clicks; for ratings it follows the released residual size); ``"auto"`` is 0.1 times
-        the gravity.
+        Ridge on a user's factors (clicks; for ratings it follows the released residual size). ``"auto"`` is 0.05 times
+        the gravity in the rounds; at the end the people in the data are asked which of six ridges brings back most of
+        what they hold back (:mod:`discreet.methods.budgeted.public.leaning`), where they are enough to be heard.
     gravity
         Weight of unseen items as zeros (clicks); ``"auto"`` follows the released mean score of what was taken
         (:mod:`discreet.methods.budgeted.public.gravity`), at most 1.

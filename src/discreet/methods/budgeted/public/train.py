@@ -22,6 +22,7 @@ from discreet.methods.budgeted.public.plan import (
     energy_floor,
     first_share,
     items_in_use,
+    most_rounds,
     round_shares,
 )
 from discreet.methods.budgeted.public.questions import (
@@ -109,7 +110,8 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         left *= float(np.sqrt(1.0 - TRIAL_SHARE))
         if holds(then, facts.start, statistics, activity):
             rank, state = then.side.rank, heard(then, statistics)
-            rounds = WARM_ROUNDS[ranks] if settings.rounds == "auto" else settings.rounds
+            if settings.rounds == "auto":
+                rounds = WARM_ROUNDS[ranks]
     vote = None
     if ranks and rank and penalty is None:
         vote = vote_on(activity, n_items, left / facts.noise_excess)
@@ -156,7 +158,9 @@ def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
         return 2 + _ALONE[explicit]
     # People are asked about their ridge, or not, by what the first release says of how many they are.
     unsaid = not explicit and settings.penalty == "auto"
-    return None if settings.rank == "auto" or settings.rounds == "auto" or unsaid else 2 + settings.rounds
+    if settings.rank == "auto" or settings.rounds == "auto" or unsaid:
+        return None
+    return 2 + most_rounds(settings.rounds, explicit=explicit)
 
 
 def _check_start(settings: BudgetedSettings, facts: Facts) -> None:
@@ -198,7 +202,9 @@ def _plan(
         rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
     if rank == 0:
         return 0, _ALONE[explicit]
-    return rank, choose_rounds(activity, hard, mu, explicit=explicit) if rounds == "auto" else rounds
+    if rounds == "auto":
+        return rank, choose_rounds(activity, hard, mu, explicit=explicit)
+    return rank, most_rounds(rounds, explicit=explicit)
 
 
 def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tuple[ItemSide, Frame]:
