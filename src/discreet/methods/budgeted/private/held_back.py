@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,9 +28,10 @@ _BLOCK = 8192
 def found_again(ratings: Ratings, question: PenaltyQuestion) -> Floats:
     """Users x candidates: share of a user's held-back items in the list that follows from the others.
 
+    The last candidate is the order by popularity.
     Zeros for users who do not take part, and for those who hold back nothing or everything.
     """
-    found = np.zeros((ratings.n_users, len(question.penalties)))
+    found = np.zeros((ratings.n_users, question.mechanism.candidates))
     mine = _own_numbers(ratings, question.seed)
     asked = np.flatnonzero(mine < question.share * _RANGE)
     for start in range(0, len(asked), _BLOCK):
@@ -45,16 +47,22 @@ def _found(ratings: Ratings, question: PenaltyQuestion) -> Floats:
     usable = (counts > 0) & (np.diff(kept.indptr) > 0)
     owners = np.repeat(np.arange(ratings.n_users), counts)
     design, listed = panels(question.side.design()), _length(question.side.n_items)
-    shares = np.zeros((ratings.n_users, len(question.penalties)))
-    for column, penalty in enumerate(question.penalties.tolist()):
-        rule = replace(question.side.clicks, factor_penalty=penalty)
-        side = replace(question.side, rule=rule)
-        coefficients = side.fold_in(kept.indptr, kept.items, kept.values)
-        lists, _ = kernels.top_n(coefficients, design, side.offsets, listed, kept.indptr, kept.items)
+    shares = np.zeros((ratings.n_users, question.mechanism.candidates))
+    for column, (coefficients, offsets) in enumerate(_candidates(kept, question)):
+        lists, _ = kernels.top_n(coefficients, design, offsets, listed, kept.indptr, kept.items)
         hits = (lists[owners] == wanted.items[:, np.newaxis]).any(axis=1)
         shares[:, column] = np.bincount(owners[hits], minlength=ratings.n_users) / np.maximum(counts, 1)
     shares[~usable] = 0.0
     return shares
+
+
+def _candidates(kept: Ratings, question: PenaltyQuestion) -> Iterator[tuple[Floats, Floats]]:
+    """Coefficients of users and offsets of items, from which lists follow."""
+    side = question.side
+    for penalty in question.penalties.tolist():
+        held = replace(side, rule=replace(side.clicks, factor_penalty=penalty))
+        yield held.fold_in(kept.indptr, kept.items, kept.values), side.offsets
+    yield np.zeros((kept.n_users, 1 + side.rank)), question.popular
 
 
 def _length(n_items: int) -> int:

@@ -172,7 +172,7 @@ def _ease(hard: float) -> float:
 _HARD = 0.09
 _HALF_HARD = 0.04
 _ROUNDS = {True: (10, 16), False: (4, 8)}
-_LEAST_RANK = {True: 3, False: 2}
+_LEAST_RANK = {True: 3, False: 4}
 _MOST = {True: 16, False: 32}
 MOST_RANK = max(_MOST.values())
 """The rule never chooses more."""

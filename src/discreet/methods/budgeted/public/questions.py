@@ -69,7 +69,7 @@ class RoundQuestion(Question[RoundStatistics]):
 
 @dataclass(frozen=True, eq=False)
 class PenaltyQuestion(Question[NoisyPreferences]):
-    """Under which of these ridges do people's lists bring back what they hold back? (clicks)
+    """Under which of these ridges do people's lists bring back what they hold back, or by popularity? (clicks)
 
     Parameters
     ----------
@@ -79,6 +79,8 @@ class PenaltyQuestion(Question[NoisyPreferences]):
         Where they left off.
     penalties
         Ridges to choose from.
+    popular
+        Scores by popularity, the last candidate.
     seed
         Of the public random numbers by which people hold back items, and take part.
     share
@@ -88,13 +90,14 @@ class PenaltyQuestion(Question[NoisyPreferences]):
     rounds: int
     side: ItemSide
     penalties: Floats
+    popular: Floats
     seed: int
     share: float
 
     @property
     def mechanism(self) -> Preferences:
         """A vector of length 1 for each user."""
-        return Preferences(len(self.penalties))
+        return Preferences(len(self.penalties) + 1)
 
     @property
     def weighs(self) -> bool:

@@ -11,7 +11,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
-from discreet.methods.budgeted.public.leaning import CLICK_PENALTY, Vote, candidates, chosen, vote_on
+from discreet.methods.budgeted.public.leaning import CLICK_PENALTY, Vote, candidates, led, vote_on
 from discreet.methods.budgeted.public.offsets_share import divided
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
@@ -140,16 +140,24 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         state = refine_offsets(state, statistics, rules)
     side = _with_popularity(without_start(state.side, state.frame), state)
     if vote is not None:
-        preferences = yield ask.penalty(last, side, rounds, vote, int(rng.integers(2**62)))
-        ridge = side.clicks.factor_penalty * chosen(preferences)
-        side = replace(side, rule=replace(side.clicks, factor_penalty=ridge))
+        popular = _popular(side, activity)
+        preferences = yield ask.penalty(last, side, popular, rounds, vote, int(rng.integers(2**62)))
+        side = led(side, popular, preferences)
     side = with_knowledge(side, state, prior, activity)
-    return Trained(side, rounds if rank else 0)
+    return Trained(side, rounds if side.rank else 0)
 
 
 def _with_popularity(side: ItemSide, state: State) -> ItemSide:
     taken = state.popularity.positive()
     return replace(side, popularity=taken / taken.sum())
+
+
+def _popular(side: ItemSide, activity: Activity) -> ItemSide:
+    """Scores by popularity alone, the same for everybody."""
+    assert side.popularity is not None
+    taken = side.popularity * activity.ratings_per_user
+    scores = taken / (taken + side.clicks.gravity)
+    return replace(side, offsets=scores, factors=np.zeros((side.n_items, 0)))
 
 
 def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
@@ -278,11 +286,22 @@ class _Asker:
         name = f"round {number}" if state.side.rank else f"offsets, round {number}"
         return self._ask(name, mu, number, state.side, state.frame, weights, self.settings.weight_share)
 
-    def penalty(self, mu: float, side: ItemSide, rounds: int, vote: Vote, seed: int) -> PenaltyQuestion:
-        """Under which ridge do people's lists bring back what they hold back?"""
+    def penalty(
+        self, mu: float, side: ItemSide, popular: ItemSide, rounds: int, vote: Vote, seed: int
+    ) -> PenaltyQuestion:
+        """Under which ridge do people's lists bring back what they hold back, or by popularity?"""
         ridges = candidates(side.clicks.factor_penalty)
-        name = "penalty of people's vectors"
-        return PenaltyQuestion(name, mu, rounds, side, ridges, seed, vote.asked, planned=self.planned)
+        return PenaltyQuestion(
+            "penalty of people's vectors",
+            mu,
+            rounds,
+            side,
+            ridges,
+            popular.offsets,
+            seed,
+            vote.asked,
+            planned=self.planned,
+        )
 
     def _ask(
         self,
