@@ -75,7 +75,7 @@ def without_noise(task: Task, fitted: BudgetedALS, budget: Budget, seed: int) ->
 def _preferences(side: ItemSide) -> NoisyPreferences:
     """Votes by which the ridge of ``side`` wins."""
     ridge = side.clicks.factor_penalty / (CLICK_PENALTY * side.clicks.gravity)
-    return NoisyPreferences(np.append(-np.abs(np.log(np.array(RIDGES) / ridge)), -np.inf), 1e-9)
+    return NoisyPreferences(-np.abs(np.log(np.array(RIDGES) / ridge)), 1e-9)
 
 
 def coverage(task: Task, epsilon: float, seed: int) -> dict[str, float]:

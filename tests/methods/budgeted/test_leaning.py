@@ -153,7 +153,7 @@ def test_the_chosen_ridge_is_that_of_the_votes(clicks: Ratings, monkeypatch: pyt
     for number in (3, len(RIDGES)):
         found = NoisyPreferences(votes[number], 1e-3)
         monkeypatch.setattr(train, "led", lambda *sides, _found=found: led(sides[0], sides[1], _found))
-        fitted = BudgetedALS(rank=2, rounds=3).fit(clicks, Budget(100.0, 1e-5), rng=0)
+        fitted = BudgetedALS(rounds=3).fit(clicks, Budget(100.0, 1e-5), rng=0)
         side = fitted.model_.item_side
         usual = CLICK_PENALTY * side.clicks.gravity
         if number == len(RIDGES):
@@ -162,5 +162,20 @@ def test_the_chosen_ridge_is_that_of_the_votes(clicks: Ratings, monkeypatch: pyt
             taken = np.bincount(clicks.items, minlength=ITEMS)
             assert np.corrcoef(taken, side.offsets)[0, 1] > 0.9
         else:
-            assert fitted.rank_ == 2
+            assert fitted.rank_ > 0
             assert side.clicks.factor_penalty == pytest.approx(candidates(usual)[number])
+
+
+def test_a_rank_that_is_set_is_kept_where_popularity_would_win(
+    clicks: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vote is about ridges alone then."""
+
+    def popularity(side: ItemSide, popular: ItemSide | None, found: NoisyPreferences) -> ItemSide:
+        assert len(found.totals) == len(RIDGES) + (popular is not None)
+        return side if popular is None else popular
+
+    monkeypatch.setattr(train, "led", popularity)
+    budget = Budget(100.0, 1e-5)
+    assert BudgetedALS(rounds=2).fit(clicks, budget, rng=0).rank_ == 0
+    assert BudgetedALS(rounds=2, rank=5).fit(clicks, budget, rng=0).rank_ == 5

@@ -41,8 +41,9 @@ class BudgetedALS(PrivateMethod):
         An item's budget is proportional to popularity ** -exponent; ``"auto"`` is 0.25 for ratings, 0 for clicks.
     penalty
         Ridge on a user's factors (clicks; for ratings it follows the released residual size). ``"auto"`` is 0.05 times
-        the gravity in the rounds; at the end the people in the data are asked which of six ridges brings back most of
-        what they hold back (:mod:`discreet.methods.budgeted.public.leaning`), where they are enough to be heard.
+        the gravity in the rounds; at the end the people in the data are asked which of five ridges brings back most of
+        what they hold back, or whether popularity alone does where the rank is ``"auto"``
+        (:mod:`discreet.methods.budgeted.public.leaning`). Too few people to be heard are not asked.
     gravity
         Weight of unseen items as zeros (clicks); ``"auto"`` follows the released mean score of what was taken
         (:mod:`discreet.methods.budgeted.public.gravity`), at most 1.

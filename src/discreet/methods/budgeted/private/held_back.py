@@ -28,7 +28,7 @@ _BLOCK = 8192
 def found_again(ratings: Ratings, question: PenaltyQuestion) -> Floats:
     """Users x candidates: share of a user's held-back items in the list that follows from the others.
 
-    The last candidate is the order by popularity.
+    The last candidate is the order by popularity, where that is one.
     Zeros for users who do not take part, and for those who hold back nothing or everything.
     """
     found = np.zeros((ratings.n_users, question.mechanism.candidates))
@@ -62,7 +62,8 @@ def _candidates(kept: Ratings, question: PenaltyQuestion) -> Iterator[tuple[Floa
     for penalty in question.penalties.tolist():
         held = replace(side, rule=replace(side.clicks, factor_penalty=penalty))
         yield held.fold_in(kept.indptr, kept.items, kept.values), side.offsets
-    yield np.zeros((kept.n_users, 1 + side.rank)), question.popular
+    if question.popular is not None:
+        yield np.zeros((kept.n_users, 1 + side.rank)), question.popular
 
 
 def _length(n_items: int) -> int:

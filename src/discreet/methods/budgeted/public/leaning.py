@@ -61,13 +61,13 @@ def vote_on(activity: Activity, n_items: int, mu: float) -> Vote | None:
     return Vote(cost, asked)
 
 
-def led(side: ItemSide, popular: ItemSide, found: NoisyPreferences) -> ItemSide:
+def led(side: ItemSide, popular: ItemSide | None, found: NoisyPreferences) -> ItemSide:
     """The item side that people prefer; under the usual ridge where nothing else clearly wins.
 
     Parameters
     ----------
     side, popular
-        After the rounds, and without factors.
+        After the rounds, and without factors where that may be chosen.
     found
         Votes for `candidates`, and for ``popular``.
     """
@@ -75,7 +75,7 @@ def led(side: ItemSide, popular: ItemSide, found: NoisyPreferences) -> ItemSide:
     lead = float(found.totals[best] - found.totals[_USUAL])
     if not lead > _CLEAR * np.sqrt(2.0) * found.sigma:
         return side
-    if best == len(RIDGES):
+    if popular is not None and best == len(RIDGES):
         return popular
     ridge = float(candidates(side.clicks.factor_penalty)[best])
     return replace(side, rule=replace(side.clicks, factor_penalty=ridge))

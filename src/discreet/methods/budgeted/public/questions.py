@@ -80,7 +80,7 @@ class PenaltyQuestion(Question[NoisyPreferences]):
     penalties
         Ridges to choose from.
     popular
-        Scores by popularity, the last candidate.
+        Scores by popularity, the last candidate; ``None`` where a rank was set, which is kept.
     seed
         Of the public random numbers by which people hold back items, and take part.
     share
@@ -90,14 +90,14 @@ class PenaltyQuestion(Question[NoisyPreferences]):
     rounds: int
     side: ItemSide
     penalties: Floats
-    popular: Floats
+    popular: Floats | None
     seed: int
     share: float
 
     @property
     def mechanism(self) -> Preferences:
         """A vector of length 1 for each user."""
-        return Preferences(len(self.penalties) + 1)
+        return Preferences(len(self.penalties) + (self.popular is not None))
 
     @property
     def weighs(self) -> bool:

@@ -140,7 +140,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         state = refine_offsets(state, statistics, rules)
     side = _with_popularity(without_start(state.side, state.frame), state)
     if vote is not None:
-        popular = _popular(side, activity)
+        popular = _popular(side, activity) if settings.rank == "auto" else None
         preferences = yield ask.penalty(last, side, popular, rounds, vote, int(rng.integers(2**62)))
         side = led(side, popular, preferences)
     side = with_knowledge(side, state, prior, activity)
@@ -287,7 +287,7 @@ class _Asker:
         return self._ask(name, mu, number, state.side, state.frame, weights, self.settings.weight_share)
 
     def penalty(
-        self, mu: float, side: ItemSide, popular: ItemSide, rounds: int, vote: Vote, seed: int
+        self, mu: float, side: ItemSide, popular: ItemSide | None, rounds: int, vote: Vote, seed: int
     ) -> PenaltyQuestion:
         """Under which ridge do people's lists bring back what they hold back, or by popularity?"""
         ridges = candidates(side.clicks.factor_penalty)
@@ -297,7 +297,7 @@ class _Asker:
             rounds,
             side,
             ridges,
-            popular.offsets,
+            None if popular is None else popular.offsets,
             seed,
             vote.asked,
             planned=self.planned,
