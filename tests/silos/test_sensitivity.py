@@ -14,7 +14,7 @@ import pytest
 from discreet import Ratings
 from discreet.errors import Refused
 from discreet.methods.budgeted.private.answers import BudgetedAnswers
-from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
+from discreet.methods.budgeted.public.questions import ActivityQuestion, PenaltyQuestion, RoundQuestion
 from discreet.methods.question import Question
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import UserVector
@@ -104,8 +104,7 @@ def test_one_user_more_moves_the_totals_by_at_most_one(kind: str) -> None:
 def test_no_question_makes_a_user_count_for_more(kind: str) -> None:
     """Whatever a server might get past the comparison: the bound is in the answer, not in the question."""
     ratings, rng = world(kind, users=40, items=25, seed=4), np.random.default_rng(6)
-    asked_last = questions(kind)[-1]
-    assert isinstance(asked_last, RoundQuestion)
+    asked_last = [question for question in questions(kind) if isinstance(question, RoundQuestion)][-1]
     checked = 0
     for _ in range(25):
         side = replace(
@@ -123,6 +122,33 @@ def test_no_question_makes_a_user_count_for_more(kind: str) -> None:
             assert distance(ratings, with_user(ratings, items, values), question) <= BOUND
             checked += 1
     assert checked == 75
+
+
+def test_no_vote_makes_a_user_count_for_more() -> None:
+    ratings, rng = world("clicks", users=40, items=25, seed=4), np.random.default_rng(7)
+    asked = questions("clicks")[-1]
+    assert isinstance(asked, PenaltyQuestion)
+    largest = 0.0
+    for _ in range(25):
+        side = replace(
+            asked.side,
+            offsets=rng.standard_normal(25) * 10.0 ** rng.integers(-3, 6),
+            factors=rng.standard_normal(asked.side.factors.shape) * 10.0 ** rng.integers(-3, 6),
+        )
+        question = replace(
+            asked,
+            side=side,
+            penalties=10.0 ** rng.uniform(-9.0, 9.0, 3),
+            seed=int(rng.integers(2**62)),
+            share=1e9,
+        )
+        for items, values in hostile_users(ratings)[:5]:
+            assert distance(ratings, with_user(ratings, items, values), question) <= BOUND
+        for user in range(0, 40, 8):
+            rest = ratings.take_users(np.arange(40) != user)
+            largest = max(largest, distance(ratings, rest, question))
+    assert largest <= BOUND
+    assert largest > 0.99, "and votes are heard"
 
 
 def test_a_user_who_exceeds_the_bound_counts_for_nothing() -> None:

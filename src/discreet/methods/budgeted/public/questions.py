@@ -99,11 +99,6 @@ class PenaltyQuestion(Question[NoisyPreferences]):
         """A vector of length 1 for each user."""
         return Preferences(len(self.penalties) + (self.popular is not None))
 
-    @property
-    def weighs(self) -> bool:
-        """Candidates are compared with each other, and nobody is counted."""
-        return True
-
     def so_far(self) -> Trained:
         """What the rounds have taught."""
         return Trained(self.side, self.rounds)
