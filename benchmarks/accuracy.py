@@ -202,7 +202,7 @@ def market_clicks() -> Task:
 
 def _click_task(name: str, title: str, ratings: Ratings, *, yardstick: bool = True) -> Task:
     train, query, target = splits.held_out_users(ratings, 0.1, rng=0, query_fraction=0.8)
-    return Task(name, title, train, query, target, 1e-5, (1.0, 5.0, 20.0), yardstick=yardstick)
+    return Task(name, title, train, query, target, 1e-5, (0.5, 1.0, 5.0, 20.0), yardstick=yardstick)
 
 
 def run(task: Task, draws: int, console: Console) -> Comparison:
