@@ -15,7 +15,7 @@ from discreet.methods.budgeted.public.item_errors import Items, click_variances,
 from discreet.methods.budgeted.public.people import people_along
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
-from discreet.methods.budgeted.public.unfound import unexplained, unfound
+from discreet.methods.budgeted.public.unfound import missing, unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
@@ -208,9 +208,9 @@ def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, no
     if side.rank == 0 or not (known > 0.0 and square > 0.0):
         return 0.0
     ratings = activity.ratings * float(share @ share)
-    hidden = unfound(share @ np.square(side.factors), known, ratings, square, noise, activity)
+    hidden = unfound(share @ np.square(side.factors), known, ratings, square, activity)
     offsets = float(share @ np.square(side.offsets - share @ side.offsets))
-    return max(hidden + _WEIGHED * offsets, unexplained(square, noise, state.fell, activity))
+    return missing(hidden + _WEIGHED * offsets, square, noise, state.fell, activity)
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:
