@@ -31,7 +31,7 @@ _ROUNDS = 7.0
 _HIDDEN = 0.5
 # The threshold for what scores miss, where ``known`` is a mean over items that are known well and items that are not
 # (docs/decisions/0115-errors-by-what-is-known.md).
-_MISSED = 4.2
+_MISSED = 4.0
 # The same threshold without noise, where the scatter of an item's own ratings takes its place.
 _WITHOUT_NOISE = 2.0
 # The users' ridge after the last round, in units of the squared residual.
@@ -42,9 +42,7 @@ _SCATTER = 8
 _NOISY = 16
 
 
-def unfound(
-    power: Floats, known: float, ratings: float, square: float, activity: Activity
-) -> float:
+def unfound(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> float:
     """Variance of scores that the same run without noise would have explained beside what this one does.
 
     Parameters
@@ -97,9 +95,10 @@ def missing(hidden: float, square: float, noise: float, fell: float, activity: A
     part of what they vary by. Where next to nothing is left of that, the residual is all that can be wrong, whatever
     else is expected: it is what the noise hid, or what the items' noise makes of it.
     """
-    scatters = 1.0 - max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
-    expected = min(hidden, max(square - noise, 0.0))
-    return scatters * expected + (1.0 - scatters) * unexplained(square, noise, fell)
+    none = max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+    least = none * unexplained(square, noise, fell)
+    most = (1.0 - none) * max(square - noise, 0.0) + least
+    return min(max(hidden, least), most)
 
 
 def unexplained(square: float, noise: float, fell: float) -> float:
