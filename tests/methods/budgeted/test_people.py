@@ -16,6 +16,7 @@ from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Noise
+from discreet.types import Floats
 
 PEOPLE, ITEMS, SCATTER = 4_000, 300, 0.6
 
@@ -94,3 +95,20 @@ def test_vectors_follow_the_noise_of_what_was_taken_the_less_the_stronger_the_ri
     assert said.shape == (ITEMS,)
     assert np.median(said / moved) == pytest.approx(1.0, rel=0.35)
     assert np.corrcoef(said, moved)[0, 1] > 0.9
+
+
+def test_vectors_follow_no_more_noise_than_scores_vary_by() -> None:
+    rng = np.random.default_rng(1)
+    factors = 0.2 * rng.standard_normal((ITEMS, 3))
+    side = ItemSide(CLICKS, 0.0, np.full(ITEMS, 0.2), factors, Clicks(0.2, 1.0))
+    share = np.full(ITEMS, 1.0 / ITEMS)
+
+    def followed(noise: float) -> Floats:
+        return noise_followed(side, share, 0.6, crowd(30.0), np.eye(4), np.full((ITEMS, 4), noise))
+
+    directions = np.column_stack([np.zeros(ITEMS), factors])
+    whole = people_along(side, share, 0.6, crowd(30.0), directions)
+    assert (followed(0.0) == 0.0).all()
+    assert (followed(1e9) <= whole).all()
+    np.testing.assert_allclose(followed(1e9), whole, rtol=1e-3)
+    np.testing.assert_allclose(followed(2e-9), 2.0 * followed(1e-9), rtol=1e-3)

@@ -76,12 +76,22 @@ def noise_followed(
     A person's vector solves ``(A + ridge) u = sum over taken (1 - b) v``, with A what they took and gravity. Errors d
     of the factors move it by ``(A + ridge)^-1 sum over taken r d`` to first order, where r is the residual of a click;
     what they do to A is next to nothing beside that. A strong ridge holds this back more than it holds back taste.
+    Where that is as much as scores vary by at all it no longer holds to first order: vectors that follow noise follow
+    less of anything else.
     """
     taken = _taken(share, activity)
     factors = directions[:, 1:]
     moved = factors.T @ ((square * (taken @ noise))[:, np.newaxis] * factors)
     inverse = np.linalg.inv(_curvature(side, taken) + side.clicks.factor_penalty * np.eye(side.rank))
-    variances: Floats = ((side.factors @ (inverse @ moved @ inverse)) * side.factors).sum(axis=1)
+    variances = _in_scores(side, inverse @ moved @ inverse)
+    whole = np.maximum(_in_scores(side, _clicks(side, share, activity)), np.finfo(np.float64).tiny)
+    followed: Floats = variances * (whole / (variances + whole))
+    return followed
+
+
+def _in_scores(side: ItemSide, covariance: Floats) -> Floats:
+    """Variance of each item's scores, where people's vectors have this covariance."""
+    variances: Floats = ((side.factors @ covariance) * side.factors).sum(axis=1)
     return np.maximum(variances, 0.0)
 
 
