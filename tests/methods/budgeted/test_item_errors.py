@@ -96,7 +96,7 @@ def test_clicks_of_rare_items_are_off_by_what_few_people_say(tilt: float) -> Non
     """Numbers of three directions, each learnt as far as its noise allows."""
     rng, number = np.random.default_rng(2), takes()
     items, prior = sure(number), np.array([1.0, 0.3, 0.1])
-    scatter = (17.0 * 0.7 / number)[:, np.newaxis]
+    scatter = (8.0 * 0.7 / number)[:, np.newaxis]
     spread = prior * np.exp(tilt * items.place)[:, np.newaxis] + scatter
     noise = np.square(60.0 / number)
     true = np.sqrt(spread) * rng.standard_normal((ITEMS, 3))

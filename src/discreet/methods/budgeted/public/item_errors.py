@@ -26,7 +26,7 @@ __all__ = ["Items", "click_variances", "left", "offset_variances"]
 # Scatter of what one person says about an item, in units of the squared residual, along directions as far as people's
 # vectors reach. Fitted: people count by different weights, who takes rare items takes many, a run without noise follows
 # more directions, and of weak directions less is learnt of rare items than their noise says.
-_SCATTER = 17.0
+_SCATTER = 8.0
 # How far below the usual item the power of popularity is believed, in standard deviations of what it was found from.
 _AS_FAR_AS = 1.5
 # Of a large catalogue the power is found from so many items.

@@ -1,8 +1,8 @@
 """What a model does not know about its items, and what it would guess of new ones. Public: sees releases only.
 
 Measured against the same run without noise (docs/decisions/0050-calibrated-doubt.md, 0087-taste-that-noise-hides.md,
-0115-errors-by-what-is-known.md and 0119-errors-where-people-are.md; ``benchmarks/calibration.py``). An item's noise
-says whether it is known, its reach how far its scores are off.
+0115-errors-by-what-is-known.md, 0119-errors-where-people-are.md and 0122-errors-after-the-vote.md;
+``benchmarks/calibration.py``). An item's noise says whether it is known, its reach how far its scores are off.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.methods.budgeted.public.item_errors import Items, click_variances, left, offset_variances
+from discreet.methods.budgeted.public.click_errors import of_clicks
+from discreet.methods.budgeted.public.item_errors import Items, left, offset_variances
 from discreet.methods.budgeted.public.people import people_along
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
-from discreet.methods.budgeted.public.unfound import unexplained, unfound
+from discreet.methods.budgeted.public.unfound import missing, unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
@@ -42,7 +43,7 @@ class _Losses:
         noise of what they took, and brings it back in the next round.
     error, error_feedback
         The same for the noise that is in the distance to the run without noise, relative to that of the last round:
-        what steps follow the next one takes back.
+        what steps follow the next one takes back. What a person's own vector follows is counted apart.
     """
 
     noise: float
@@ -53,18 +54,12 @@ class _Losses:
 
 _LOSSES = {
     False: _Losses(noise=2.9, feedback=0.0, error=1.0, error_feedback=0.0),
-    True: _Losses(noise=1.6, feedback=1.5, error=1.3, error_feedback=0.5),
+    True: _Losses(noise=1.6, feedback=1.5, error=1.3, error_feedback=0.3),
 }
-# Clicks. Two runs whose moments of users differ take steps of different lengths, and few rounds do not make that good:
-# what stays at most, relative to the variance of scores, and the noise of the moment at which half of that stays.
-_STEPS_APART = 0.02
-_ROUGH = 0.03
-# Part of the share that noise has in items by which the size of all scores is off.
-_SIZE = 0.5
 # Part of what all rounds tell that the last one usually does.
 _LAST = 0.25
 # Ratings. Variance of the noise in offsets, relative to what an average over all rounds would leave.
-_AVERAGED = 1.3
+_AVERAGED = 1.5
 # Part of the errors of offsets that a person's items have in common; and part of the variance of offsets by
 # which they differ because people's weights follow what the noise has left of their residuals.
 _COMMON = 0.03
@@ -115,35 +110,12 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, act
     error = losses.error * (1.0 + losses.error_feedback * fitted) / (losses.noise * feedback) * noise
     items = Items.of(state.popularity, activity.ratings)
     if clicks:
-        doubt = _of_clicks(doubt, side, state, items, np.square(plain @ basis), error, activity)
+        known = items.share * np.maximum(doubt.noise.min() / doubt.noise, 1.0 / _FINITE)
+        error = error * float(known.sum() / (known @ _told_last(state)))
+        doubt = of_clicks(doubt, side, state, items, np.square(plain @ basis), error, activity)
     else:
         doubt = _of_ratings(doubt, side, state, items, error, activity, np.square(basis[0]))
     return replace(side, doubt=doubt, feature_map=feature_map)
-
-
-def _of_clicks(
-    doubt: Doubt,
-    side: ItemSide,
-    state: State,
-    items: Items,
-    squares: Floats,
-    error: Floats,
-    activity: Activity,
-) -> Doubt:
-    """Errors of clicks: what is left of each item, steps that went apart, and a gravity that follows noise.
-
-    One number an item says how far its scores are off, so directions count as far as people's vectors reach.
-    """
-    assert state.reach is not None
-    along = people_along(side, items.share, state.frame.residual**2, activity, doubt.directions)
-    known = items.share * np.maximum(doubt.noise.min() / doubt.noise, 1.0 / _FINITE)
-    error = error * float(known.sum() / (known @ _told_last(state)))
-    apart = _STEPS_APART * state.rough**2 / (state.rough**2 + _ROUGH**2)
-    unsure = float(items.share @ left(doubt.prior, error, along)) / float(doubt.prior @ along)
-    error = error + apart * float(doubt.prior.mean())
-    variances = click_variances(squares, doubt.prior, error, items, state.frame.residual**2, along)
-    reach = state.reach * np.sqrt(variances / left(doubt.prior, doubt.noise, along))
-    return replace(doubt, reach=reach, scale=0.5 * apart + (_SIZE * unsure) ** 2 + state.swing**2)
 
 
 def _of_ratings(
@@ -208,9 +180,9 @@ def _unfound(side: ItemSide, state: State, share: Floats, activity: Activity, no
     if side.rank == 0 or not (known > 0.0 and square > 0.0):
         return 0.0
     ratings = activity.ratings * float(share @ share)
-    hidden = unfound(share @ np.square(side.factors), known, ratings, square, noise, activity)
+    hidden = unfound(share @ np.square(side.factors), known, ratings, square, activity)
     offsets = float(share @ np.square(side.offsets - share @ side.offsets))
-    return max(hidden + _WEIGHED * offsets, unexplained(square, noise, state.fell, activity))
+    return missing(hidden + _WEIGHED * offsets, square, noise, state.fell, activity)
 
 
 def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:

@@ -16,7 +16,7 @@ from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
-__all__ = ["people_along"]
+__all__ = ["noise_followed", "people_along"]
 
 
 def people_along(
@@ -51,12 +51,66 @@ def people_along(
     return along
 
 
+def noise_followed(
+    side: ItemSide, share: Floats, square: float, activity: Activity, directions: Floats, noise: Floats
+) -> Floats:
+    """Variance in each item's scores of what people's vectors follow of the noise in what they took (clicks).
+
+    Parameters
+    ----------
+    side
+        As released: people's vectors are folded into it.
+    share
+        Of all takes, one for each item.
+    square
+        Squared residual of single clicks.
+    activity
+        How many clicks people have.
+    directions
+        In rows; the offset comes first.
+    noise
+        Items x directions: variance of the noise in items' numbers.
+
+    Notes
+    -----
+    A person's vector solves ``(A + ridge) u = sum over taken (1 - b) v``, with A what they took and gravity. Errors d
+    of the factors move it by ``(A + ridge)^-1 sum over taken r d`` to first order, where r is the residual of a click;
+    what they do to A is next to nothing beside that. A strong ridge holds this back more than it holds back taste.
+    Where that is as much as scores vary by at all it no longer holds to first order: vectors that follow noise follow
+    less of anything else.
+    """
+    taken = _taken(share, activity)
+    factors = directions[:, 1:]
+    moved = factors.T @ ((square * (taken @ noise))[:, np.newaxis] * factors)
+    inverse = np.linalg.inv(_curvature(side, taken) + side.clicks.factor_penalty * np.eye(side.rank))
+    variances = _in_scores(side, inverse @ moved @ inverse)
+    whole = np.maximum(_in_scores(side, _clicks(side, share, activity)), np.finfo(np.float64).tiny)
+    followed: Floats = variances * (whole / (variances + whole))
+    return followed
+
+
+def _in_scores(side: ItemSide, covariance: Floats) -> Floats:
+    """Variance of each item's scores, where people's vectors have this covariance."""
+    variances: Floats = ((side.factors @ covariance) * side.factors).sum(axis=1)
+    return np.maximum(variances, 0.0)
+
+
 def _clicks(side: ItemSide, share: Floats, activity: Activity) -> Floats:
-    taken = np.clip(share * activity.ratings_per_user, 0.0, 1.0)
-    curvature = kernels.weighted_moment(side.factors, side.clicks.gravity + taken)
+    taken = _taken(share, activity)
+    curvature = _curvature(side, taken)
     held = np.linalg.solve(curvature + side.clicks.factor_penalty * np.eye(side.rank), curvature)
     covariance: Floats = held @ held.T + chance_covariance(side, taken)
     return covariance
+
+
+def _taken(share: Floats, activity: Activity) -> Floats:
+    """Share of the people who took each item."""
+    return np.clip(share * activity.ratings_per_user, 0.0, 1.0)
+
+
+def _curvature(side: ItemSide, taken: Floats) -> Floats:
+    """Of a usual person's regression, without the ridge."""
+    return kernels.weighted_moment(side.factors, side.clicks.gravity + taken)
 
 
 def _ratings(side: ItemSide, share: Floats, square: float, activity: Activity) -> Floats:

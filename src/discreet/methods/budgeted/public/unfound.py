@@ -22,7 +22,7 @@ import numpy as np
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.types import Floats
 
-__all__ = ["missed", "power_there", "unexplained", "unfound"]
+__all__ = ["missed", "missing", "power_there", "unexplained", "unfound"]
 
 # The threshold in rounds that are few, of which the first are the noisiest, in units of the one above: measured
 # (docs/decisions/0087-taste-that-noise-hides.md).
@@ -31,7 +31,7 @@ _ROUNDS = 7.0
 _HIDDEN = 0.5
 # The threshold for what scores miss, where ``known`` is a mean over items that are known well and items that are not
 # (docs/decisions/0115-errors-by-what-is-known.md).
-_MISSED = 4.2
+_MISSED = 4.0
 # The same threshold without noise, where the scatter of an item's own ratings takes its place.
 _WITHOUT_NOISE = 2.0
 # The users' ridge after the last round, in units of the squared residual.
@@ -40,13 +40,9 @@ _RIDGE = 2.0
 _SCATTER = 8
 # How soon it counts as noise of items' numbers, as their share grows: runs that are mostly noise were off by all of it.
 _NOISY = 16
-# Share of noise in it at which the residual is no longer expected to fall.
-_STOPS = 0.25
 
 
-def unfound(
-    power: Floats, known: float, ratings: float, square: float, noise: float, activity: Activity
-) -> float:
+def unfound(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> float:
     """Variance of scores that the same run without noise would have explained beside what this one does.
 
     Parameters
@@ -57,8 +53,8 @@ def unfound(
         What all rounds told about a usual item: one over the variance of their noise.
     ratings
         How many a usual item has.
-    square, noise
-        Squared residual of single ratings, and what the noise of the items' numbers has in it.
+    square
+        Squared residual of single ratings.
     activity
         How many ratings people have.
 
@@ -74,15 +70,16 @@ def unfound(
     most = threshold * max(1.0 - (_least(ratings, square, activity) / threshold) ** 2, 0.0)
     there = np.maximum(_solved(power, threshold), most)
     hidden = (_in_scores(there, square, activity) - _in_scores(power, square, activity)).sum()
-    # What was not found is part of the residual, beside the noise.
-    return min(float(hidden), max(square - noise, 0.0))
+    return float(hidden)
 
 
-def unexplained(square: float, noise: float, fell: float, activity: Activity) -> float:
-    """Residual that is no scatter of single ratings: a run without noise would go on to explain it.
+def missing(hidden: float, square: float, noise: float, fell: float, activity: Activity) -> float:
+    """Variance of what is missing in all scores of a person.
 
     Parameters
     ----------
+    hidden
+        What is expected of it where people's ratings scatter.
     square
         Squared residual as the last round stated it: before its own step.
     noise
@@ -95,15 +92,25 @@ def unexplained(square: float, noise: float, fell: float, activity: Activity) ->
     Notes
     -----
     How much scatter there is cannot be told from what has not been found yet. But people's ratings scatter by a good
-    part of what they vary by. Where next to nothing is left of that, all of it is what the noise hid, or what the
-    items' noise makes of it: where that is the whole residual nothing is hidden, and the step has taken it away. Where
-    noise has no part in it, the last step goes on as the one before did; half of that fall, in logarithms, is counted
-    on, less as noise takes its part.
+    part of what they vary by. Where next to nothing is left of that, the residual is all that can be wrong, whatever
+    else is expected: it is what the noise hid, or what the items' noise makes of it.
     """
-    scatters = max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+    none = max(1.0 - square / max(activity.within, square), 0.0) ** _SCATTER
+    least = none * unexplained(square, noise, fell)
+    most = (1.0 - none) * max(square - noise, 0.0) + least
+    return min(max(hidden, least), most)
+
+
+def unexplained(square: float, noise: float, fell: float) -> float:
+    """What the last step has left of a residual without scatter: a run without noise would go on to explain it.
+
+    Notes
+    -----
+    The step leaves of what was hidden what the one before left, and brings the noise of items back as it was. Where
+    that noise is the whole residual nothing is hidden, and the step has taken it away.
+    """
     share = min(noise / square, 1.0)
-    falls = 1.0 - (1.0 - float(np.sqrt(fell))) * max(1.0 - share / _STOPS, 0.0)
-    return square * (1.0 - share**_NOISY) * falls * scatters
+    return square * (share + (1.0 - share) * fell) * (1.0 - share**_NOISY)
 
 
 def power_there(power: Floats, known: float, ratings: float, square: float, activity: Activity) -> Floats:
