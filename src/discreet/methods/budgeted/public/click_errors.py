@@ -18,7 +18,7 @@ __all__ = ["of_clicks"]
 
 # Two runs whose moments of users differ take steps of different lengths, and few rounds do not make that good: what
 # stays at most, relative to the variance of scores, and the noise of the moment at which half of that stays.
-_STEPS_APART = 0.003
+_STEPS_APART = 0.0045
 _ROUGH = 0.03
 # Part of the share that noise has in items by which the size of all scores is off.
 _SIZE = 0.5

@@ -18,6 +18,7 @@ from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State
 from discreet.methods.budgeted.public.unfound import missing, unfound
 from discreet.methods.shared.public.feature_prior import FeaturePrior
+from discreet.methods.shared.public.shrinkage import popularity_line
 from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks
@@ -54,7 +55,7 @@ class _Losses:
 
 _LOSSES = {
     False: _Losses(noise=2.9, feedback=0.0, error=1.0, error_feedback=0.0),
-    True: _Losses(noise=1.6, feedback=1.5, error=1.3, error_feedback=0.3),
+    True: _Losses(noise=1.6, feedback=1.5, error=1.2, error_feedback=0.3),
 }
 # Part of what all rounds tell that the last one usually does.
 _LAST = 0.25
@@ -106,7 +107,8 @@ def with_knowledge(side: ItemSide, state: State, prior: FeaturePrior | None, act
     variances = _prior(seen, noise, share)
     noise = np.minimum(noise, _FINITE * variances.max())
     doubt = Doubt(noise, basis.T @ whiten, variances, state.reach if clicks else None)
-    feature_map = None if prior is None else _feature_map(rows, base, share, doubt, prior)
+    level = rows if clicks else rows - _by_popularity(side.offsets, noise, taken, share, 1 + side.rank)
+    feature_map = None if prior is None else _feature_map(level, base, share, doubt, prior)
     error = losses.error * (1.0 + losses.error_feedback * fitted) / (losses.noise * feedback) * noise
     items = Items.of(state.popularity, activity.ratings)
     if clicks:
@@ -190,6 +192,17 @@ def _prior(seen: Floats, noise: Floats, share: Floats) -> Floats:
     for _ in range(20):
         variances = seen + share @ (variances * noise[:, np.newaxis] / (variances + noise[:, np.newaxis]))
     return variances
+
+
+def _by_popularity(offsets: Floats, noise: Floats, taken: Floats, share: Floats, width: int) -> Floats:
+    """How much of each offset follows popularity alone, beside the usual item: of a new item nobody knows that.
+
+    Most items are rare, and rare items are rated lower: features would be taken to say so of every new item.
+    """
+    line, _ = popularity_line(offsets, noise, taken)
+    above: Floats = np.zeros((len(offsets), width))
+    above[:, 0] = line - share @ line
+    return above
 
 
 def _feature_map(rows: Floats, base: Floats, share: Floats, doubt: Doubt, prior: FeaturePrior) -> FeatureMap:
