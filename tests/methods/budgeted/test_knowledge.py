@@ -336,6 +336,24 @@ def test_new_items_are_predicted_better_than_by_the_own_mean_and_ranked_better_t
     assert np.corrcoef(predicted - means[users[~kept]], above)[0, 1] > 0.3
 
 
+def test_a_new_item_is_not_taken_for_a_rare_one() -> None:
+    """Most items are rare, and rare items are rated lower: of a new item that says nothing."""
+    made = Made(4)
+    rare = 0.6 - 0.25 * np.log(np.arange(1, ITEMS + 1))
+    made.ratings = replace(
+        made.ratings, values=np.clip(made.ratings.values + rare[made.ratings.items], 1.0, 5.0)
+    )
+    side = made.fit(200.0).item_side
+    assert side.feature_map is not None
+    guesses = side.feature_map.base[0] + side.feature_map.weights[:, 0]
+    usual = np.array(
+        [np.average(side.offsets[made.kind == k], weights=made.counts[made.kind == k]) for k in range(KINDS)]
+    )
+    plain = np.array([side.offsets[made.kind == k].mean() for k in range(KINDS)])
+    assert (usual - plain).mean() > 0.1
+    assert abs((guesses - usual).mean()) < 0.5 * (usual - plain).mean()
+
+
 @pytest.mark.parametrize("goal", ["rate", "rank"])
 def test_two_halves_of_the_users_differ_by_as_much_as_doubt_says(goal: str) -> None:
     """What a usual user would think of each item, from one half and from the other; half the square is the error."""
