@@ -272,7 +272,8 @@ def decompose(task: Task, console: Console) -> Comparison:
     for rounds in (plain.rounds_, 4 * plain.rounds_):
         quiet = task.private(rank=plain.rank_, rounds=rounds)
         quiet.fit(task.train, Budget(1000.0, task.delta), rng=0)
-        table.add(f"the same without noise (epsilon 1000), {rounds} rounds", **task.score(quiet.model_))
+        taken = f"{quiet.rounds_} rounds" + (f" ({rounds} asked for)" if rounds > quiet.rounds_ else "")
+        table.add(f"the same without noise (epsilon 1000), {taken}", **task.score(quiet.model_))
     if task.yardstick:
         same = task.plain(rank=plain.rank_).fit(task.train, rng=0)
         table.add(f"non-private ALS of the same rank {plain.rank_}", **task.score(same.model_))
