@@ -16,6 +16,7 @@ from discreet.errors import Refused
 from discreet.methods.budgeted.private.answers import BudgetedAnswers
 from discreet.methods.budgeted.public.questions import ActivityQuestion, PenaltyQuestion, RoundQuestion
 from discreet.methods.question import Question
+from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.energy_scaled import Units
@@ -100,6 +101,14 @@ def test_one_user_more_moves_the_totals_by_at_most_one(kind: str) -> None:
     assert largest > 0.99, "and the budget is used"
 
 
+def wild(side: ItemSide, rng: np.random.Generator) -> ItemSide:
+    """Numbers that no run comes to."""
+    offsets, factors = (
+        rng.standard_normal(part.shape) * 10.0 ** rng.integers(-3, 6) for part in (side.offsets, side.factors)
+    )
+    return replace(side, offsets=offsets, factors=factors)
+
+
 @pytest.mark.parametrize("kind", ["ratings", "clicks"])
 def test_no_question_makes_a_user_count_for_more(kind: str) -> None:
     """Whatever a server might get past the comparison: the bound is in the answer, not in the question."""
@@ -107,14 +116,9 @@ def test_no_question_makes_a_user_count_for_more(kind: str) -> None:
     asked_last = [question for question in questions(kind) if isinstance(question, RoundQuestion)][-1]
     checked = 0
     for _ in range(25):
-        side = replace(
-            asked_last.side,
-            offsets=rng.standard_normal(25) * 10.0 ** rng.integers(-3, 6),
-            factors=rng.standard_normal(asked_last.side.factors.shape) * 10.0 ** rng.integers(-3, 6),
-        )
         question = replace(
             asked_last,
-            side=side,
+            side=wild(asked_last.side, rng),
             item_weights=np.exp(rng.uniform(-1.0, 3.0, 25)),
             units=Units(*(10.0 ** rng.uniform(-4.0, 4.0, 2))),
         )
@@ -130,14 +134,9 @@ def test_no_vote_makes_a_user_count_for_more() -> None:
     assert isinstance(asked, PenaltyQuestion)
     largest = 0.0
     for _ in range(25):
-        side = replace(
-            asked.side,
-            offsets=rng.standard_normal(25) * 10.0 ** rng.integers(-3, 6),
-            factors=rng.standard_normal(asked.side.factors.shape) * 10.0 ** rng.integers(-3, 6),
-        )
         question = replace(
             asked,
-            side=side,
+            side=wild(asked.side, rng),
             penalties=10.0 ** rng.uniform(-9.0, 9.0, 3),
             seed=int(rng.integers(2**62)),
             share=1e9,

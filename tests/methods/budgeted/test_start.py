@@ -12,7 +12,7 @@ import pytest
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.data import synthetic
 from discreet.errors import SettingsInvalid
-from discreet.methods.budgeted.public import trial
+from discreet.methods.budgeted.public import train, trial
 from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.doubt import Doubt
@@ -87,6 +87,14 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     # The noise of the first release may make one round of difference.
     assert abs(after.rounds_ - cold.rounds_) <= 1
     assert after.rounds_ > 2 == warm.rounds_
+
+
+def test_rounds_that_are_set_are_taken_where_the_rule_alone_would_find_no_factors(
+    months: list[Ratings], first: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "_plan", lambda *facts: (0, 4))
+    warm = BudgetedALS(rounds=3).fit(months[1], BUDGET, rng=0, start=first)
+    assert (warm.rank_, warm.rounds_) == (first.item_side.rank, 3)
 
 
 def test_a_rank_of_zero_is_kept_whatever_the_start_has(months: list[Ratings], first: Model) -> None:

@@ -23,7 +23,7 @@ class BudgetedALS(PrivateMethod):
         Without ratings the goal is always ``"rank"``.
     rank, rounds
         ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget. Lists take
-        eight rounds at most, also where more are asked for: further ones make them no better and some worse.
+        eight rounds at most, also where more are asked for: further ones gain little here and cost more there.
     curvature
         ``"shared"``: one second moment for all items. ``"full"``: one for each item, released with more noise.
     activity_share

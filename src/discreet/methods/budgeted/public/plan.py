@@ -128,8 +128,8 @@ def choose_rounds(activity: Activity, hard: float, mu: float, *, explicit: bool)
 def most_rounds(rounds: int, *, explicit: bool) -> int:
     """Rounds of those that were asked for: lists take eight at most, after which directions turn to what is common.
 
-    The strongest directions are not those that bring back most. Without any noise too, more rounds gained at most 0.7 %
-    of Recall@20 on any data, and cost up to 5 % (docs/decisions/0121-people-are-asked.md); plain ALS does the same.
+    The strongest directions are not those that bring back most. Without any noise too, more rounds gained at most 1.7 %
+    of Recall@20 and cost up to 5 % (docs/decisions/0121-people-are-asked.md); on goodbooks plain ALS loses by them too.
     """
     return rounds if explicit else min(rounds, _ROUNDS[False][1])
 

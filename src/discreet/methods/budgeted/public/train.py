@@ -110,8 +110,9 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         left *= float(np.sqrt(1.0 - TRIAL_SHARE))
         if holds(then, facts.start, statistics, activity):
             rank, state = then.side.rank, heard(then, statistics)
-            if settings.rounds == "auto":
-                rounds = WARM_ROUNDS[ranks]
+            rounds = WARM_ROUNDS[ranks]
+            if settings.rounds != "auto":
+                rounds = most_rounds(settings.rounds, explicit=not ranks)
     vote = None
     if ranks and rank and penalty is None:
         vote = vote_on(activity, n_items, left / facts.noise_excess)
