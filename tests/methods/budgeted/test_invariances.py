@@ -104,6 +104,20 @@ def test_a_copy_of_all_users_leaves_gravity_where_it_is(
     assert split.recall(model) == pytest.approx(split.recall(plain), rel=0.02)
 
 
+@pytest.mark.parametrize("part", ["every tenth user", "half of each history"])
+def test_less_data_teach_less_and_never_less_than_popularity(split: Split, part: str) -> None:
+    whole = split.train
+    if part == "every tenth user":
+        less = whole.take_users(np.arange(0, whole.n_users, 10))
+    else:
+        less = whole.keep(np.random.default_rng(7).random(whole.n_ratings) < 0.5)
+    model = fit(less)
+    scores = evaluate_ranking(model, split.train, split.test, 20)
+    popular = split.recall(fit(less, rank=0))
+    assert 0.99 * popular < scores.recall < 1.01 * split.recall(fit(whole))
+    assert 1e-3 < model.item_side.clicks.gravity <= 1.0
+
+
 def test_other_names_are_the_same_model(split: Split) -> None:
     """Same places, other names: the same numbers to the last bit."""
     catalogue = Catalogue([f"thing {number}" for number in range(len(split.ids))])
