@@ -58,6 +58,7 @@ _HOMES = {
     "Unreachable": "discreet.errors",
     "UserMean": "discreet.methods.trivial.estimators",
     "plan": "discreet.planning",
+    "tune": "discreet.methods.tuning",
 }
 _ROOMS = ("devices", "silos")
 
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from discreet.methods.projected_gradient.estimator import ProjectedGradient
     from discreet.methods.svd.estimator import PrivateSVD
     from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
+    from discreet.methods.tuning import tune
     from discreet.model import Model
     from discreet.planning import plan
     from discreet.privacy.account.ledger_file import LedgerFile
@@ -131,6 +133,7 @@ __all__ = [
     "devices",
     "plan",
     "silos",
+    "tune",
 ]
 
 

@@ -17,7 +17,7 @@ from discreet.data import splits
 from discreet.data.synthetic import market
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 from discreet.methods.public_half import Facts
-from discreet.methods.tuning.tuning import tune
+from discreet.methods.tuning import tune
 
 ITEMS = 40
 TABLE = {

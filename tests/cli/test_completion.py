@@ -25,7 +25,7 @@ def completed(words: str, position: int) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "position", "found"),
     [
-        ("discreet t", 1, {"train", "tune"}),
+        ("discreet s", 1, {"sample", "serve", "similar", "split", "statement"}),
         ("discreet train --rep", 2, {"--repeats"}),
         ("discreet train --repeats ", 3, {"last", "first", "mean", "sum", "error"}),
         ("discreet export ", 2, {"web", "arrays", "card", "index"}),

@@ -143,23 +143,6 @@ def test_groups(run: Run, shop: Path, tmp_path: Path, ledger: Path) -> None:
     assert Model.load(tmp_path / "february").statement.earlier.group == "february"  # type: ignore[union-attr]
 
 
-def test_a_search_is_one_run(run: Run, shop: Path, tmp_path: Path, ledger: Path) -> None:
-    space = tmp_path / "space.toml"
-    space.write_text("rank = [1, 2]\n")
-    result = run(
-        *("tune", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", "--method", "svd"),
-        *("--epsilon", 20, "--delta", "1e-4", "--space", space, "--mean-trials", 1.5),
-        *("--ledger", ledger, "--out", tmp_path / "model", "--json"),
-    )
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["ledger"]["epsilon"] == pytest.approx(20.0)
-    content = shown(run, ledger)
-    (entry,) = content["runs"]  # type: ignore[misc]
-    assert (entry["state"], entry["charges"], entry["model"]) == ("ended", 1, "model")
-    assert entry["epsilon"] == pytest.approx(20.0)
-    assert content["spent"]["mu"] is None  # type: ignore[index]
-
-
 def test_a_plan_of_twelve_months(run: Run, ledger: Path) -> None:
     plan = json.loads(run("ledger", "plan", "--runs", 12, "--epsilon", 1, "--delta", "1e-6", "--json").stdout)
     assert plan["together"]["epsilon"] == pytest.approx(3.904, abs=1e-3)

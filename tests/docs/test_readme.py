@@ -33,12 +33,13 @@ def test_the_readme_example_runs(
 
 
 def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The methods side by side, and one of one's own (whose training is in tests/conformance)."""
+    """The methods side by side, a search, a warm start, and one of one's own (trained in tests/conformance)."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text(), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "methods.md", "exec"), {"__name__": "methods"})
-    *table, costs = capsys.readouterr().out.splitlines()
+    *table, search, costs = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"\{'rank': [24], 'penalty': .*\} .* 5\.0", search)
     assert costs.startswith("2.0 for who was there in May")
     errors = dict(line.split() for line in table)
     assert list(errors) == ["budgeted", "dpals", "frank-wolfe"]

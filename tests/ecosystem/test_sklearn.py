@@ -54,7 +54,7 @@ def test_a_second_fit_is_refused_for_the_estimator_and_for_its_clones() -> None:
     other = clone(one)
     one.fit(FRAME)
     for again in (one, other, clone(other), pickle.loads(pickle.dumps(estimator()))):
-        with pytest.raises(BudgetExceeded, match="discreet tune"):
+        with pytest.raises(BudgetExceeded, match=r"discreet\.tune"):
             again.fit(FRAME)
 
 

@@ -30,7 +30,6 @@ ROOMS = {
     "methods/shared",
     "methods/svd",
     "methods/trivial",
-    "methods/tuning",
     "model",
     "privacy/account",
     "privacy/gaussian",

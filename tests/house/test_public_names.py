@@ -137,6 +137,7 @@ def test_the_names_of_the_package() -> None:
         "devices",
         "plan",
         "silos",
+        "tune",
     ]
 
 

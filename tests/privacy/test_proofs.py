@@ -21,7 +21,7 @@ MODULES = sorted(path for path in PRIVACY.rglob("*.py") if "local" not in path.p
 def test_a_note_names_only_what_exists(note: Path) -> None:
     text = note.read_text()
     for path in re.findall(r"`([a-z_/]+\.py)`", text):
-        homes = (ROOT / path, note.parents[1] / path, *ROOT.rglob(f"methods/tuning/{path}"))
+        homes = (ROOT / path, note.parents[1] / path)
         inside_repository = ROOT.parents[1] / path
         assert any(home.is_file() for home in (*homes, inside_repository)), f"{note.name} names {path}"
     for path in re.findall(r"`([a-z_/]+\.md)`", text):

@@ -19,7 +19,6 @@ __all__ = [
     "config_option",
     "merge_settings",
     "rating_range_option",
-    "read_table",
     "set_option",
 ]
 
@@ -59,7 +58,7 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
     """
     if path is None:
         return
-    content = read_table(Path(path), "configuration file")
+    content = _read_table(Path(path))
     names = _option_names(ctx.command)
     options = {param.name: param for param in ctx.command.params if isinstance(param, click.Option)}
     given = {key.replace("_", "-"): value for key, value in content.items()}
@@ -133,13 +132,13 @@ def _refuse_other_shapes(option: click.Option, key: str, value: object, where: s
             raise SettingsInvalid(f"{where}: {key} must be {wanted}, not {repr(one)[:100]}")
 
 
-def read_table(path: Path, what: str) -> dict[str, Any]:
-    """The table in a TOML or JSON file; ``what`` it is, for a message where it is not there."""
+def _read_table(path: Path) -> dict[str, Any]:
+    """The table in a TOML or JSON file."""
     try:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except FileNotFoundError:
-        raise SettingsInvalid(f"there is no {what} {path}") from None
+        raise SettingsInvalid(f"there is no configuration file {path}") from None
     except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
         raise SettingsInvalid(f"{path} is not valid {kind}: {error}") from None

@@ -4,7 +4,7 @@
 the promise of the last model would be false about all the others. So there is no ``score`` to search by, an estimator
 and its clones may be fitted once between them, and one that came from another process not at all: a further fit is
 refused, unless a ledger is given, which pays for each and refuses what is too much. To search settings privately,
-:func:`discreet.methods.tuning.tuning.tune` (``discreet tune``) pays for the whole search at once.
+:func:`discreet.tune` pays for the whole search at once.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if fits.number:
             raise BudgetExceeded(
                 "this estimator, or a copy of it, may have been fitted before: each fit on the same people costs "
-                f"epsilon {self.epsilon:g} again. To search settings use discreet tune, which pays for all; "
+                f"epsilon {self.epsilon:g} again. To search settings use discreet.tune, which pays for all; "
                 "to train again give a ledger (ledger='people.ledger'), which adds everything up"
             )
         fits.number += 1

@@ -16,8 +16,8 @@ import discreet
 from discreet import Budget, LedgerFile
 from discreet.data.synthetic import market
 from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid, UnchargedRelease
-from discreet.methods.tuning import tuning
-from discreet.methods.tuning.tuning import tune
+from discreet.methods import tuning
+from discreet.methods.tuning import tune
 from discreet.privacy.account.costs import Cost
 from discreet.privacy.account.ledger_file import open_run
 from discreet.privacy.account.plan import Plan

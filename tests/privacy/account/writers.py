@@ -26,8 +26,9 @@ from discreet import Budget, LedgerFile, Ratings
 from discreet.data.synthetic import market
 from discreet.errors import BudgetExceeded, Refused
 from discreet.methods.method import PrivateMethod
-from discreet.methods.tuning.tuning import enter_search, tune
+from discreet.methods.tuning import tune
 from discreet.privacy.account.costs import Cost, Selected
+from discreet.privacy.account.records import Price
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.privacy.selection import Selection
 from discreet.silos.server.coordinator import Coordinator
@@ -88,7 +89,11 @@ class Writer:
         self.note(head=earlier.head)
 
     def tune(self) -> None:
-        with enter_search(self.ledger, discreet.PrivateSVD, BUDGET, MEAN) as run:
+        mu = Selection(mean_trials=MEAN, score_share=0.1).trial_mu(BUDGET)
+        epsilon, delta = BUDGET.epsilon, BUDGET.delta
+        price = Price(kind="selection", mu=mu, epsilon=epsilon, delta=delta, mean_trials=MEAN)
+        name = discreet.PrivateSVD.public_half.name
+        with self.ledger.begin(BUDGET, price, method=name, adaptive=True) as run:
             self.run = run.asked.run
             tuned = tune(
                 discreet.PrivateSVD, SEARCH, self.ratings, BUDGET, mean_trials=MEAN, rng=0, ledger=run

@@ -11,7 +11,7 @@ import pytest
 
 from discreet import Budget, BudgetedALS, Ratings
 from discreet.methods.trivial.estimators import Popularity, UserMean
-from discreet.methods.tuning.validation import release_score, split_validation, user_losses
+from discreet.methods.tuning import release_score, split_validation, user_losses
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate, Ledger
 from discreet.privacy.gaussian.blocks import Block

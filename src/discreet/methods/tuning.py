@@ -1,0 +1,350 @@
+"""Choosing settings by private trials, within one budget that covers all that is tried.
+
+A trial draws settings, fits on everybody's training part and releases a noisy score on everybody's validation part. The
+best of a random number of trials leaves, and nothing else. Proof note: ``privacy/proofs/selection.md``.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+
+from discreet.data.ratings import Ratings
+from discreet.errors import BudgetInvalid, CatalogueMissing, DiscreetError, SettingsInvalid
+from discreet.evaluation.metrics import hits
+from discreet.methods.log import silent
+from discreet.methods.method import PrivateMethod
+from discreet.methods.shared.private.sampling import draw_numbers
+from discreet.model import Model
+from discreet.model.blocks import fold_in_blocks, score_top
+from discreet.model.item_side import ItemSide
+from discreet.privacy.account.earlier import EarlierRuns
+from discreet.privacy.account.ledger_file import AnyLedger, open_run
+from discreet.privacy.account.records import Price
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.mechanism import release
+from discreet.privacy.gaussian.scores import LossAndCount
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.selection import Selection, budget_for, draw_trials
+from discreet.privacy.statement import Statement
+from discreet.types import Floats
+
+__all__ = [
+    "Score",
+    "Tuned",
+    "draw_settings",
+    "release_score",
+    "split_validation",
+    "tune",
+    "user_losses",
+]
+
+Method = type[PrivateMethod]
+_RANKED = 20  # length of the rankings that a model that ranks is scored by
+_PUBLIC = (
+    "all settings that were not searched",
+    "of the settings that were searched the space and the distribution; their values follow from the selection",
+    "the mean number of trials, and the shares of ratings and of budget that scores get",
+)
+_ENTROPY = secrets.SystemRandom()
+
+
+class Score(NamedTuple):
+    """Noisy sum over users of their loss less 1/2 (lower is better); for people an error in stars, or Recall@20."""
+
+    total: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The chosen trial, to be used like a fitted method.
+
+    Attributes
+    ----------
+    model_, statement_, rank_, rounds_
+        As for any method; the statement covers the whole search.
+    settings_
+        The settings that won, with those that were fixed.
+    score_
+        Its noisy score on the validation ratings: root mean squared error in stars, or Recall@20 without ratings.
+    """
+
+    model_: Model
+    statement_: Statement
+    settings_: dict[str, Any]
+    score_: float
+    rank_: int
+    rounds_: int
+
+
+def tune(
+    method: Method,
+    space: Mapping[str, Any],
+    ratings: Ratings,
+    budget: Budget,
+    *,
+    mean_trials: float = 10.0,
+    score_share: float = 0.1,
+    validation_share: float = 0.1,
+    settings: Mapping[str, Any] | None = None,
+    rng: np.random.Generator | int | None = None,
+    ledger: AnyLedger | None = None,
+) -> Tuned:
+    """Fit a private method with settings drawn at random, a random number of times, and keep the best.
+
+    Parameters
+    ----------
+    method
+        A private method, such as `BudgetedALS`.
+    space
+        For each setting to search a list of choices, or a range: ``{"low": 0.1, "high": 10.0, "log": True}``;
+        whole ends mean whole numbers.
+    ratings
+        With a public catalogue. A tenth of everybody's ratings is held back for the scores.
+    budget
+        For the whole search; whatever is tried is covered by it.
+    mean_trials
+        Mean of the geometric distribution of the number of trials. There is no fixed number: it would have to be paid
+        for trial by trial.
+    score_share, validation_share
+        Share of a trial's mu^2 for its score, and of the ratings to score on.
+    settings
+        Settings that are not searched.
+    rng
+        Random start and validation split, the same in every trial. Never the drawn settings, their number or noise.
+    ledger
+        Of the data set, as in ``fit``. The whole search is entered as one charge before the first trial; nothing in
+        the ledger tells how many there were.
+
+    Notes
+    -----
+    **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. What leaves is the best trial, its
+    model, settings and noisy score. How many trials there were and what the others gave must stay here.
+
+    **Whoever watches the machine learns the number of trials** (run time, load, times of files written before and
+    after the search), and then the promise is void. Let nobody watch who may not see the ratings. A trial that ends
+    with a refusal counts as the worst.
+    """
+    try:
+        selection = Selection(mean_trials=mean_trials, score_share=score_share)
+    except ValidationError as error:
+        wrong = error.errors()[0]["loc"][0]
+        raise SettingsInvalid(f"{wrong}: mean_trials is above 1, score_share between 0 and 1") from None
+    fixed = dict(settings or {})
+    searched = _checked_space(method, space, fixed)
+    _check_data(method, ratings, budget, validation_share)
+    earlier = None if ledger is None else _paid(ledger, method, selection, budget)
+    generator = np.random.default_rng(rng)
+    start, split = (int(number) for number in generator.integers(2**63, size=2))
+    mu = selection.trial_mu(budget)
+    trial = _Trial(
+        method,
+        fixed,
+        *split_validation(ratings, validation_share, split),
+        budget_for(mu * math.sqrt(1.0 - score_share), budget.delta),
+        budget_for(mu * math.sqrt(score_share), budget.delta),
+        start,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each would tell that there was a trial
+        best = trial.run(draw_settings(searched))
+        for _ in range(draw_trials(selection.mean_trials) - 1):
+            other = trial.run(draw_settings(searched))
+            # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
+            best = other if other.score.total < best.score.total else best
+    return _released(best, selection, budget, earlier)
+
+
+def _paid(ledger: AnyLedger, method: Method, selection: Selection, budget: Budget) -> EarlierRuns:
+    """Charge the whole search and end its entry: when the last trial ends is not to be read off the file."""
+    mu, mean = selection.trial_mu(budget), selection.mean_trials
+    price = Price(kind="selection", mu=mu, epsilon=budget.epsilon, delta=budget.delta, mean_trials=mean)
+    with open_run(ledger, budget, price, method=method.public_half.name, adaptive=True) as run:
+        run.pay("the best of a random number of trials", price, last=True)
+        return run.earlier
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    settings: dict[str, Any]
+    score: Score
+    fitted: PrivateMethod | None = None
+    ledger: Ledger | None = None
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One mechanism: the same for every trial but for the settings, which are drawn anew."""
+
+    method: Method
+    fixed: dict[str, Any]
+    training: Ratings
+    validation: Ratings
+    fit_budget: Budget
+    score_budget: Budget
+    start: int
+
+    def run(self, drawn: dict[str, Any]) -> _Outcome:
+        settings = self.fixed | drawn
+        try:
+            with silent():  # a line for each fit would tell how many there were
+                fitted = self.method(**settings).fit(self.training, self.fit_budget, rng=self.start)
+        except DiscreetError as refusal:
+            return _Outcome(settings, Score(math.inf, math.inf), refusal=str(refusal))
+        gate = Gate(Ledger(self.score_budget))
+        side, mu = fitted.model_.item_side, gate.ledger.remaining_mu
+        score = release_score(gate, "score of the model", side, self.training, self.validation, mu=mu)
+        return _Outcome(settings, score, fitted, gate.ledger)
+
+
+def _released(best: _Outcome, selection: Selection, budget: Budget, earlier: EarlierRuns | None) -> Tuned:
+    if best.fitted is None or best.ledger is None:
+        raise BudgetInvalid(
+            f"no trial gave a model, and the budget ({budget}) is spent. One said: {best.refusal}"
+        )
+    fitted = best.fitted
+    statement = Statement.from_selection(fitted.statement_, best.ledger, selection, budget, public=_PUBLIC)
+    model = replace(fitted.model_, statement=statement.with_earlier(earlier))
+    return Tuned(model, model.statement, best.settings, best.score.value, fitted.rank_, fitted.rounds_)
+
+
+def _checked_space(method: Method, entries: Mapping[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
+    """The space, after every end of it made a method: a mistake must not cost a budget."""
+    if not (isinstance(method, type) and issubclass(method, PrivateMethod)):
+        raise SettingsInvalid(f"{method!r} is not a private method; tuning another needs no budget")
+    space = dict(entries)
+    if not space:
+        raise SettingsInvalid("the space of settings is empty; name at least one setting to search")
+    if "goal" in space:
+        raise SettingsInvalid("goal: one score cannot compare rankings with ratings; fix the goal")
+    if both := sorted(set(space) & set(fixed)):
+        raise SettingsInvalid(f"{', '.join(both)}: either searched or fixed, not both")
+    if "discover_share" in {*space, *fixed}:
+        raise SettingsInvalid("discover_share: tuning needs a public catalogue, and has nothing to discover")
+    for key, entry in space.items():
+        if not _good_entry(entry):
+            raise SettingsInvalid(
+                f"{key}: give a list of choices, or a range of numbers such as {{'low': 1, 'high': 8}} (perhaps with "
+                f"'log': True), not {entry!r}. A setting that is not searched goes into settings={{...}}"
+            )
+        for value in (entry["low"], entry["high"]) if isinstance(entry, Mapping) else entry:
+            method(**fixed, **{key: value})
+    return space
+
+
+def _check_data(method: Method, ratings: Ratings, budget: Budget, validation_share: float) -> None:
+    if not isinstance(budget, Budget):
+        raise BudgetInvalid("tuning needs budget=discreet.Budget(epsilon=..., delta=...)")
+    if not 0.0 < validation_share < 1.0:
+        raise SettingsInvalid(f"validation_share must lie between 0 and 1, not {validation_share!r}")
+    if ratings.catalogue is None:
+        raise CatalogueMissing(
+            "tuning needs a public catalogue: the proof does not cover discovering one in every trial. "
+            "Discover one in a run of its own, and give it here"
+        )
+    method.public_half.check_features(ratings.catalogue.features is not None)
+
+
+def draw_settings(space: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for one trial, from the system's entropy: no seed tells them, nor how many were drawn before."""
+    return {key: _draw(entry) for key, entry in space.items()}
+
+
+def _draw(entry: Any) -> Any:
+    if not isinstance(entry, Mapping):
+        return _ENTROPY.choice(entry)
+    low, high = entry["low"], entry["high"]
+    whole = isinstance(low, int) and isinstance(high, int)
+    if not entry.get("log", False):
+        return _ENTROPY.randint(low, high) if whole else _ENTROPY.uniform(low, high)
+    drawn = math.exp(_ENTROPY.uniform(math.log(low), math.log(high + whole)))
+    return min(max(int(drawn) if whole else drawn, low), high)
+
+
+def _good_entry(entry: Any) -> bool:
+    if not isinstance(entry, Mapping):
+        listed = isinstance(entry, Sequence) and not isinstance(entry, str) and len(entry) > 0
+        return listed and all(isinstance(value, str | bool | int | float) for value in entry)
+    low, high, log = entry.get("low"), entry.get("high"), entry.get("log", False)
+    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
+    if not (numbers and set(entry) <= {"low", "high", "log"} and isinstance(log, bool)):
+        return False
+    return -math.inf < entry["low"] <= entry["high"] < math.inf and (entry["low"] > 0 or not log)
+
+
+def split_validation(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:
+    """Training and validation part of everybody's ratings.
+
+    Of a user with k >= 2 ratings the validation part has max(1, floor(share k)); of others nothing. Which ones is
+    decided by a hash of the user's own ratings and the public seed: no user's split depends on other users.
+    """
+    counts = np.diff(ratings.indptr)
+    wanted = np.where(counts >= 2, np.maximum(1, np.floor(share * counts)), 0)
+    users = np.repeat(np.arange(ratings.n_users), counts)
+    order = np.lexsort((draw_numbers(ratings, seed), users))
+    places = np.arange(ratings.n_ratings) - np.repeat(ratings.indptr[:-1], counts)
+    held = np.zeros(ratings.n_ratings, dtype=bool)
+    held[order] = places < np.repeat(wanted, counts)
+    return ratings.keep(~held), ratings.keep(held)
+
+
+def user_losses(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
+    """Each user's loss on their validation part, between 0 and 1; 0 for a user without one.
+
+    Of a model that rates the mean squared error in units of half the range, each square at most 1, predicted from the
+    user's own training part. Of one that ranks 1 - Recall@20 of the ranking of all items outside the training part.
+    """
+    counts = np.diff(validation.indptr)
+    losses = np.zeros(len(counts))
+    if side.goal == "rank":
+        losses = 1.0 - _hits(side, training, validation) / np.maximum(np.minimum(counts, _RANKED), 1)
+    elif validation.n_ratings:
+        filled = counts > 0
+        sums = np.add.reduceat(_squares(side, training, validation), validation.indptr[:-1][filled])
+        losses[filled] = sums / counts[filled]
+    return np.where(counts > 0, np.clip(np.nan_to_num(losses, nan=1.0), 0.0, 1.0), 0.0)
+
+
+def release_score(
+    gate: Gate, name: str, side: ItemSide, training: Ratings, validation: Ratings, *, mu: float
+) -> Score:
+    """The noisy score of a released model.
+
+    Notes
+    -----
+    **Privacy**. mu-GDP for adding or removing one user: nobody's split or loss depends on who else is there, and
+    :class:`~discreet.privacy.gaussian.scores.LossAndCount` bounds what a loss can move.
+    """
+    losses = user_losses(side, training, validation)
+    total, mean = release(gate, name, LossAndCount(), losses, np.diff(validation.indptr) > 0, mu=mu)
+    return Score(total, 1.0 - mean if side.goal == "rank" else side.scale.half_width * mean**0.5)
+
+
+def _squares(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
+    predicted = np.empty(validation.n_ratings)
+    for part in fold_in_blocks(side, training):
+        bounds = validation.indptr[part.users.start : part.users.stop + 1]
+        entries = slice(int(bounds[0]), int(bounds[-1]))
+        users = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        predicted[entries] = side.predict(part.coefficients, users, validation.items[entries])
+    squares: Floats = np.clip(((predicted - validation.values) / side.scale.half_width) ** 2, 0.0, 1.0)
+    return np.nan_to_num(squares, nan=1.0)
+
+
+def _hits(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
+    """How many of each user's validation items are among their first 20."""
+    ranking = np.full((validation.n_users, min(_RANKED, side.n_items)), -1, dtype=np.int32)
+    for part in fold_in_blocks(side, training):
+        ranking[part.users], _ = score_top(side, part.coefficients, _RANKED, (part.indptr, part.items))
+    found: Floats = hits(ranking, validation.indptr, validation.items).sum(axis=1).astype(np.float64)
+    return found

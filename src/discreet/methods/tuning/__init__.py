@@ -1,1 +1,0 @@
-"""Choosing settings by private trials, paid for."""
