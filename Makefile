@@ -40,7 +40,6 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/plot.py
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python benchmarks/local.py
-	$(BIN)/python benchmarks/shuffle.py
 	$(BIN)/python benchmarks/device_lists.py --data $(DATA)
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
 	$(BIN)/python benchmarks/budgets.py --data $(DATA)
@@ -61,7 +60,6 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 	DISCREET_SPEED=5000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py \
 		tests/devices/collector/test_flood.py
 	DISCREET_KILLS=1000 $(BIN)/pytest -q --timeout 7200 tests/devices/collector/test_kills.py
-	DISCREET_KILLS=60 $(BIN)/pytest -q --timeout 1800 tests/devices/shuffler -k killed
 	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
 	DISCREET_JAVASCRIPT=2000 $(BIN)/pytest -q --timeout 1800 tests/devices/javascript/test_agreement.py
 	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py

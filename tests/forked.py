@@ -19,14 +19,11 @@ __all__ = ["FORK", "Forked"]
 FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(
     [
-        "cryptography.hazmat.primitives.hpke",
         "discreet.cli.federate.server",
         "discreet.cli.federate.silo",
         "discreet.cli.collect.serve",
-        "discreet.cli.collect.shuffle",
         "discreet.devices.collector.serve",
         "discreet.devices.loopback",
-        "discreet.devices.shuffler.serve",
         "discreet.methods.budgeted.estimator",
         "discreet.methods.dpals.estimator",
         "discreet.methods.prototypes",

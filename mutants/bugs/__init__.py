@@ -16,7 +16,6 @@ from mutants.bugs import (
     prototypes,
     pure,
     releases,
-    shuffler,
     silos,
     statements,
     trail,
@@ -41,6 +40,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *silos.MUTANTS,
     *lost_silos.MUTANTS,
     *devices.MUTANTS,
-    *shuffler.MUTANTS,
     *data_and_model.MUTANTS,
 )

@@ -158,20 +158,4 @@ MUTANTS = (
         ("privacy/local/test_rotated.py", "devices/test_simulation.py"),
         "coin",
     ),
-    Mutant(
-        "one epsilon more from shuffling",
-        "privacy/local/shuffle.py",
-        "there = math.exp(epsilon) * (flip * more + keep * less)",
-        "there = math.exp(2.0 * epsilon) * (flip * more + keep * less)",
-        "shuffling hides no better than was proved",
-        ("privacy/local/test_shuffle.py",),
-    ),
-    Mutant(
-        "clones that are not there",
-        "privacy/local/shuffle.py",
-        "chance = math.exp(-local_epsilon)\n",
-        "chance = 0.5 * (1.0 + math.exp(-local_epsilon))\n",
-        "shuffling hides among as many clones as there are",
-        ("privacy/local/test_shuffle.py",),
-    ),
 )

@@ -105,20 +105,6 @@ def test_simulate_runs_real_devices_through_all_rounds() -> None:
     assert float(str(found["rmse_user_mean"])) > 0
 
 
-@pytest.mark.usefixtures("forked")
-def test_simulate_goes_through_a_real_shuffler(tmp_path: Path) -> None:
-    pytest.importorskip("cryptography.hazmat.primitives.hpke")
-    found = _run(
-        "simulate", "--devices", "24", "--items", "40", "--ratings", "6", "--minimum", "1", "--epsilon", "2",
-        "--set", "groups=2", "--shuffled", "3", "--out", str(tmp_path / "model"), "--json",
-    )  # fmt: skip
-    assert found["reports"] == 24
-    assert float(str(found["bytes_sent_per_report"])) > 500  # sealed twice
-    (note,) = Model.load(tmp_path / "model").statement.notes
-    assert note.startswith("through the shuffler: central epsilon")
-    assert "of every batch at least 3 reports" in note
-
-
 @contextmanager
 def _answering(body: bytes) -> Iterator[str]:
     """A web server that answers everything with this."""

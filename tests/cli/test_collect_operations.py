@@ -1,4 +1,4 @@
-"""``discreet collect``: what a person types to keep a collector running, and to put a shuffler before it."""
+"""``discreet collect``: what a person types to keep a collector running."""
 
 from __future__ import annotations
 
@@ -32,17 +32,9 @@ def test_count_delete_back_up_and_restore(tmp_path: Path) -> None:
     copy, new = tmp_path / "copy.sqlite", tmp_path / "new.sqlite"
     options = ("--rating-range", "1", "5", "--epsilon", "2", "--catalogue", str(items), "--minimum", "2")
     with Running(tmp_path / "s.sqlite") as server:
-        made = _run("task", "create", server.url, "films", *options, "--enough", "9", "--hours", "5")
-        assert "collector_key" not in made
-        sealed = _run("task", "create", server.url, "sealed", *options, "--shuffle-batch", "500")
-        assert len(str(sealed["collector_key"])) == 64
+        _run("task", "create", server.url, "films", *options, "--enough", "9", "--hours", "5")
         config = json.loads(server.ask("GET", "/v1/tasks/films/config")[1])
-        assert (config["enough"], config["hours"], config["shuffle"]) == (9, 5.0, None)
-        config = json.loads(server.ask("GET", "/v1/tasks/sealed/config")[1])
-        assert config["shuffle"] == {"batch": 500, "delta": 1e-7}
-        assert "delta" in _refusal(
-            "task", "create", server.url, "x", *options, "--shuffle-batch", "5", "--shuffle-delta", "2"
-        )
+        assert (config["enough"], config["hours"]) == (9, 5.0)
         for device in itertools.islice(asked_devices(server.question()), 3):
             assert server.report(device, 1)[0] == 200
         assert _run("task", "count", server.url, "films") == {
@@ -55,18 +47,8 @@ def test_count_delete_back_up_and_restore(tmp_path: Path) -> None:
         assert server.close()[0] == 200
         assert _run("task", "delete", server.url, "films") == {"task": "films", "deleted": 3}
         assert _run("backup", "--store", str(server.store), "--out", str(copy))["out"] == str(copy)
-    assert _run("restore", str(copy), "--store", str(new)) == {"store": str(new), "tasks": 2}
+    assert _run("restore", str(copy), "--store", str(new)) == {"store": str(new), "tasks": 1}
     assert "is there already" in _refusal("restore", str(copy), "--store", str(new))
     assert "there is no store" in _refusal(
         "backup", "--store", str(tmp_path / "no"), "--out", str(tmp_path / "x")
     )
-
-
-def test_a_shuffler_that_cannot_be_is_refused_in_words(tmp_path: Path) -> None:
-    own = ("--store", str(tmp_path / "s.sqlite"), "--own-key", str(tmp_path / "key"), "--batch", "5")
-    assert "only https:// goes there" in _refusal("shuffle", *own, "--collector", "http://collector.example")
-    assert "is not the address" in _refusal("shuffle", *own, "--collector", "collector")
-    away = ("--collector", "http://127.0.0.1:9", "--host", "0.0.0.0")
-    assert "--certificate" in _refusal("shuffle", *own, *away)
-    (tmp_path / "key").write_text("no key")
-    assert "is not a shuffler's key" in _refusal("shuffle", *own, "--collector", "http://127.0.0.1:9")

@@ -48,7 +48,6 @@ RUN_ELSEWHERE = {
     "scale.md": "test_scale.py",
     "service.md": "test_services.py",
     "collector.md": "test_services.py",
-    "shuffler.md": "test_services.py",
 }
 
 

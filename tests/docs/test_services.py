@@ -5,8 +5,6 @@ Only what a page cannot know is put in: a free port, the host's name, the key th
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import shutil
 import signal
@@ -138,25 +136,6 @@ def test_the_page_on_the_collector(folder: Path) -> None:
         rest.unlink()
     run(restore)
     assert (folder / "collector.sqlite").is_file()
-
-
-def test_the_page_on_the_shuffler(folder: Path) -> None:
-    create, shuffle = lines("shuffler.md")
-    join, answer = (command[2:] for command in lines("shuffler.md", "python"))
-    module = "discreet.devices.device"
-    Path("mine.csv").write_text("item-0007,5\nitem-0042,4.5\n")
-    run(["--file", "me.sqlite", "rate", "mine.csv", "--catalogue", "items.csv"], module=module)
-    with served(["collect", "serve", "--store", "collector.sqlite"]) as collector:
-        url = f"http://127.0.0.1:{collector}"
-        created = run([*(url if part == "URL" else part for part in create), "--json"])
-        key = json.loads(created)["collector_key"]
-        shuffle = [url if part.startswith("https:") else part for part in shuffle]
-        with served(shuffle) as port:
-            wait_until_ready(f"http://127.0.0.1:{port}/health/ready")
-            changed = {"https://shuffler.example": f"http://127.0.0.1:{port}", "5f0c...": key}
-            for command in (join, answer):
-                run([changed.get(part, part) for part in command], module=module)
-    assert os.path.getsize(folder / "me.sqlite") > 0
 
 
 def test_the_page_on_devices(folder: Path) -> None:

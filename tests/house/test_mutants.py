@@ -19,7 +19,6 @@ ROOMS = {
     "data",
     "devices/collector",
     "devices/device",
-    "devices/shuffler",
     "engines",
     "kernels",
     "methods/budgeted",

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,22 +25,17 @@ from discreet.devices.collector.admin import Admin
 from discreet.devices.collector.model import fetch_model
 from discreet.devices.collector.task_config import make_config
 from discreet.devices.device.client import Cost, answer_round, fetch_released, join
-from discreet.devices.device.question import Question
 from discreet.devices.device.recommend import predict
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import Terms
-from discreet.devices.device.transport import CollectorRefused, Connection
-from discreet.devices.device.transport import Unreachable as NotReady
+from discreet.devices.device.transport import Connection
 from discreet.devices.settings import DeviceSettings
-from discreet.devices.shuffle import ShuffleTerms
 from discreet.errors import Unreachable
 from discreet.model import Model
 
-__all__ = ["Outcome", "run_on_loopback", "running_collector", "running_shuffler"]
+__all__ = ["Outcome", "run_on_loopback", "running_collector"]
 
 TASK = "simulation"
-TICK = "0.05"  # seconds: nobody waits for what others do
-PATIENCE = 120.0
 THREADS = 8
 PROCESSES = 2
 Pairs = dict[int, float]
@@ -48,11 +43,10 @@ Pairs = dict[int, float]
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some of the devices: their files, where they send to, and the collector's key if that is a shuffler."""
+    """Some of the devices: their files, and where they send to."""
 
     url: str
     files: list[str]
-    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,27 +57,18 @@ class Outcome:
     measured: dict[str, Any]
 
 
-def running_collector(store: str | Path, *options: str) -> AbstractContextManager[str]:
-    """A collector of its own process on a free port of this machine; gives its address."""
-    return _running("collector", "serve", "--store", str(store), *options)
-
-
-def running_shuffler(folder: str | Path, collector: str, batch: int) -> AbstractContextManager[str]:
-    """The same for a shuffler between devices and ``collector``, which hands on as soon as it may."""
-    files = ("--store", f"{folder}/shuffler.sqlite", "--own-key", f"{folder}/shuffler.key")
-    often = ("--every", "0", "--tick", TICK, "--rate", "0", "--connections", "1000")
-    return _running("shuffler", "shuffle", *files, *often, "--collector", collector, "--batch", str(batch))
-
-
 @contextmanager
-def _running(what: str, *command: str) -> Iterator[str]:
-    whole = [sys.executable, "-m", "discreet", "collect", *command, "--port", "0", "--json", "--quiet"]
-    with subprocess.Popen(whole, stdout=subprocess.PIPE, text=True) as process:
+def running_collector(store: str | Path, *options: str) -> Iterator[str]:
+    """A collector of its own process on a free port of this machine; gives its address."""
+    command = [sys.executable, "-m", "discreet", "collect", "serve", "--store", str(store), *options]
+    with subprocess.Popen(
+        [*command, "--port", "0", "--json", "--quiet"], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
             if not line:
-                raise Unreachable(f"the {what} did not start; its message is above")
+                raise Unreachable("the collector did not start; its message is above")
             yield json.loads(line)["address"]
         finally:
             process.terminate()
@@ -97,33 +82,21 @@ def run_on_loopback(
     settings: DeviceSettings,
     minimum: int,
     report: Callable[[str, int, int], None] = lambda stage, done, total: None,
-    shuffle: ShuffleTerms | None = None,
 ) -> Outcome:
-    """Let every user be a device: join, answer every round, fetch what is released and predict the test ratings.
-
-    With terms of a ``shuffle``, all of it goes through a shuffler, a third kind of process; fewer reports than a batch
-    that are left over at the end of a round are lost, as they are in earnest.
-    """
+    """Let every user be a device: join, answer every round, fetch what is released and predict the test ratings."""
     assert train.rating_range is not None
     assert train.catalogue is not None
-    config = make_config(
-        TASK, train.catalogue, train.rating_range, epsilon, settings.model_dump(), minimum, shuffle
-    )
+    config = make_config(TASK, train.catalogue, train.rating_range, epsilon, settings.model_dump(), minimum)
     with (
         tempfile.TemporaryDirectory() as folder,
         running_collector(f"{folder}/collector.sqlite", "--rate", "0", "--connections", "1000") as url,
         ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
-        ExitStack() as around,
     ):
         admin = Admin(url)
-        key = admin.create(config).get("collector_key")
-        target = url
-        if shuffle is not None:
-            target = around.enter_context(running_shuffler(folder, url, shuffle.batch))
-            _wait(lambda: _asks(target, 1))
+        admin.create(config)
         rounds = config.terms.rounds
         files = [f"{folder}/device-{user}.sqlite" for user in range(train.n_users)]
-        batches = [_Batch(target, files[start::PROCESSES], key) for start in range(PROCESSES)]
+        batches = [_Batch(url, files[start::PROCESSES]) for start in range(PROCESSES)]
         kept = [
             [_ratings_of(train, user) for user in range(start, train.n_users, PROCESSES)]
             for start in range(PROCESSES)
@@ -133,14 +106,9 @@ def run_on_loopback(
         for number in range(1, rounds + 1):
             started = time.perf_counter()
             given = [cost for batch in pool.map(_answer_all, batches) for cost in batch]
-            if shuffle is not None:
-                sure = sum(cost.result == "answered" for cost in given) - shuffle.batch + 1
-                _wait(lambda sure=sure: admin.count(TASK)["reports"] >= sure)  # type: ignore[misc]
             costs += given
             seconds += time.perf_counter() - started
             admin.close(TASK, number)
-            if shuffle is not None and number < rounds:
-                _wait(lambda number=number: _asks(target, number + 1))  # type: ignore[misc]
             report("rounds", number, rounds)
         asked = [
             [_ratings_of(test, user) for user in range(start, train.n_users, PROCESSES)]
@@ -149,24 +117,6 @@ def run_on_loopback(
         wrong = list(pool.map(_test_all, batches, asked, [rounds] * PROCESSES))
         model = fetch_model(admin, TASK)
     return Outcome(model, {"rounds": rounds, **_summarise(costs, seconds), **_errors(wrong)})
-
-
-def _asks(shuffler: str, number: int) -> bool:
-    """Whether devices are asked this round."""
-    try:
-        with Connection(shuffler) as connection:
-            return Question.from_json(connection.get(f"/v1/tasks/{TASK}/question")).round == number
-    except (CollectorRefused, NotReady):  # it has not looked at the collector, or not seen the task, yet
-        return False
-
-
-def _wait(done: Callable[[], bool]) -> None:
-    """Until the shuffler has done it; it looks a few times a second."""
-    end = time.monotonic() + PATIENCE
-    while not done():
-        if time.monotonic() > end:
-            raise Unreachable(f"the shuffler handed nothing on for {PATIENCE:g} seconds")
-        time.sleep(float(TICK))
 
 
 def _summarise(costs: list[Cost], seconds: float) -> dict[str, Any]:
@@ -195,7 +145,7 @@ def _join_all(batch: _Batch, kept: list[Pairs], terms: Terms) -> None:
     def one(file: str, ratings: Pairs) -> None:
         with DeviceStore(file) as store, Connection(batch.url) as connection:
             store.rate(ratings)
-            join(store, connection, TASK, terms.epsilon, terms.catalogue, batch.key)
+            join(store, connection, TASK, terms.epsilon, terms.catalogue)
 
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(one, batch.files, kept))

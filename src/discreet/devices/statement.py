@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from discreet.devices.schedule import Schedule
-from discreet.devices.shuffle import ShuffleTerms, amplified
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.pure.ledger import PureLedger
@@ -21,9 +20,7 @@ _PUBLIC = (
 )
 
 
-def state_task(
-    schedule: Schedule, asked: int, coin: Coin | None = None, shuffle: ShuffleTerms | None = None
-) -> Statement:
+def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Statement:
     """State what any one device can have spent once so many rounds were asked.
 
     Parameters
@@ -36,8 +33,6 @@ def state_task(
     coin
         What simulated devices threw. Any but the package's own makes the statement say that nothing is private. Real
         devices throw their own, which nobody sees.
-    shuffle
-        Where answers went through a shuffler: a note says the central epsilon, and what it rests on.
 
     Notes
     -----
@@ -55,12 +50,9 @@ def state_task(
     to_come = (
         f"answers still to come: a device that answers every round of the task spends {schedule.epsilon:g}",
     )
-    statement = Statement.from_pure_ledger(
+    return Statement.from_pure_ledger(
         ledger,
         model="local",
         public=_PUBLIC,
         not_protected=() if ended else to_come,
     )
-    if shuffle is None or not statement.private:
-        return statement
-    return statement.model_copy(update={"notes": (amplified(schedule, shuffle, asked).sentence(),)})

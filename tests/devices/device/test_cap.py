@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -15,29 +14,11 @@ import pytest
 from discreet.devices.device.__main__ import main
 from discreet.devices.device.question import Question
 from discreet.devices.device.store import DeviceStore
-from discreet.devices.device.store_file import APPLICATION
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.device.transcript import transcript
 
 TERMS = Terms("films", 1.0, 9, 20, (1.0, 5.0), "ab" * 32)
 ASKED = Question("films", 1, "popularity", 0.5, "ab" * 32, 16, 20, 0, (1.0, 5.0))
-# As the first version wrote it.
-BEFORE = f"""
-CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
-CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
-CREATE TABLE tasks(task TEXT PRIMARY KEY, device BLOB NOT NULL, terms TEXT NOT NULL);
-CREATE TABLE rounds(
-    task TEXT NOT NULL REFERENCES tasks(task),
-    round INTEGER NOT NULL,
-    question BLOB NOT NULL,
-    epsilon REAL NOT NULL,
-    bit INTEGER CHECK (bit IN (0, 1)),
-    sent INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (task, round)
-);
-CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
-PRAGMA application_id = {APPLICATION};
-"""
 
 
 def _never() -> int:
@@ -110,29 +91,6 @@ def test_a_cap_can_be_lowered_below_what_is_spent_and_taken_off(store: DeviceSto
         store.answer(replace(ASKED, round=2, epsilon=0.01), _never)
     store.set_cap(None)
     assert store.answer(replace(ASKED, round=2, epsilon=0.01), lambda: 0).bit == 0
-
-
-def test_a_file_of_the_first_version_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    old = sqlite3.connect(path)
-    old.executescript(BEFORE)
-    old.execute("INSERT INTO tasks VALUES ('films', ?, ?)", (b"0" * 16, TERMS.to_json()))
-    old.execute("INSERT INTO rounds VALUES ('films', 1, ?, 0.5, 1, 1)", (b"mark",))
-    old.commit()
-    old.close()
-    for _ in range(2):
-        with DeviceStore(path) as store:
-            assert store.spent_in_all() == Fraction(0.5)
-            assert store.cap() is None
-            assert not store.has_left("films")
-    with DeviceStore(path) as store:
-        store.set_cap(0.75)
-        with pytest.raises(TermsInvalid, match="cap"):
-            store.answer(replace(ASKED, round=2), _never)
-        store.answer(replace(ASKED, round=2, epsilon=0.25), lambda: 0)
-        first, second = transcript(store)["tasks"][0]["rounds"]
-        assert first == {"round": 1, "epsilon": 0.5, "bit": 1, "sent": True, "asked": None}
-        assert second["asked"]["kind"] == "popularity"
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ __all__ = ["backup_command"]
 def backup_command(store: Path, out: Path, as_json: bool) -> None:
     """Copy the store of a collector, running or not, as it is at one moment.
 
-    The copy has everything the store has, private keys of shuffled tasks too.
+    The copy has everything the store has.
 
     \b
     Example:

@@ -12,7 +12,7 @@ from discreet.errors import SettingsInvalid
 __all__ = ["COMMANDS", "Collect", "check_extra", "command"]
 
 # In the order they are worth reading; each is in the module of its name.
-COMMANDS = ("simulate", "serve", "task", "model", "shuffle", "backup", "restore")
+COMMANDS = ("simulate", "serve", "task", "model", "backup", "restore")
 
 
 class Collect(click.Group):
@@ -44,7 +44,6 @@ def command() -> None:
       discreet collect task create URL films ...         (once; opens the first round)
       discreet collect task close URL films 1            (when enough devices have answered; opens the next)
       discreet collect model URL films --out model/      (after any release)
-      discreet collect shuffle ...                       (between devices and collector, by somebody else)
     """
 
 

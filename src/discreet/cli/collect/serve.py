@@ -15,7 +15,6 @@ __all__ = ["serve_command"]
 
 @click.command("serve")
 @service_options(8642)
-@click.option("--shuffler-token-file", help="File with a token that a shuffler needs to hand in batches.")
 @click.option(
     "--keep-days", type=float, help="Delete a round's reports so long after its release; default: never."
 )
@@ -24,7 +23,6 @@ def serve_command(
     as_json: bool,
     token_file: str | None,
     device_token_file: str | None,
-    shuffler_token_file: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -45,7 +43,6 @@ def serve_command(
         CollectorSettings,
         token=read_token(token_file),
         device_token=read_token(device_token_file),
-        shuffler_token=read_token(shuffler_token_file),
         log=not quiet,
         **options,
     )

@@ -27,12 +27,6 @@ __all__ = ["simulate_command"]
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the learner; repeatable."
 )
-@click.option(
-    "--shuffled",
-    type=click.IntRange(2),
-    metavar="BATCH",
-    help="Through a real shuffler that mixes so many reports.",
-)
 @click.option("--out", metavar="DIR", help="Where to put the model, if anywhere.")
 @click.option("--force", is_flag=True, help="Replace a model that is there already.")
 @json_option
@@ -46,7 +40,6 @@ def simulate_command(
     epsilon: float,
     minimum: int | None,
     sets: tuple[str, ...],
-    shuffled: int | None,
     out: str | None,
     force: bool,
     as_json: bool,
@@ -54,8 +47,7 @@ def simulate_command(
     """Run real devices, each with its own file, against a real collector on this machine, through all rounds.
 
     The ratings are made up. Shows what a round costs a device, and the error of its own predictions beside the
-    mean of its own ratings, which is free. With --shuffled there is a shuffler in between, and the model's statement
-    says what that buys.
+    mean of its own ratings, which is free.
 
     \b
     Example:
@@ -66,7 +58,6 @@ def simulate_command(
     from discreet.data.synthetic import market
     from discreet.devices.loopback import run_on_loopback
     from discreet.devices.settings import DeviceSettings
-    from discreet.devices.shuffle import ShuffleTerms
 
     if out is not None:
         check_target(out, overwrite=force)
@@ -74,9 +65,8 @@ def simulate_command(
     train, test = by_rating(market(devices, items, devices * ratings), (0.9, 0.1))
     started = time.perf_counter()
     with progress_bar() as report:
-        shuffle = None if shuffled is None else ShuffleTerms(batch=shuffled)
         least = minimum or max(1, devices // 8)
-        found = run_on_loopback(train, test, epsilon, settings, least, report, shuffle)
+        found = run_on_loopback(train, test, epsilon, settings, least, report)
     content = {"devices": devices, "items": items, "epsilon": epsilon, **found.measured}
     if out is not None:
         found.model.save(out, overwrite=force)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from discreet.cli.collect.options import admin_options, checked, connect, say
+from discreet.cli.collect.options import admin_options, connect, say
 from discreet.cli.setting_options import merge_settings
 
 __all__ = [
@@ -39,17 +39,6 @@ def task_command() -> None:
     "--hours", type=float, help="Hours after which a round ends by itself, if the minimum is there."
 )
 @click.option(
-    "--shuffle-batch",
-    type=click.IntRange(2),
-    help="Answers go through a shuffler, in batches of at least so many.",
-)
-@click.option(
-    "--shuffle-delta",
-    default=1e-7,
-    show_default=True,
-    help="Delta of the central statement behind a shuffler.",
-)
-@click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the learner; repeatable."
 )
 @click.pass_context
@@ -68,14 +57,11 @@ def create_command(
     minimum: int,
     enough: int | None,
     hours: float | None,
-    shuffle_batch: int | None,
-    shuffle_delta: float,
     sets: tuple[str, ...],
 ) -> None:
     """Create TASK on the collector at URL and open its first round.
 
-    The item list goes to the collector and into the model; devices compare its digest with that of their own. With
-    --shuffle-batch, the collector's key is printed: devices join at the shuffler, and are given this key.
+    The item list goes to the collector and into the model; devices compare its digest with that of their own.
 
     \b
     Example:
@@ -84,7 +70,6 @@ def create_command(
     """
     from discreet.catalogue import Catalogue
     from discreet.devices.collector.task_config import make_config
-    from discreet.devices.shuffle import ShuffleTerms
 
     config = make_config(
         task,
@@ -93,7 +78,6 @@ def create_command(
         epsilon,
         merge_settings(ctx, sets),
         minimum,
-        None if shuffle_batch is None else checked(ShuffleTerms, batch=shuffle_batch, delta=shuffle_delta),
         enough,
         hours,
     )

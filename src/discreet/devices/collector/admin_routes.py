@@ -69,7 +69,4 @@ def _is_json(request: Request) -> bool:
 
 
 def _describe(task: Task) -> dict[str, Any]:
-    described = {"terms": json.loads(task.config.terms.to_json()), "question": json.loads(task.asked)}
-    if task.opener is not None:
-        described["collector_key"] = task.opener.public_key
-    return described
+    return {"terms": json.loads(task.config.terms.to_json()), "question": json.loads(task.asked)}

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from discreet.devices.collector.admin_routes import add_admin_routes
-from discreet.devices.collector.batches import add_shuffle_routes
 from discreet.devices.collector.health import add_health_routes
 from discreet.devices.collector.limits import answer
 from discreet.devices.collector.messages import Report, explain
@@ -68,8 +67,6 @@ class Reports:
         except ValidationError as error:
             raise Refused(422, explain(error.errors(include_url=False))) from None
         task = self.state.tasks.get(report.task)
-        if task.opener is not None:
-            raise Refused(403, "answers to this task go through its shuffler, sealed")
         record = report.record()
         question = task.question
         if (
@@ -96,7 +93,6 @@ def make_app(settings: CollectorSettings, counts: Counts | None = None) -> Repor
     )
     add_errors(app, state.counts)
     _add_device_routes(app, state)
-    add_shuffle_routes(app, state)
     add_admin_routes(app, state)
     add_health_routes(app, state.why_not_ready)
     return Reports(state, app)
@@ -105,8 +101,7 @@ def make_app(settings: CollectorSettings, counts: Counts | None = None) -> Repor
 def _add_device_routes(app: FastAPI, state: State) -> None:
     def admitted(request: Request) -> Tasks:
         given = request.headers.get("authorization", "").encode()
-        # whoever runs tasks, or shuffles answers to them, may look at them
-        state.admit(given, settings.device_token, settings.token, settings.shuffler_token)
+        state.admit(given, settings.device_token, settings.token)  # whoever runs tasks may look at them
         return state.tasks
 
     settings = state.settings

@@ -16,10 +16,7 @@ __all__ = ["back_up", "restore"]
 
 
 def back_up(store: Path, out: Path) -> None:
-    """Copy a store, in use or not, as it is at one moment; for its owner alone to read.
-
-    Whatever is in the store is in the copy, private keys of shuffled tasks too: keep it as carefully.
-    """
+    """Copy a store, in use or not, as it is at one moment; for its owner alone to read."""
     if not store.is_file():
         raise SettingsInvalid(f"there is no store {store}")
     _copy(store, out, "backup")

@@ -1,4 +1,4 @@
-"""Run a collector's or a shuffler's application behind our limits, on an address that may be used."""
+"""Run a collector's application behind our limits, on an address that may be used."""
 
 from __future__ import annotations
 

@@ -7,16 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.devices.collector.store import RECORD
-from discreet.devices.device.shuffled import SEALED_BYTES
 
-__all__ = ["LARGEST_BATCH", "Batch", "Close", "Delete", "Report", "TaskName", "explain"]
+__all__ = ["Close", "Delete", "Report", "TaskName", "explain"]
 
 TaskName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
 MAX_ROUND = (1 << 31) - 1
-MOST_SEALED = 500  # reports a shuffler hands in at a time
-_DIGITS = 2 * SEALED_BYTES
-LARGEST_BATCH = MOST_SEALED * _DIGITS + 512
-"""Most bytes of a request with a batch."""
 
 
 class Report(BaseModel):
@@ -42,21 +37,6 @@ class Close(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     round: Annotated[int, Field(ge=1, le=MAX_ROUND)]
-
-
-class Batch(BaseModel):
-    """Reports from a shuffler, mixed: each sealed to the collector, one after another, without any name."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    task: TaskName
-    round: Annotated[int, Field(ge=1, le=MAX_ROUND)]
-    reports: Annotated[str, Field(pattern=rf"^([0-9a-f]{{{_DIGITS}}})+$", max_length=MOST_SEALED * _DIGITS)]
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.reports) // _DIGITS
 
 
 class Delete(BaseModel):

@@ -35,6 +35,6 @@ def fetch_model(admin: Admin, task: str) -> Model:
     side = item_side_from_bytes(admin.released(task, released))
     if side.scale.range != config.range:
         raise ModelInvalid(f"the collector's item side rates from {side.scale}, not as task {task} does")
-    statement = state_task(schedule, asked, shuffle=config.shuffle)
+    statement = state_task(schedule, asked)
     settings = config.settings.model_dump()
     return Model(side, config.items, statement, METHOD, settings)

@@ -1,4 +1,4 @@
-"""The tables of a collector's store, and how a store from an older version gets them."""
+"""The tables of a collector's store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discreet.errors import SettingsInvalid
 __all__ = ["APPLICATION", "VERSION", "check_version", "prepare"]
 
 APPLICATION = 0x64736331  # "dsc1", so that another program's file is not taken for ours
-VERSION = 3
+VERSION = 1
 
 _TABLES = """
 CREATE TABLE tasks(
@@ -39,14 +39,6 @@ CREATE TABLE reports(
     PRIMARY KEY (task, round, device)
 ) STRICT, WITHOUT ROWID;
 """
-_KEYS = """
-CREATE TABLE keys(
-    task INTEGER PRIMARY KEY REFERENCES tasks(id),
-    secret BLOB NOT NULL CHECK (length(secret) = 32)
-) STRICT;
-"""
-# What brings a store of each older version to the next one.
-_UPGRADES = {2: _KEYS}
 
 
 def check_version(path: Path, connection: sqlite3.Connection) -> None:
@@ -57,27 +49,17 @@ def check_version(path: Path, connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if mark != APPLICATION:
         raise SettingsInvalid(f"{path} is not a collector's store; choose another file")
-    if version > VERSION:
+    if version != VERSION:
         raise SettingsInvalid(
-            f"{path} is a store of version {version}, newer than this program's {VERSION}; use the newer program"
-        )
-    if version != VERSION and version not in _UPGRADES:
-        raise SettingsInvalid(
-            f"{path} is a store of version {version}, too old to be brought to version {VERSION}; finish its tasks"
-            " with the program that made it"
+            f"{path} is a store of version {version}, and this program's is {VERSION}; use the program that made it"
         )
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new store, or those that an older one lacks; all at once or not at all."""
+    """Make the tables of a new store, all at once or not at all."""
     if _is_empty(connection):
-        steps = _TABLES + _KEYS
-    else:
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        steps = "".join(_UPGRADES[version] for version in range(found, VERSION))
-    if steps:
         marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-        connection.executescript(f"BEGIN IMMEDIATE; {steps} {marks} COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {marks} COMMIT;")
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

@@ -10,7 +10,6 @@ from starlette.types import Scope
 from discreet.devices.collector.app import make_app
 from discreet.devices.collector.limits import presents
 from discreet.devices.collector.listen import run_app
-from discreet.devices.collector.messages import LARGEST_BATCH
 from discreet.devices.collector.settings import CollectorSettings
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.task import read_tasks
@@ -40,8 +39,6 @@ def _limit(settings: CollectorSettings) -> Callable[[Scope], int]:
         creates = scope["method"] == "POST" and scope["path"] == "/v1/tasks"
         is_json = headers.get(b"content-type", b"").startswith(b"application/json")
         may = creates and is_json and presents(headers.get(b"authorization", b""), settings.token)
-        if scope["method"] == "POST" and scope["path"] == "/v1/batches":
-            return LARGEST_BATCH
         return settings.largest_task if may else settings.largest_body
 
     return limit

@@ -65,11 +65,6 @@ class ServiceSettings(BaseModel):
     log: bool = False
     tick: Annotated[float, Field(gt=0)] = 10.0
 
-    @property
-    def tokens(self) -> tuple[str | None, ...]:
-        """All tokens, to be checked."""
-        return (self.token, self.device_token)
-
     @field_validator("host")
     @classmethod
     def _name_loopback(cls, host: str) -> str:
@@ -82,7 +77,7 @@ class ServiceSettings(BaseModel):
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise SettingsInvalid(f"there is no file {path}")
-        for token in self.tokens:
+        for token in (self.token, self.device_token):
             if token is not None and (
                 len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()
             ):
@@ -117,22 +112,14 @@ class CollectorSettings(ServiceSettings):
 
     Parameters
     ----------
-    shuffler_token
-        What a shuffler must present to hand in batches, if anything.
     keep_days
         Delete a round's reports so many days after its release; left out, they stay.
     largest_task
         Most bytes in a request that creates a task, item list included, from whoever may create tasks.
     """
 
-    shuffler_token: str | None = None
     keep_days: Annotated[float, Field(ge=0)] | None = None
     largest_task: Annotated[int, Field(ge=256)] = 1 << 28
-
-    @property
-    def tokens(self) -> tuple[str | None, ...]:
-        """All tokens, to be checked."""
-        return (self.token, self.device_token, self.shuffler_token)
 
 
 def read_token(path: str | Path | None) -> str | None:

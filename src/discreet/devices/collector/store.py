@@ -42,12 +42,11 @@ CHUNK = 8192  # reports read at a time when a round is counted
 
 
 class StoredTask(NamedTuple):
-    """A task as it was created: its configuration as JSON, and its private key if it is behind a shuffler."""
+    """A task as it was created, its configuration as JSON."""
 
     id: int
     task: str
     config: str
-    secret: bytes | None
 
 
 class RoundRow(NamedTuple):
@@ -111,9 +110,7 @@ class Store:
 
 def tasks(connection: sqlite3.Connection) -> list[StoredTask]:
     """All tasks, oldest first."""
-    found = connection.execute(
-        "SELECT id, tasks.task, config, secret FROM tasks LEFT JOIN keys ON keys.task = id ORDER BY id"
-    )
+    found = connection.execute("SELECT id, task, config FROM tasks ORDER BY id")
     return [StoredTask(*row) for row in found]
 
 
@@ -165,10 +162,10 @@ def delete_reports(connection: sqlite3.Connection, task: int | None, before: int
 
 
 def delete_task(connection: sqlite3.Connection, task: int) -> None:
-    """Delete a task, its key, its rounds and their reports, and overwrite them."""
+    """Delete a task, its rounds and their reports, and overwrite them."""
     connection.execute("PRAGMA secure_delete = ON")
     try:
-        for table in ("reports", "rounds", "keys"):
+        for table in ("reports", "rounds"):
             connection.execute(f"DELETE FROM {table} WHERE task = ?", (task,))
         connection.execute("DELETE FROM tasks WHERE id = ?", (task,))
     finally:

@@ -17,7 +17,6 @@ from discreet.devices.collector.store import RoundRow, Store, StoredTask
 from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.question import Question
 from discreet.devices.learner import Estimate, Learner
-from discreet.devices.sealing import Opener
 from discreet.errors import DiscreetError, SettingsInvalid
 
 __all__ = ["Task", "read_tasks"]
@@ -31,7 +30,6 @@ class Task:
     config: TaskConfig
     learner: Learner
     question: Question | None
-    opener: Opener | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -60,11 +58,7 @@ def _restore(row: StoredTask, rounds: list[RoundRow], store: Store) -> Task:
         config = TaskConfig.model_validate_json(row.config)
         if config.task != row.task:
             raise ValueError(f"its configuration names {config.task}")
-        if (config.shuffle is None) != (row.secret is None):
-            raise ValueError("a task has a private key exactly if it is behind a shuffler")
-        task = Task(
-            row.id, config, config.learner(), None, None if row.secret is None else Opener(row.secret)
-        )
+        task = Task(row.id, config, config.learner(), None)
         for past in rounds:
             if past.estimate is not None:
                 estimate = Estimate(np.frombuffer(past.estimate), past.reports or 0)

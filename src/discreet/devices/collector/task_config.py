@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from functools import cached_property
 from typing import Annotated, Any, Self
@@ -15,7 +14,6 @@ from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.learner import Learner
 from discreet.devices.settings import DeviceSettings
-from discreet.devices.shuffle import ShuffleTerms, amplified
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 
 __all__ = ["CatalogueContent", "TaskConfig", "make_config"]
@@ -51,8 +49,6 @@ class TaskConfig(BaseModel):
         Reports a round must have before anything is released from it.
     seed
         64 hexadecimal digits, public; a fresh one if left out.
-    shuffle
-        How answers are shuffled, if they go through a shuffler; the collector then takes them from nobody else.
     enough, hours
         A round ends by itself with so many reports, or so many hours after it was opened, and never with fewer than
         the minimum; left out, somebody ends it.
@@ -69,7 +65,6 @@ class TaskConfig(BaseModel):
     seed: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
         default_factory=lambda: secrets.token_hex(32)
     )
-    shuffle: ShuffleTerms | None = None
     enough: Annotated[int, Field(ge=1)] | None = None
     hours: Annotated[float, Field(gt=0.0)] | None = None
 
@@ -95,13 +90,6 @@ class TaskConfig(BaseModel):
             )
         return Learner(self.task, len(self.items), self.range, self.epsilon, self.seed, self.settings)
 
-    def offer(self, collector_key: str) -> dict[str, Any]:
-        """What is said of a shuffled task: its terms, the collector's key, and the central promise."""
-        if self.shuffle is None:
-            raise SettingsInvalid(f"task {self.task} has no shuffler")
-        promise = amplified(self.learner().schedule, self.shuffle).fields()
-        return {"terms": json.loads(self.terms.to_json()), "collector_key": collector_key, **promise}
-
     def decided(self) -> TaskConfig:
         """The same with the number of passes that the rule chose: what an answer costs stays what it is."""
         passes = self.learner().schedule.passes
@@ -126,7 +114,6 @@ def make_config(
     epsilon: float,
     settings: dict[str, Any],
     minimum: int = 1000,
-    shuffle: ShuffleTerms | None = None,
     enough: int | None = None,
     hours: float | None = None,
 ) -> TaskConfig:
@@ -146,7 +133,6 @@ def make_config(
             epsilon=epsilon,
             settings=checked,
             minimum=minimum,
-            shuffle=shuffle,
             enough=enough,
             hours=hours,
         )

@@ -24,7 +24,6 @@ from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
-from discreet.devices.sealing import Opener, new_secret
 from discreet.errors import DiscreetError
 from discreet.operations import Log
 
@@ -87,7 +86,6 @@ class Tasks:
             config = config.decided()
             learner = config.learner()
             question = learner.question()
-            secret = None if config.shuffle is None else new_secret()
         except (DiscreetError, ValueError) as error:
             raise Refused(422, str(error)) from error
         assert question is not None
@@ -100,13 +98,10 @@ class Tasks:
             except sqlite3.IntegrityError:
                 raise Refused(409, "there is a task of that name already") from None
             identity = int(made.lastrowid or 0)
-            if secret is not None:
-                connection.execute("INSERT INTO keys(task, secret) VALUES (?, ?)", (identity, secret))
             stored.open_round(connection, identity, question.round, question.to_json().encode())
             return identity
 
-        opener = None if secret is None else Opener(secret)
-        task = Task(await self._writer.run(write), config, learner, question, opener)
+        task = Task(await self._writer.run(write), config, learner, question)
         self._tasks[config.task] = task
         self._log.say("task created", task=config.task)
         return task

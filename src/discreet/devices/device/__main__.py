@@ -62,7 +62,7 @@ def _number(item: str, numbers: dict[str, int] | None) -> int:
 def _join(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     wanted = options.digest if options.catalogue is None else digest(read_ids(options.catalogue))
     with _connect(options) as connection:
-        terms = join(store, connection, options.task, options.epsilon, wanted, options.collector_key)
+        terms = join(store, connection, options.task, options.epsilon, wanted)
     return dict(json.loads(terms.to_json()))
 
 
@@ -166,17 +166,13 @@ def _parser() -> argparse.ArgumentParser:
         ("fetch", "get the item side released after a round"),
     ):
         command = commands.add_parser(name, help=words)
-        command.add_argument("url", help="http(s)://host:port of the collector, or of the shuffler before it")
+        command.add_argument("url", help="http(s)://host:port of the collector")
         command.add_argument("task")
         command.add_argument("--token-file", help="file with the token for devices")
         command.add_argument("--authorities", help="file with the certificates to trust")
         if name == "join":
             command.add_argument(
                 "--epsilon", type=float, required=True, help="most that all answers may cost"
-            )
-            command.add_argument(
-                "--collector-key",
-                help="the collector's public key: URL is a shuffler's, and every answer goes through it, sealed",
             )
             given = command.add_mutually_exclusive_group()
             given.add_argument("--catalogue", help="the item list: refuse a task about another one")

@@ -11,7 +11,6 @@ from .answer import answer
 from .item_side import DeviceItemSide, largest_file
 from .question import Question, QuestionInvalid
 from .recommend import recommend
-from .shuffled import envelope, read_offer, report_id
 from .store import DeviceStore
 from .terms import Terms, TermsInvalid
 from .transport import CollectorRefused, Connection
@@ -40,29 +39,22 @@ def join(
     task: str,
     most_epsilon: float,
     catalogue: str | None = None,
-    collector_key: str | None = None,
 ) -> Terms:
     """Agree to a task's terms, unless all of its answers together could cost more than ``most_epsilon``.
 
     A task about another item list is refused: its digest must be the one given here (:func:`.catalogue.digest`) and
-    the one that this device has pinned, which is the first it saw. With the collector's key, ``connection`` is to a
-    shuffler, and all answers to this task go through one, sealed.
+    the one that this device has pinned, which is the first it saw.
     """
     if catalogue is not None:
         store.pin_catalogue(catalogue)
-    path, through = f"/v1/tasks/{quote(task, safe='')}", None
-    if collector_key is None:
-        terms = Terms.from_json(connection.get(path))
-    else:
-        terms, shuffler, _ = read_offer(connection.get(f"{path}/shuffle"), collector_key)
-        through = (bytes.fromhex(collector_key), shuffler)
+    terms = Terms.from_json(connection.get(f"/v1/tasks/{quote(task, safe='')}"))
     if terms.task != task:
         raise TermsInvalid("the collector sent the terms of another task")
     if not terms.epsilon <= most_epsilon:
         raise TermsInvalid(
             f"the task asks for epsilon {terms.epsilon:g}; this device gives at most {most_epsilon:g}"
         )
-    store.enrol(terms, through)
+    store.enrol(terms)
     return terms
 
 
@@ -75,7 +67,7 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     """
     if not (math.isfinite(pace) and pace >= 0.0):
         raise ValueError(f"the pace must be a finite number of seconds from 0, got {pace}")
-    device, keys = store.device(task), store.shuffled(task)
+    device = store.device(task)
     try:
         question = Question.from_json(connection.get(f"/v1/tasks/{task}/question"))
     except CollectorRefused as refused:
@@ -88,23 +80,11 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     if question.kind == "factors" and question.round > 1 and question.takes_part(device):
         side = fetch_released(store, connection, task, question.round - 1)
     started = time.perf_counter()
-    given = store.answer(
-        question,
-        lambda: answer(
-            question, store.ratings(), device if keys is None else report_id(keys.secret, question), side
-        ),
-    )
+    given = store.answer(question, lambda: answer(question, store.ratings(), device, side))
     spent = 1000.0 * (time.perf_counter() - started)
     result: Result = "not asked" if given.bit is None else "already answered"
     if given.bit is not None and not given.sent:
-        report: dict[str, Any] = {
-            "task": task,
-            "round": question.round,
-            "device": device.hex(),
-            "bit": given.bit,
-        }
-        if keys is not None:
-            report = envelope(keys, question, device, given.bit)
+        report = {"task": task, "round": question.round, "device": device.hex(), "bit": given.bit}
         _wait(started, pace)
         result = _send(connection, report)
         store.mark_sent(task, question.round)

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .question import DEVICE_ID_BYTES, Question
-from .shuffled import Shuffled
-from .shuffled_store import pin_keys, read_keys
 from .store_file import APPLICATION, Transaction, prepare
 from .terms import Terms, TermsInvalid
 
@@ -37,13 +35,13 @@ class Answer(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A question as it was seen: its number and cost, the bit if there was one, and its text where it was kept."""
+    """A question as it was seen: its number and cost, the bit if there was one, and its text."""
 
     round: int
     epsilon: float
     bit: int | None
     sent: bool
-    asked: str | None
+    asked: str
 
 
 class DeviceStore:
@@ -93,23 +91,20 @@ class DeviceStore:
         """The person's ratings by item."""
         return dict(self._connection.execute("SELECT item, rating FROM ratings ORDER BY item"))
 
-    def enrol(self, terms: Terms, through: tuple[bytes, bytes] | None = None) -> bytes:
+    def enrol(self, terms: Terms) -> bytes:
         """Agree to a task's terms, once; gives the pseudonym for this task, which is random.
 
         Ratings are by number, so all tasks of one file must be about one item list: the first one pins it. Where there
-        is a cap over all tasks, what they may all spend together must stay within it. ``through`` has the keys of
-        collector and shuffler where answers are to go through one; that never changes either.
+        is a cap over all tasks, what they may all spend together must stay within it.
         """
         with Transaction(self._connection) as run:
             _pin(run, terms.catalogue)
-            is_new = terms.task not in self.tasks()
-            if is_new:
+            if terms.task not in self.tasks():
                 self._check_promise(terms)
                 run(
                     "INSERT INTO tasks(task, device, terms) VALUES (?, ?, ?)",
                     (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
                 )
-            pin_keys(run, terms.task, through, is_new=is_new)
             device, agreed = self._task(terms.task)
         if agreed != terms:
             raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
@@ -150,10 +145,6 @@ class DeviceStore:
     def device(self, task: str) -> bytes:
         """The pseudonym for a task."""
         return self._task(task)[0]
-
-    def shuffled(self, task: str) -> Shuffled | None:
-        """Keys and secret of a task whose answers go through a shuffler; none for any other."""
-        return read_keys(self._connection.execute, task)
 
     def tasks(self) -> list[str]:
         """Tasks this device has joined."""

@@ -1,4 +1,4 @@
-"""The form of a device's file: its tables, how an older file gets what is missing, and transactions."""
+"""The form of a device's file: its tables, and transactions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ APPLICATION = 0x64736364
 _SCHEMA = f"""
 CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
 CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
-CREATE TABLE tasks(task TEXT PRIMARY KEY, device BLOB NOT NULL, terms TEXT NOT NULL);
+CREATE TABLE cap(one INTEGER PRIMARY KEY CHECK (one = 1), epsilon REAL NOT NULL);
+CREATE TABLE tasks(
+    task TEXT PRIMARY KEY,
+    device BLOB NOT NULL,
+    terms TEXT NOT NULL,
+    left INTEGER NOT NULL DEFAULT 0
+);
 CREATE TABLE rounds(
     task TEXT NOT NULL REFERENCES tasks(task),
     round INTEGER NOT NULL,
@@ -19,21 +25,16 @@ CREATE TABLE rounds(
     epsilon REAL NOT NULL,
     bit INTEGER CHECK (bit IN (0, 1)),
     sent INTEGER NOT NULL DEFAULT 0,
+    asked TEXT NOT NULL,
     PRIMARY KEY (task, round)
 );
 CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
 PRAGMA application_id = {APPLICATION}
 """
-# What later versions added: column or table, and the statement that adds it. Older versions read such files too.
-_LATER = (
-    ("cap", None, "CREATE TABLE cap(one INTEGER PRIMARY KEY CHECK (one = 1), epsilon REAL NOT NULL)"),
-    ("tasks", "left", "ALTER TABLE tasks ADD COLUMN left INTEGER NOT NULL DEFAULT 0"),
-    ("rounds", "asked", "ALTER TABLE rounds ADD COLUMN asked TEXT"),
-)
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file, or check that this is a device's file and add what it lacks."""
+    """Make the tables of a new file, or check that this is a device's file."""
     run = connection.execute
     run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
     run("PRAGMA foreign_keys = ON")
@@ -43,10 +44,6 @@ def prepare(connection: sqlite3.Connection) -> None:
             raise sqlite3.DatabaseError("it belongs to another program")
         for statement in _SCHEMA.split(";") if empty else ():
             run(statement)
-        for table, column, statement in _LATER:
-            names = {row[1] for row in run(f"PRAGMA table_info({table})")}
-            if not names or (column is not None and column not in names):
-                run(statement)
 
 
 class Transaction:

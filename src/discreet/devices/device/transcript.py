@@ -16,10 +16,7 @@ _EMPTY = '<script type="application/json" id="transcript">null</script>'
 
 
 def transcript(store: DeviceStore) -> dict[str, Any]:
-    """Tasks, questions, bits and costs; of the ratings only how many there are.
-
-    A question that was answered by an earlier version was not written down, only its digest: it is None.
-    """
+    """Tasks, questions, bits and costs; of the ratings only how many there are."""
     return {
         "ratings": len(store.ratings()),
         "cap": store.cap(),
@@ -29,10 +26,7 @@ def transcript(store: DeviceStore) -> dict[str, Any]:
 
 
 def _task(store: DeviceStore, task: str) -> dict[str, Any]:
-    rounds = [
-        {**seen._asdict(), "asked": None if seen.asked is None else json.loads(seen.asked)}
-        for seen in store.rounds(task)
-    ]
+    rounds = [{**seen._asdict(), "asked": json.loads(seen.asked)} for seen in store.rounds(task)]
     return {
         "task": task,
         "agreed": store.terms(task).epsilon,

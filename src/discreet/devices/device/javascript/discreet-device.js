@@ -1124,7 +1124,7 @@ export function explain(transcript) {
       share: task.agreed > 0 ? task.spent / task.agreed : 0,
       answers: task.rounds.map((round) => ({
         round: round.round,
-        asked: round.asked === null ? "not written down" : ASKED[round.asked.kind](round.asked.items),
+        asked: ASKED[round.asked.kind](round.asked.items),
         bit: round.bit === null ? "not asked" : String(round.bit),
         untrue: round.bit === null ? "" : `${short(100 / (1 + Math.exp(round.epsilon)))} %`,
         cost: round.bit === null ? "0" : short(round.epsilon),

@@ -1,1 +1,0 @@
-"""The shuffler: between devices and collector, it learns who answers and not what, and hands on what and not who."""
