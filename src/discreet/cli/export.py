@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.export_index import index
 from discreet.cli.output import json_option, print_json
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
@@ -22,18 +21,14 @@ __all__ = ["arrays", "card", "command", "web"]
 
 @click.group("export")
 def command() -> None:
-    """Write a MODEL in forms that others read: a page, an index of its items, plain arrays, a card.
+    """Write a MODEL in forms that others read: a page, plain arrays, a card.
 
     \b
     Examples:
       discreet export web model/ --out page/
-      discreet export index model/ --out index/
       discreet export arrays model/ --out model.npz
       discreet export card model/ --out README.md
     """
-
-
-command.add_command(index)
 
 
 @command.command("web")
