@@ -40,7 +40,7 @@ RUN_ELSEWHERE = {
     "ledger.md": "test_readme.py",
     "lists.md": "test_readme.py",
     "statement.md": "test_readme.py",
-    "silos-own-model.md": "test_silos_own_model.py",
+    "silos-plan.md": "test_silos_plan.py",
     "plan.md": "test_readme.py",
     "report.md": "test_readme.py",
     "files.md": "test_files_and_tools.py",

@@ -1,7 +1,6 @@
 """Several organisations train one model together without pooling their ratings.
 
 ``discreet.silos.fit`` runs all of them in this process; ``discreet federate`` runs them where they are.
-``discreet.silos.refine`` moves what came out towards one silo's own users, for that silo alone.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ from discreet.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from discreet.silos.in_process import TrainedInSilos, fit
-    from discreet.silos.own.own_model import OwnModel, refine
 
-__all__ = ["OwnModel", "TrainedInSilos", "fit", "refine"]
+__all__ = ["TrainedInSilos", "fit"]
 
 _ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process"}
-_ROOMS |= {"OwnModel": "own.own_model", "refine": "own.own_model"}
 
 
 def __getattr__(name: str) -> Any:

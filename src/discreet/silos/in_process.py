@@ -110,8 +110,7 @@ def fit(
     if start is not None:
         raise SettingsInvalid(
             "silos do not start from an earlier model: no agreement names one; leave start out. One silo can start "
-            "from what all of them released, with a budget of its own (fit(..., start=model)) or for itself alone "
-            "(discreet.silos.refine)"
+            "from what all of them released, with a budget of its own (fit(..., start=model))"
         )
     chosen = BudgetedALS() if method is None else method
     if not isinstance(chosen, PrivateMethod):

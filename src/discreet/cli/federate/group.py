@@ -26,7 +26,6 @@ COMMANDS = {
     "answer": "files",
     "import": "files",
     "model": "files",
-    "refine": "refine",
 }
 
 
@@ -74,7 +73,6 @@ def command() -> None:
       discreet federate show agreement.json            (each silo; compare the digest)
       discreet federate server ...                     (one machine)
       discreet federate silo ...                       (each silo, outbound connections only)
-      discreet federate refine model/ ...              (each silo that wants a model of its own, for itself alone)
     \b
     Without rounds: agree with --method prototypes, and each silo sends one private message and gets one back.
     Without a network: export, answer and import carry the same messages as files. Every command takes --json.

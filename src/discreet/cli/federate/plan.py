@@ -69,7 +69,7 @@ def plan_command(
 
     No real rating is read and nothing is spent. A synthetic market of the given size is dealt out to silos; every way
     to train is judged by newcomers who are in no silo. Silos whose users differ from one another gain less from each
-    other; see federate refine for what a silo can do about that on its own.
+    other.
 
     \b
     Examples:
