@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo manual test lint benchmark audit hard fuzz mutants noise flower ray ecosystem reproduce reproduce-quick results clean
+.PHONY: demo manual test lint benchmark audit hard fuzz mutants noise ray ecosystem reproduce reproduce-quick results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -98,14 +98,6 @@ manual: $(VENV)/.test          ## the manual as a site in build/manual, and the 
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
 	$(BIN)/python -m manual.notebooks
 
-.venv-flower/.flower: pyproject.toml
-	$(PYTHON) -m venv .venv-flower
-	.venv-flower/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[silos,flower]' pytest pytest-timeout
-	touch $@
-
-flower: .venv-flower/.flower   ## the Flower adapter under a real "flwr run", in an environment of its own
-	OPENBLAS_NUM_THREADS=1 .venv-flower/bin/python -m pytest tests/silos/test_flower.py
-
 .venv-ray/.ray: pyproject.toml
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[ray,silos]' pytest pytest-timeout hypothesis
@@ -125,4 +117,4 @@ ecosystem: .venv-ecosystem/.ecosystem  ## LensKit's and RecTools' own evaluation
 	OPENBLAS_NUM_THREADS=1 .venv-ecosystem/bin/python -m pytest tests/ecosystem
 
 clean:
-	rm -rf $(VENV) .venv-flower .venv-ray .venv-ecosystem build dist
+	rm -rf $(VENV) .venv-ray .venv-ecosystem build dist

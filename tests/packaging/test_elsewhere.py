@@ -15,7 +15,7 @@ from tests.packaging.windows import keep_manners
 keep_manners()
 import importlib, pkgutil
 import discreet
-left_out = ("discreet.ecosystem.", "discreet.silos.flower", "discreet.kernels.gpu")
+left_out = ("discreet.ecosystem.", "discreet.kernels.gpu")
 bad = []
 for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
     if module.name.startswith(left_out) or module.name.endswith(("__main__", "gpu_answers")):

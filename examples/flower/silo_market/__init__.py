@@ -1,1 +1,0 @@
-"""A Flower app: silos train a private recommender together."""
