@@ -168,17 +168,3 @@ def test_a_damaged_block_stops_the_run(run: Run, shop: Path, refused: Refused) -
     assert "prepare the ratings again" in refused(
         *arguments(shop, "--engine", "disk", "--blocks", shop / "blocks", "--force")
     )
-
-
-def test_a_query_in_a_database_is_read_alike_by_both_engines(run: Run, shop: Path, refused: Refused) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect(str(shop / "shop.duckdb")) as connection:
-        files = (shop / "ratings" / "*.parquet").as_posix()
-        connection.execute(f"CREATE TABLE rated AS SELECT * FROM read_parquet('{files}')")
-    plain = arguments(shop, "--force", "--database", shop / "shop.duckdb")
-    assert "needs a query" in refused(*plain)
-    query = [word if word != shop / "ratings" else "SELECT * FROM rated" for word in plain]
-    holders = [told(run(*query, "--engine", engine))["holder"] for engine in ("memory", "disk")]
-    assert [holder["ratings"] for holder in holders] == [
-        told(run(*arguments(shop, "--force")))["holder"]["ratings"]
-    ] * 2

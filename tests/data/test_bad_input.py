@@ -205,26 +205,6 @@ def test_missing_files_and_things_that_are_no_ratings(tmp_path: Path) -> None:
         Ratings.from_frame({**GOOD, "u": ["a"]}, **RATED)
 
 
-def test_bad_queries(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
-    cases = {
-        "SELECT * FROM nowhere": "the query failed: Catalog Error",
-        "SELECT FROM WHERE": "the query failed: Parser Error",
-        "SELECT 1 AS u, 2 AS x": "there is no column 'i'; there is u, x",
-        "SELECT 1 AS u, 2 AS i, 3 AS r WHERE false": "there are no ratings",
-    }
-    for query, message in cases.items():
-        with pytest.raises(RatingsInvalid) as caught:
-            Ratings.from_sql(query, **RATED)
-        assert message in str(caught.value)
-    with pytest.raises(
-        RatingsInvalid, match=r"gives no table|there is no column"
-    ):  # by the version of DuckDB
-        Ratings.from_sql("CREATE TABLE t (a INT)", **RATED)
-    with pytest.raises(RatingsInvalid, match="there is no database"):
-        Ratings.from_sql("SELECT 1", tmp_path / "none.db", **RATED)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, 9.0])
 def test_bad_values_in_a_sparse_matrix(value: float) -> None:
     matrix = sparse.coo_array(([1.0, value], ([0, 2], [1, 3])), shape=(3, 4))

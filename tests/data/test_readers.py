@@ -1,7 +1,6 @@
 """Every way in gives the same ratings."""
 
 import gzip
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from scipy import sparse
 
 from discreet.catalogue import Catalogue
-from discreet.data import Ratings, readers
-from discreet.errors import RatingsInvalid
+from discreet.data import Ratings
 
 USERS = ["zoe", "al", "zoe", "bea", "al"]
 ITEMS = [30, 10, 10, 20, 30]
@@ -137,65 +135,6 @@ def test_gigantic_user_ids_stay_exact_as_text(numbers: list[int]) -> None:
         ratings = Ratings.from_frame(source, user="u", item="i")
         assert sorted(ratings.user_ids.tolist()) == sorted(map(str, numbers))
         assert ratings.history(5) == {1: 1.0}
-
-
-def test_sql(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    FRAME.write_parquet(tmp_path / "a.parquet")
-    query = f"SELECT * FROM '{tmp_path / 'a.parquet'}'"
-    assert_as_expected(Ratings.from_sql(query, **READING))
-    for spelling in (
-        query,
-        query.replace("SELECT *", "\n with x as (select 1) select *"),
-        query[9:],
-        query.lower(),
-    ):
-        assert_as_expected(Ratings.from_file(spelling, **READING))
-    with duckdb.connect(str(tmp_path / "shop.db")) as connection:
-        connection.sql(f"CREATE TABLE bought AS {query}")
-    assert_as_expected(Ratings.from_sql("FROM bought", tmp_path / "shop.db", **READING))
-    spaced = Ratings.from_sql(
-        'SELECT 1 AS "the user", 2 AS "the ""item"""', user="the user", item='the "item"'
-    )
-    assert spaced.history(1) == {2: 1.0}
-    huge = "SELECT 170141183460469231731687303715884105727::HUGEINT AS u, 1 AS i"
-    assert Ratings.from_sql(huge, user="u", item="i").user_ids.tolist() == [str(2**127 - 1)]
-
-
-def test_sql_works_without_pyarrow() -> None:
-    pytest.importorskip("duckdb")
-    code = """if True:
-        import sys
-        sys.modules["pyarrow"] = None
-        from discreet.data import Ratings
-        query = "SELECT 'ann' AS u, 18446744073709551616::HUGEINT AS i"
-        print(Ratings.from_file(query, user="u", item="i").history("ann"))
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=280
-    )
-    assert done.stdout.strip() == str({str(2**64): 1.0})
-
-
-def test_a_query_never_sees_the_variables_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("duckdb")
-    monkeypatch.setattr(readers, "bystander", FRAME, raising=False)
-    with pytest.raises(RatingsInvalid, match="the query failed"):
-        Ratings.from_sql("SELECT * FROM bystander", user="who", item="what")
-
-
-def test_a_file_whose_name_looks_like_a_query_is_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    FRAME.write_csv("from here.csv")
-    assert_as_expected(Ratings.from_file("from here.csv", **READING))
-
-
-def test_sql_without_duckdb_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(RatingsInvalid, match=r"pip install 'discreet\[sql\]'"):
-        Ratings.from_file("SELECT 1", user="u", item="i")
 
 
 def test_pandas_and_pyarrow_stay_optional(monkeypatch: pytest.MonkeyPatch) -> None:

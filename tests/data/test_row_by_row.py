@@ -109,25 +109,6 @@ def test_dates_among_objects_sort_as_dates_and_numbers_exactly() -> None:
     assert Ratings.from_frame(frame, **NAMED, rating_range=(1, 5), catalogue=[1]).history(1) == {1: 5.0}
 
 
-@pytest.mark.parametrize("column", ["u", "i"])
-def test_a_query_with_ids_as_floats_is_refused(tmp_path: Path, column: str) -> None:
-    """DuckDB guesses the types of a CSV, and one id such as 7.0 makes all ids floats, which do not hold A or BIG."""
-    pytest.importorskip("duckdb")
-    path = tmp_path / "a.csv"
-    pl.DataFrame([{**row, "t": 0} for row in OTHERS]).cast(pl.String).write_csv(path)
-    query = f"SELECT * FROM '{path}'"
-    reading: dict[str, Any] = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5)}
-    assert len(seen(Ratings.from_sql(query, **reading, catalogue=CATALOGUE))) == 2
-    odd = {**odd_row(column, "7.5"), "r": "3"}
-    path.write_text(path.read_text() + ",".join(str(odd[name]) for name in "uirt") + "\n")
-    with pytest.raises(
-        RatingsInvalid, match=f"column '{column}' of the query holds DOUBLE.*cast it to BIGINT"
-    ):
-        Ratings.from_sql(query, **reading, catalogue=CATALOGUE)
-    read = f"SELECT * FROM read_csv('{path}', all_varchar = true)"
-    assert set(seen(Ratings.from_sql(read, **reading, catalogue=CATALOGUE))) == set(EXPECTED)
-
-
 def test_one_byte_does_not_decide_the_encoding_of_a_dat_file(tmp_path: Path) -> None:
     path = tmp_path / "ratings.dat"
     rows = "1::café::4::0\n2::thé::5::0\n"

@@ -1,12 +1,13 @@
 """Preparations in a process of their own: how much they hold, and one that is killed. A program.
 
-python -m tests.engines.limited write PLACE ROWS      the same table as files, partitions and a database
+python -m tests.engines.limited write PLACE ROWS      the same table as files and partitions
 python -m tests.engines.limited hold PLACE            peak MiB of preparing the partitions, then of reading them whole
-python -m tests.engines.limited kill PLACE MOMENT     prepare the query's rows until that moment
+python -m tests.engines.limited kill PLACE MOMENT     prepare packed files until that moment
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import resource
@@ -15,7 +16,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 
@@ -25,15 +25,10 @@ from discreet.data.checks import Columns
 from discreet.data.rules import ROW_BY_ROW
 
 CATALOGUE = Catalogue(list(range(2_000)))
-QUERY = "SELECT * FROM ratings ORDER BY stars, item"
 # Where the same rows lie.
-SOURCES: dict[str, tuple[str, str | None]] = {
-    "partitioned folder": ("days", None),
-    "pattern": ("text/*.csv", None),
-    "query": (QUERY, "ratings.duckdb"),
-}
+SOURCES = {"partitioned folder": "days", "packed files": "text/*.csv.gz"}
 MOMENTS: dict[str, tuple[Any, str, int]] = {
-    "while the query is written": (preparation, "write_query", 1),
+    "while plain copies are written": (preparation, "copy_files", 1),
     "before a run is noted": (spool, "write_json", 3),
     "before a block": (preparation, "write_block", 2),
 }
@@ -53,22 +48,17 @@ def write(place: Path, rows: int) -> None:
         day = place / "days" / f"day={number}"
         day.mkdir(parents=True)
         part.write_parquet(day / "part.parquet")
-        part.write_csv(place / "text" / f"{number}.csv")
-    with duckdb.connect(str(place / "ratings.duckdb")) as connection:
-        days = (place / "days" / "*" / "*.parquet").as_posix()
-        connection.execute(f"CREATE TABLE ratings AS SELECT user, item, stars FROM read_parquet('{days}')")
+        (place / "text" / f"{number}.csv.gz").write_bytes(gzip.compress(part.write_csv().encode()))
 
 
 def prepared(place: Path, form: str, folder: str, size: int) -> StoredRatings:
-    source, database = SOURCES[form]
     return prepare(
-        source if database else str(place / source),
+        str(place / SOURCES[form]),
         place / folder,
         Columns("user", "item", "stars"),
         rating_range=(1.0, 5.0),
         catalogue=CATALOGUE,
         rules=ROW_BY_ROW,
-        database=place / database if database else None,
         block_ratings=size,
         run_rows=size,
     )
@@ -95,14 +85,13 @@ def kill(place: Path, moment: str) -> None:
     def planted(*given: Any, **named: Any) -> Any:
         left[0] -= 1
         if left[0] == 0:
-            if name == "write_query":
-                given[2].write_bytes(b"half a file")
-                (given[4] / "spilled.tmp").write_bytes(b"what a sort could not hold")
+            if name == "copy_files":
+                (given[2] / "00000.csv").write_bytes(b"half a file")
             os.kill(os.getpid(), signal.SIGKILL)
         return one(*given, **named)
 
     setattr(owner, name, planted)
-    prepared(place, "query", "killed", 700)
+    prepared(place, "packed files", "killed", 700)
 
 
 def _peak() -> float:

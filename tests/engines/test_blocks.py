@@ -144,14 +144,6 @@ def test_repeats_are_refused_where_the_rules_say_so(tmp_path: Path) -> None:
     assert only == [3.0]
 
 
-def test_a_query_is_prepared_like_a_file(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
-    table().write_parquet(tmp_path / "r.parquet")
-    query = f"SELECT who, what, stars FROM '{tmp_path / 'r.parquet'}' ORDER BY \"when\""
-    assert histories(stored(query, tmp_path / "b")) == histories(in_memory(tmp_path / "r.parquet"))
-    assert not list((tmp_path / "b").glob("*.parquet"))
-
-
 @pytest.mark.parametrize("sizes", [(1, 1), (50, 1000), (10_000, 10_000)])
 def test_sizes_change_nothing(sizes: tuple[int, int], tmp_path: Path) -> None:
     table(rows=200).write_parquet(tmp_path / "r.parquet")
@@ -261,7 +253,7 @@ def test_another_catalogue_is_refused(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("kind", ["csv", "gz", "query"])
+@pytest.mark.parametrize("kind", ["csv", "gz"])
 def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path, kind: str) -> None:
     """In a folder that was there and that everybody may open, also while it is worked on."""
     place = tmp_path / "there"
@@ -272,10 +264,6 @@ def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path, k
     if kind == "gz":
         source = tmp_path / "a.ndjson.gz"
         source.write_bytes(gzip.compress(table().write_ndjson().encode()))
-    elif kind == "query":
-        pytest.importorskip("duckdb")
-        table().write_parquet(tmp_path / "a.parquet")
-        source = f"SELECT * FROM '{tmp_path / 'a.parquet'}'"
     seen: set[str] = set()
 
     def look(*_stage: object) -> None:

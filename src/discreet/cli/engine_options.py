@@ -127,7 +127,6 @@ def prepare_ratings(
             weighted=weight is not None,
         ),
         text=TextFormat(reading["separator"], reading["encoding"], reading["decimal"]),
-        database=options["database"],
         progress=report,
     )
 

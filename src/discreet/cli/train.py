@@ -78,7 +78,7 @@ __all__ = ["command"]
 def command(
     ctx: click.Context, /, out: str, force: bool, as_json: bool, accounting: str, **options: Any
 ) -> None:
-    """Train a model on RATINGS (CSV, Parquet, NDJSON, or an SQL query) and save it.
+    """Train a model on RATINGS (CSV, Parquet or NDJSON) and save it.
 
     \b
     Examples:

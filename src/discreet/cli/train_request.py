@@ -16,7 +16,6 @@ from discreet.cli.output import ReportProgress
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import FileReading, Ratings
-from discreet.data.readers import is_query
 from discreet.engines.choice import AnyRatings
 from discreet.engines.cluster import Cluster
 from discreet.engines.devices import check_device, check_kernels
@@ -218,18 +217,7 @@ def _discover_share(options: dict[str, Any]) -> float | None:
 
 def read_ratings(options: dict[str, Any], reading: FileReading | None = None) -> Ratings:
     """The ratings, as the options describe them."""
-    asked = read_reading(options) if reading is None else reading
-    database = options.get("database")
-    if database is None:
-        return Ratings.from_file(options["source"], **asked)
-    if not is_query(options["source"]):
-        raise RatingsInvalid("--database needs a query that selects the ratings in it; give one as RATINGS")
-    of_text = ("separator", "encoding", "decimal")
-    for name in of_text:
-        if options.get(name) is not None:
-            raise RatingsInvalid(f"--{name} is about text files, and --database is none; leave it out")
-    rest: Any = {name: value for name, value in asked.items() if name not in of_text}
-    return Ratings.from_sql(options["source"], database, **rest)
+    return Ratings.from_file(options["source"], **(read_reading(options) if reading is None else reading))
 
 
 def read_reading(options: dict[str, Any]) -> FileReading:

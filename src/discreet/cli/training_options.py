@@ -34,9 +34,6 @@ def training_options(function: F) -> F:
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("source", metavar="RATINGS"),
-    click.option(
-        "--database", metavar="FILE", help="DuckDB database that RATINGS, a query, is run in; only read."
-    ),
     column_options,
     file_options,
     rating_range_option,

@@ -186,16 +186,6 @@ class Ratings:
         return cls.from_frame(readers.read_file(path, _columns(reading), ".ndjson"), **reading)
 
     @classmethod
-    def from_sql(
-        cls, query: str, database: str | os.PathLike[str] | None = None, **reading: Unpack[Reading]
-    ) -> Ratings:
-        """Read what a DuckDB query selects, from a database file or from files the query itself names.
-
-        Needs the ``sql`` extra. The other parameters are those of `from_frame`.
-        """
-        return cls.from_frame(readers.read_query(query, database, _columns(reading)), **reading)
-
-    @classmethod
     def from_file(
         cls,
         source: str | os.PathLike[str],
@@ -205,17 +195,13 @@ class Ratings:
         decimal: str | None = None,
         **reading: Unpack[Reading],
     ) -> Ratings:
-        """Read a file by its extension, or run a text that starts with SELECT, FROM or WITH as DuckDB SQL.
+        """Read a file by its extension.
 
         Extensions: .csv, .tsv, .parquet, .pq, .ndjson, .jsonl, .dat (MovieLens), all also under .gz, .zst, .bz2 or
         .zip (of one file); ``"-"`` is standard input. A folder or a pattern stands for its files. The other parameters
         are those of `from_csv`.
         """
         text = readers.TextFormat(separator, encoding, decimal)
-        if isinstance(source, str) and readers.is_query(source):
-            if text != readers.PLAIN_TEXT:
-                raise RatingsInvalid("a query has no separator, encoding or decimal mark; leave them out")
-            return cls.from_sql(source, **reading)
         return cls.from_frame(readers.read_file(source, _columns(reading), None, text), **reading)
 
     @classmethod

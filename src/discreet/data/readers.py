@@ -1,13 +1,12 @@
-"""Where ratings come from: files, queries and frames, each read into a table of the named columns.
+"""Where ratings come from: files and frames, each read into a table of the named columns.
 
-Only the named columns are read. pandas, pyarrow and DuckDB are used when what the person hands in needs them
+Only the named columns are read. pandas and pyarrow are used when what the person hands in needs them
 and are never imported otherwise.
 """
 
 from __future__ import annotations
 
 import glob
-import importlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -31,16 +30,13 @@ __all__ = [
     "TextFormat",
     "check_lines",
     "copy_files",
-    "is_query",
     "list_files",
     "needs_copy",
     "read_file",
     "read_frame",
-    "read_query",
     "readable",
     "scan_files",
     "without_types",
-    "write_query",
 ]
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -53,12 +49,6 @@ _HINTS = {
     "more fields than": _QUOTE,
     "could not parse": "; a quotation mark is opened and not closed there",
 }
-_QUERY = re.compile(r"""\s*(select|from|with)[\s("'*]""", re.IGNORECASE)
-
-
-def is_query(source: object) -> bool:
-    """Whether a source is SQL: a text that starts with SELECT, FROM or WITH and is not the name of a file."""
-    return isinstance(source, str) and _QUERY.match(source) is not None and not _is_path(source)
 
 
 class TextFormat(NamedTuple):
@@ -210,69 +200,6 @@ def _with_decimal(table: pl.LazyFrame, columns: Columns, decimal: str | None) ->
     return table
 
 
-def read_query(query: str, database: str | os.PathLike[str] | None, columns: Columns) -> pl.DataFrame:
-    """Run a query with DuckDB, in a database file (opened read-only) or in none."""
-    with _answered(query, database, columns) as answer:
-        return _fetched(answer).select(columns.names())
-
-
-def write_query(
-    query: str, columns: Columns, path: Path, database: str | os.PathLike[str] | None, spilled: Path
-) -> None:
-    """Run a query and write the named columns of its rows to a Parquet file, in order, without holding them.
-
-    What a join or a sort cannot hold in a gigabyte goes to the folder ``spilled`` meanwhile.
-    """
-    spill = {"memory_limit": "1GiB", "temp_directory": os.fspath(spilled)}
-    with _answered(query, database, columns, spill) as answer:
-        types = dict(zip(answer.columns, answer.types, strict=True))
-        # Parquet has no whole numbers of 128 bits and would take them for fractions.
-        wide = {name for name, kind in types.items() if str(kind) in ("HUGEINT", "UHUGEINT")}
-        quoted = {name: '"' + name.replace('"', '""') + '"' for name in columns.names()}
-        chosen = [f"{text}::VARCHAR AS {text}" if name in wide else text for name, text in quoted.items()]
-        answer.project(", ".join(chosen)).write_parquet(os.fspath(path))
-
-
-@contextmanager
-def _answered(
-    query: str,
-    database: str | os.PathLike[str] | None,
-    columns: Columns,
-    limits: Mapping[str, str] | None = None,
-) -> Iterator[Any]:
-    """What a query selects, not fetched yet."""
-    try:
-        duckdb = importlib.import_module("duckdb")
-    except ImportError:
-        raise RatingsInvalid("SQL needs DuckDB; install it with: pip install 'discreet[sql]'") from None
-    if database is not None and not Path(database).is_file():
-        raise RatingsInvalid(f"there is no database {database}")
-    # Without this a table name in the query could silently mean one of our own local variables.
-    config = {"python_enable_replacements": False, **(limits or {})}
-    try:
-        where, read_only = (":memory:", False) if database is None else (os.fspath(database), True)
-        with duckdb.connect(where, read_only=read_only, config=config) as connection:
-            answer = connection.sql(query)
-            if answer is None:
-                raise RatingsInvalid("the query gives no table; write one that selects rows")
-            check_columns(answer.columns, columns)
-            _refuse_floats(answer, columns)
-            yield answer
-    except duckdb.Error as error:
-        raise RatingsInvalid(f"the query failed: {_reason(error)}") from error
-
-
-def _refuse_floats(answer: Any, columns: Columns) -> None:
-    """Refuse ids of a floating-point type: where DuckDB guesses types (a query of a CSV), one row makes all ids so."""
-    types = dict(zip(answer.columns, map(str, answer.types), strict=True))
-    for name in (columns.user, columns.item):
-        if types[name] in ("FLOAT", "DOUBLE"):
-            raise RatingsInvalid(
-                f"column {name!r} of the query holds {types[name]}, which does not hold every id; cast it to BIGINT or "
-                "VARCHAR where the type is chosen: in the table, or with types= or all_varchar in read_csv"
-            )
-
-
 def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
     """Take the named columns of a polars, pandas or Arrow table, or of a mapping of columns."""
     try:
@@ -313,14 +240,6 @@ def without_types(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     if len(blank) and blank[-1]:
         frame = frame.head(0 if blank.all() else len(blank) - int(np.argmin(blank[::-1])))
     return frame.with_columns(infer_ids(frame[columns.user]), infer_ids(frame[columns.item]))
-
-
-def _fetched(answer: Any) -> pl.DataFrame:
-    try:
-        frame: pl.DataFrame = answer.pl()
-    except ImportError:  # without pyarrow; DuckDB 2.0 then complains of leaks when the program ends
-        frame = pl.DataFrame(answer)
-    return frame
 
 
 def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:

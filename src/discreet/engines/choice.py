@@ -10,7 +10,7 @@ import polars as pl
 from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
-from discreet.data.readers import is_query, list_files, readable
+from discreet.data.readers import list_files, readable
 from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
@@ -38,7 +38,7 @@ def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEng
 
 def fits_into_memory(source: str) -> bool:
     """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
-    if is_query(source) or source == STANDARD_INPUT:
+    if source == STANDARD_INPUT:
         return True  # how many rows there are is known when all have come
     with readable(source):
         return sum(_needed(file) for file in list_files(source) if file.is_file()) <= _SHARE * _memory()

@@ -150,9 +150,7 @@ def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: d
 _SILO: tuple[Callable[[Any], Any], ...] = (
     agreement_option,
     click.option("--name", required=True, help="This silo's name in the agreement."),
-    click.option(
-        "--ratings", required=True, metavar="RATINGS", help="This silo's ratings: a file or a query."
-    ),
+    click.option("--ratings", required=True, metavar="RATINGS", help="This silo's ratings: a file."),
     column_options,
     file_options,
     catalogue_option,

@@ -7,7 +7,6 @@ the table and from how it is read, so it does not matter where a preparation was
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -30,10 +29,10 @@ from discreet.data.blocks.grouping import arrange_partition, cut_blocks
 from discreet.data.blocks.sizes import block_size, partition_count
 from discreet.data.blocks.spool import Spool
 from discreet.data.blocks.stored import StoredRatings
-from discreet.data.blocks.table import Source, Table
+from discreet.data.blocks.table import Table, fingerprint
 from discreet.data.checks import Columns, check_reading
 from discreet.data.encode import refuse_all, refuse_weightless
-from discreet.data.readers import PLAIN_TEXT, TextFormat, copy_files, is_query, needs_copy, write_query
+from discreet.data.readers import PLAIN_TEXT, TextFormat, copy_files, needs_copy
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from discreet.model.directory import remove_partial
@@ -41,7 +40,7 @@ from discreet.model.directory import remove_partial
 __all__ = ["prepare"]
 
 _RUN_ROWS = 1 << 21
-_PLAN, _QUERY, _PLAIN, _RUNS = "preparation.json", "query.parquet", "plain", "runs"
+_PLAN, _PLAIN, _RUNS = "preparation.json", "plain", "runs"
 
 Progress = Callable[[str, int, int], None]
 
@@ -80,7 +79,6 @@ def prepare(
     rating_range: tuple[float, float] | None,
     catalogue: Catalogue,
     rules: RowRules,
-    database: str | os.PathLike[str] | None = None,
     alike: StoredRatings | None = None,
     text: TextFormat = PLAIN_TEXT,
     progress: Progress | None = None,
@@ -92,13 +90,11 @@ def prepare(
     Parameters
     ----------
     source
-        CSV, TSV, Parquet or NDJSON: a file, a folder or a pattern; or a DuckDB query.
+        CSV, TSV, Parquet or NDJSON: a file, a folder or a pattern.
     folder
         Where the blocks go: one that does not exist, or that an earlier preparation made.
     columns, rating_range, catalogue, rules, text
         As in `Ratings.from_file`; rows are read alike, to the last bit.
-    database
-        A DuckDB database file (opened read-only) that ``source``, a query, is run in.
     alike
         Prepared ratings of the same people: users are dealt to partitions as there, so that both are read side by side.
     progress
@@ -121,16 +117,12 @@ def prepare(
         **vars(rules),
         **text._asdict(),
     )
-    if database is not None and not is_query(source):
-        raise RatingsInvalid(
-            "a database needs a query that selects the ratings in it; write one as the source"
-        )
     if block_ratings is None:
         block_ratings = block_size(len(catalogue))
-    given = Source(source, database)
-    known = _finished(place, reading, given.fingerprint)
+    told = fingerprint(source)
+    known = _finished(place, reading, told)
     if known is None:
-        plan = _planned(place, given, columns, reading, text, (block_ratings, run_rows), alike)
+        plan = _planned(place, source, told, columns, reading, text, (block_ratings, run_rows), alike)
         path, text = _readable(place, source, text)
         table = Table(path, columns, plan.rows, plan.user_ids, plan.item_ids, text)
         spool = Spool(place / _RUNS, table, rating_range, catalogue, rules, plan.partitions, plan.run_rows)
@@ -159,37 +151,32 @@ def _finished(place: Path, reading: Reading, source: str) -> Manifest | None:
 
 def _early(file: Path) -> bool:
     """Whether this is what a preparation makes before its plan."""
-    return file.name.endswith(_QUERY) or file.name.removeprefix("partial-") == _PLAIN
+    return file.name.removeprefix("partial-") == _PLAIN
 
 
 def _readable(place: Path, source: str, text: TextFormat) -> tuple[str | Path, TextFormat]:
     """Where the rows can be read a part at a time: in the files themselves, or in what was made of them."""
-    if is_query(source):
-        return place / _QUERY, PLAIN_TEXT
     if needs_copy(source, text):
         return place / _PLAIN, text._replace(encoding=None)
     return source, text
 
 
-def _made_readable(
-    place: Path, source: Source, columns: Columns, text: TextFormat
-) -> tuple[str | Path, TextFormat]:
-    path, text_there = _readable(place, source.words, text)
-    if path == place / _QUERY:
-        _write_query(source, columns, place / _QUERY)
-    elif path == place / _PLAIN:
+def _made_readable(place: Path, source: str, text: TextFormat) -> tuple[str | Path, TextFormat]:
+    path, text_there = _readable(place, source, text)
+    if path == place / _PLAIN:
         fresh = place / f"partial-{_PLAIN}"
         for folder in (fresh, place / _PLAIN):
             shutil.rmtree(folder, ignore_errors=True)
         fresh.mkdir(mode=0o700)
-        copy_files(source.words, text, fresh)
+        copy_files(source, text, fresh)
         fresh.replace(path)
     return path, text_there
 
 
 def _planned(
     place: Path,
-    source: Source,
+    source: str,
+    told: str,
     columns: Columns,
     reading: Reading,
     text: TextFormat,
@@ -197,7 +184,7 @@ def _planned(
     alike: StoredRatings | None,
 ) -> _Plan:
     """The plan that is there, if it is about the same table; else a new one, and nothing else is left."""
-    (block_ratings, run_rows), told = sizes, source.fingerprint
+    block_ratings, run_rows = sizes
     if (place / _PLAN).is_file():
         plan = _Plan.model_validate_json((place / _PLAN).read_bytes())
         asked = (reading, told, block_ratings, run_rows, pl.__version__)
@@ -206,7 +193,7 @@ def _planned(
             return plan
         _clear(place)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path, text = _made_readable(place, source, columns, text)
+    path, text = _made_readable(place, source, text)
     table = Table.open(path, columns, text)
     plan = _Plan(
         reading=reading,
@@ -221,19 +208,6 @@ def _planned(
     )
     write_json(place / _PLAN, plan)
     return plan
-
-
-def _write_query(source: Source, columns: Columns, path: Path) -> None:
-    """What a query selects, as a file; what is left of an earlier attempt goes first."""
-    spilled = path.with_name(f"spilled-{path.name}")
-    shutil.rmtree(spilled, ignore_errors=True)
-    spilled.mkdir(mode=0o700)
-    # DuckDB makes files that everybody may read: in a folder that nobody else may open, until they are closed too.
-    written = spilled / path.name
-    write_query(source.words, columns, written, source.database, spilled)
-    written.chmod(0o600)
-    written.replace(path)
-    shutil.rmtree(spilled, ignore_errors=True)
 
 
 def _group(place: Path, plan: _Plan, spool: Spool, table: Table, progress: Progress | None) -> Manifest:
@@ -298,5 +272,5 @@ def _clean(place: Path) -> None:
     """Remove what only a preparation that goes on would need."""
     for folder in (_RUNS, _PLAIN):
         shutil.rmtree(place / folder, ignore_errors=True)
-    for file in (*place.glob("partition-*.json"), place / _QUERY, place / _PLAN):
+    for file in (*place.glob("partition-*.json"), place / _PLAN):
         file.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,39 +17,23 @@ from discreet.data.readers import (
     PLAIN_TEXT,
     TextFormat,
     check_lines,
-    is_query,
     list_files,
     readable,
     scan_files,
 )
 from discreet.errors import RatingsInvalid
 
-__all__ = ["Source", "Table"]
+__all__ = ["Table", "fingerprint"]
 
 _BATCH = 1 << 20
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where a table comes from: a file, a folder or a pattern; or a query, and perhaps the database it is run in."""
-
-    words: str
-    database: str | os.PathLike[str] | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """Names, sizes and times of the files: another one means that they changed.
-
-        A query is known by its words and its database; files that it names itself are not looked at.
-        """
-        told: list[object] = ["query", self.words]
-        files = [] if self.database is None else [Path(self.database)]
-        with readable(self.words if self.database is None else self.database):
-            if not is_query(self.words):
-                told, files = ["files"], list_files(self.words)
-            stats = [(str(file.absolute()), file.stat()) for file in files]
-        told += [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+def fingerprint(source: str) -> str:
+    """Names, sizes and times of the files of a source: another one means that they changed."""
+    with readable(source):
+        stats = [(str(file.absolute()), file.stat()) for file in list_files(source)]
+    told = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
