@@ -246,12 +246,12 @@ def test_a_copied_model_loads(saved: Path, tmp_path: Path) -> None:
 
 def test_an_output_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "out.bin"
-    directory.replace_file(target, lambda file: file.write(b"first"))
+    directory.replace_file(target, lambda file: file.write(b"first"), private=False)
 
     def fail(file: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        directory.replace_file(target, fail)
+        directory.replace_file(target, fail, private=False)
     assert target.read_bytes() == b"first"
     assert [path.name for path in tmp_path.iterdir()] == ["out.bin"]

@@ -17,6 +17,7 @@ from discreet.data.ratings import Ratings
 from discreet.engines.disk import DiskEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.question import Question
+from discreet.model.directory import replace_file
 from discreet.privacy.gaussian.totals import Total
 
 __all__ = ["StoredEngine"]
@@ -35,7 +36,7 @@ class StoredEngine:
         table = folder / "ratings.parquet"
         users = np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
         rows = {"user": users, "item": ratings.catalogue.ids[ratings.items], "rating": ratings.values}
-        pl.DataFrame(rows, strict=False).write_parquet(table)
+        replace_file(Path(table), pl.DataFrame(rows, strict=False).write_parquet, private=True)
         stored = prepare(
             str(table),
             folder / "blocks",

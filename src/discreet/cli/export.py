@@ -54,8 +54,11 @@ def web(model_directory: str, out: Path, precision: Precision, force: bool, as_j
       python -m http.server --directory page/ --bind 127.0.0.1 8000
     """
     target = _check_target(out, force)
-    made = page_files(Model.load(model_directory), write_document(model_directory), precision)
-    replace_directory(target, {name: file.content for name, file in made.items()})
+    model = Model.load(model_directory)
+    made = page_files(model, write_document(model_directory), precision)
+    replace_directory(
+        target, {name: file.content for name, file in made.items()}, private=not model.statement.private
+    )
     size = sum(len(file.content) for file in made.values())
     if as_json:
         print_json({"out": str(out), "files": sorted(made), "bytes": size, "precision": precision})
@@ -101,7 +104,7 @@ def card(model_directory: str, out: Path, force: bool, as_json: bool) -> None:
     """
     _check_file(out, ".md", force)
     text = model_card(write_document(model_directory))
-    replace_file(out, lambda file: file.write(text.encode()))
+    replace_file(out, lambda file: file.write(text.encode()), private=False)
     if as_json:
         print_json({"out": str(out), "bytes": len(text.encode())})
     else:

@@ -112,7 +112,7 @@ def command(
         )
     if picture is not None:
         content = standalone(chart(found).svg()).encode()
-        replace_file(picture.absolute(), lambda file: file.write(content))
+        replace_file(picture.absolute(), lambda file: file.write(content), private=False)
     if as_json:
         words = {"recommendation": recommendation(found), "reservations": reservations(found)}
         print_json({**found.to_dict(), **words, "picture": None if picture is None else str(picture)})

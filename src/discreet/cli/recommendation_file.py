@@ -54,7 +54,7 @@ def write_frames(frames: Iterable[pl.DataFrame], out: Path) -> dict[str, int]:
             yield frame
 
     write = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
-    replace_file(out, lambda file: write(counted(), file))
+    replace_file(out, lambda file: write(counted(), file), private=True)
     return told
 
 

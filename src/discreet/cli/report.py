@@ -70,7 +70,8 @@ def command(
     with spinner("looking at the model"):
         report = make_report(model_directory, past, held_out)
         content = page(report).encode()
-    replace_file(place.absolute(), lambda file: file.write(content))
+    kept = report.quality is not None or not Model.load(model_directory).statement.private
+    replace_file(place.absolute(), lambda file: file.write(content), private=kept)
     if as_json:
         print_json({"out": str(place), **report.to_dict()})
     else:

@@ -59,7 +59,7 @@ def note_arguments(ctx: click.Context, folder: Path) -> None:
     if ledger and not any(word.partition("=")[0] == "--ledger" for word in arguments):
         arguments = [*arguments, f"--ledger={ledger}"]  # the environment named it, and may not do so again
     noted = _Noted(arguments=arguments, folder=os.getcwd()).model_dump_json(indent=1).encode()
-    replace_file(folder / _FILE, lambda file: file.write(noted))
+    replace_file(folder / _FILE, lambda file: file.write(noted), private=True)
 
 
 def _split(args: list[str]) -> tuple[str | None, list[str]]:

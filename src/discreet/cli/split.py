@@ -15,6 +15,8 @@ from discreet.cli.output import json_option, print_json, printer
 from discreet.data.readers import TextFormat, readable
 from discreet.data.repeats import TIMES, read_times
 from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.model.directory import replace_file
+from discreet.private_files import private_folder
 
 __all__ = ["command"]
 
@@ -95,9 +97,9 @@ def command(
     for name, part in parts.items():
         if part.is_empty():
             raise RatingsInvalid(f"{name} would be empty; change --test, or give more ratings")
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     for name, part in parts.items():
-        part.write_csv(folder / name)
+        replace_file(folder / name, part.write_csv, private=True)
     if as_json:
         print_json({"out": out, "files": {name: part.height for name, part in parts.items()}})
     else:

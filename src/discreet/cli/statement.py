@@ -165,7 +165,7 @@ def _write(target: Path, content: bytes, model: Path, key: Path | None = None) -
         raise SettingsInvalid(f"{target} is the key itself; choose another name")
     if place.parent.resolve() == model.resolve():
         raise SettingsInvalid(f"{target} lies in the model's own folder, which must hold the model alone")
-    replace_file(place, lambda file: file.write(content))
+    replace_file(place, lambda file: file.write(content), private=False)
 
 
 def _beside(model: Path) -> Path:

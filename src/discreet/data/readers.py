@@ -24,6 +24,7 @@ from discreet.data.checks import Columns, check_columns
 from discreet.data.objects import What, read_objects
 from discreet.data.ragged import describe_ragged_line
 from discreet.errors import RatingsInvalid
+from discreet.private_files import open_private
 
 __all__ = [
     "PLAIN_TEXT",
@@ -130,7 +131,8 @@ def copy_files(source: str | os.PathLike[str], text: TextFormat, folder: Path) -
     """Write the files of a source into a folder as plain ones, whose names keep their order."""
     with readable(source):
         for number, file in enumerate(list_files(source)):
-            with (folder / f"{number:05}{kind_of(file)}").open("xb") as target:
+            plain = open_private(folder / f"{number:05}{kind_of(file)}", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            with os.fdopen(plain, "wb") as target:
                 copy_plain(file, text.encoding, target)
 
 

@@ -37,5 +37,9 @@ def arrays_of(model: Model) -> dict[str, npt.NDArray[Any]]:
 def write_arrays(model: Model, path: str | Path) -> dict[str, list[int]]:
     """Write them as ``.npz``, whole or not at all; the shape of each."""
     arrays = arrays_of(model)
-    replace_file(Path(path), lambda file: np.savez(file, allow_pickle=False, **arrays))
+    replace_file(
+        Path(path),
+        lambda file: np.savez(file, allow_pickle=False, **arrays),
+        private=not model.statement.private,
+    )
     return {name: list(array.shape) for name, array in arrays.items()}

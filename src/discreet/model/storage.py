@@ -94,9 +94,9 @@ class Stored:
 
 
 def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Path:
-    """Write all files beside ``directory`` and rename them into place."""
+    """Write all files beside ``directory`` and rename them into place; without a promise for their owner alone."""
     target = check_target(directory, overwrite=overwrite)
-    replace_directory(target, _files(parts))
+    replace_directory(target, _files(parts), private=not parts.statement.private)
     return target
 
 

@@ -115,7 +115,7 @@ def take_part(
             run.finish(silo, signed.model(body))
             own = silo.statement()
             account = b"" if own is None else own.to_json().encode()
-            replace_file(folder / f"{name}.json", lambda file: file.write(account))
+            replace_file(folder / f"{name}.json", lambda file: file.write(account), private=True)
 
         signed = SignedSilo(silo, signing)
         participate(signed, client, finish)

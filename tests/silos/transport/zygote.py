@@ -169,7 +169,7 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
             model = decode_model(signed.model(body), agreement, catalogue)
             save_once(model, folder / f"{name}-model", overwrite=False)
             account = silo.statement().to_json().encode()
-            replace_file(folder / f"{name}.json", lambda file: file.write(account))
+            replace_file(folder / f"{name}.json", lambda file: file.write(account), private=True)
 
         signed = SignedSilo(silo, signing)
         participate(signed, client, finish)

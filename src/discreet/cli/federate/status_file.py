@@ -29,8 +29,7 @@ class StatusFile:
         """Replace what was said before; ``agreement`` is the text of the file, for who reads this."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         content = json.dumps({"at": now, "agreement": agreement, "status": status}).encode()
-        replace_file(self._path, lambda file: file.write(content))
-        self._path.chmod(0o600)
+        replace_file(self._path, lambda file: file.write(content), private=True)
 
     def read(self) -> dict[str, Any] | None:
         """What was said last, if anything was."""

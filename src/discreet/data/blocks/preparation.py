@@ -36,6 +36,7 @@ from discreet.data.readers import PLAIN_TEXT, TextFormat, copy_files, needs_copy
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from discreet.model.directory import remove_partial
+from discreet.private_files import private_folder
 
 __all__ = ["prepare"]
 
@@ -167,7 +168,7 @@ def _made_readable(place: Path, source: str, text: TextFormat) -> tuple[str | Pa
         fresh = place / f"partial-{_PLAIN}"
         for folder in (fresh, place / _PLAIN):
             shutil.rmtree(folder, ignore_errors=True)
-        fresh.mkdir(mode=0o700)
+        private_folder(fresh)
         copy_files(source, text, fresh)
         fresh.replace(path)
     return path, text_there
@@ -192,7 +193,7 @@ def _planned(
         if same and (alike is None or alike.partitions == plan.partitions):
             return plan
         _clear(place)
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(place)
     path, text = _made_readable(place, source, text)
     table = Table.open(path, columns, text)
     plan = _Plan(

@@ -20,6 +20,7 @@ from discreet.data.blocks.table import Table
 from discreet.data.encode import read_rows
 from discreet.data.rules import LeftOut, RowRules
 from discreet.model.directory import remove_partial, replace_file
+from discreet.private_files import private_folder
 
 __all__ = ["RunNote", "Spool"]
 
@@ -69,7 +70,7 @@ class Spool:
 
     def fill(self) -> None:
         """Write all runs; those that are there already stay."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        private_folder(self._folder)
         remove_partial(self._folder)
         done = 0
         while self._note(done).is_file():

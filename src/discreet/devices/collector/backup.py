@@ -11,6 +11,7 @@ from discreet.devices.collector.schema import check_version
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.task import read_tasks
 from discreet.errors import SettingsInvalid
+from discreet.private_files import open_private
 
 __all__ = ["back_up", "restore"]
 
@@ -46,7 +47,7 @@ def _copy(source: Path, target: Path, what: str) -> None:
         raise SettingsInvalid(f"{target} is there already; choose another file for the {what}")
     part = target.with_name(target.name + ".part")
     try:
-        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+        os.close(open_private(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
         with closing(sqlite3.connect(source, timeout=30.0)) as old, closing(sqlite3.connect(part)) as new:
             check_version(source, old)
             if old.execute("PRAGMA application_id").fetchone()[0] == 0:

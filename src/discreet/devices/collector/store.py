@@ -17,6 +17,7 @@ from typing import IO, NamedTuple
 from discreet.devices.collector.schema import check_version, prepare
 from discreet.errors import SettingsInvalid
 from discreet.privacy.account.locks import try_lock
+from discreet.private_files import make_private, open_private
 
 __all__ = [
     "RECORD",
@@ -81,6 +82,7 @@ class Store:
         _refuse_foreign(self.path)
         self._lock = _lock(self.path)
         try:
+            make_private(self.path)
             with closing(self.connect()) as connection:
                 prepare(connection)
         except sqlite3.DatabaseError as error:
@@ -215,7 +217,7 @@ def read_reports(
 
 def _lock(path: Path) -> IO[bytes]:
     try:
-        lock = path.with_name(path.name + ".lock").open("ab")
+        lock = os.fdopen(open_private(path.with_name(path.name + ".lock")), "ab")
     except OSError as error:
         raise SettingsInvalid(f"the collector's store cannot be made at {path}: {error.strerror}") from error
     if not try_lock(lock.fileno()):

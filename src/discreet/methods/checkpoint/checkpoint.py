@@ -29,6 +29,7 @@ from discreet.model.directory import remove_partial, replace_file
 from discreet.privacy.account.locks import try_lock
 from discreet.privacy.gaussian.kept_gate import Intent, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES
+from discreet.private_files import open_private, private_folder
 from discreet.types import Floats
 
 __all__ = ["Checkpoint"]
@@ -81,8 +82,8 @@ class Checkpoint:
         self.folder = Path(folder)
         if self.folder.exists() and not self._is_own():
             raise SettingsInvalid(f"{self.folder} has other things in it; give another folder for the run")
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._descriptor: int | None = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        private_folder(self.folder)
+        self._descriptor: int | None = open_private(self.folder / _LOCK)
         if not try_lock(self._descriptor):
             self.close()
             raise SettingsInvalid(f"the run in {self.folder} goes on in another process; end that one first")

@@ -14,6 +14,7 @@ from discreet.errors import LedgerInvalid
 from discreet.privacy.account.chain import Chain, encode, read_chain
 from discreet.privacy.account.locks import lock
 from discreet.privacy.account.records import Begin, Record, Torn
+from discreet.private_files import open_private
 
 __all__ = ["ChainFile", "Locked", "now"]
 
@@ -78,7 +79,7 @@ class ChainFile:
             return
         begin = Begin(ledger=secrets.token_hex(16), name=self.path.stem or "ratings", when=now())
         fresh = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+        descriptor = open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             os.write(descriptor, encode([begin]))
             _sync(descriptor)

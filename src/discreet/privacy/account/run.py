@@ -19,6 +19,7 @@ from discreet.privacy.account.locks import try_lock
 from discreet.privacy.account.records import Charged, End, Open, Price, Record
 from discreet.privacy.ledger import Charge
 from discreet.privacy.pure.ledger import PureCharge
+from discreet.private_files import open_private
 
 __all__ = ["LedgerRun", "RunLock"]
 
@@ -35,7 +36,7 @@ class RunLock:
 
     def take(self) -> bool:
         """Hold it, unless another process does. Asked for under the ledger's own lock."""
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = open_private(self._path)
         if not try_lock(descriptor):
             os.close(descriptor)
             return False

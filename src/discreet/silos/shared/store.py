@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import Refused, SettingsInvalid
+from discreet.private_files import make_private, private_folder
 from discreet.silos.shared.encoding import Header, decode, encode, shapes
 
 __all__ = ["Store", "StoreInUse", "StoreOwner", "pack", "unpack"]
@@ -81,8 +81,8 @@ class Store:
         self.lock = RLock()
         self._path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _keep_to_owner(path)
+            private_folder(path.parent)
+            make_private(path)
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=1.0
             )
@@ -156,19 +156,6 @@ class Store:
             self.write("INSERT OR IGNORE INTO identity VALUES (1, ?, ?)", secrets.token_hex(16), agreement)
             self.id = str(self.rows("SELECT id FROM identity")[0][0])
         self.forget_deleted()  # what kind of store it is stands in the file, for who cannot open it now
-
-
-def _keep_to_owner(path: Path) -> None:
-    """Make the file, or find it, readable by its owner alone; SQLite gives its log beside it the same mode."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if os.fstat(descriptor).st_mode & 0o077 and hasattr(os, "fchmod"):  # Windows has other rights
-            os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
-    for beside in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
-        if beside.exists():
-            beside.chmod(0o600)
 
 
 def pack(arrays: dict[str, npt.NDArray[np.float64]]) -> bytes:

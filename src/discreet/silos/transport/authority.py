@@ -27,6 +27,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from discreet.errors import SettingsInvalid
 from discreet.model.directory import replace_file
+from discreet.private_files import open_private, private_folder
 from discreet.silos.shared import masks as secure_sum
 from discreet.silos.shared.signing import generate_signing_key, signing_public_key
 from discreet.silos.transport.identity import (
@@ -71,7 +72,7 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
     names = [_host(host) for host in dict.fromkeys(("localhost", "127.0.0.1", *hosts))]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsInvalid(f"{folder} exists already; choose a new folder for the authority")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
     issuer = _Issuer()
     _write(folder / "authority.pem", issuer.certificate_pem())
     _write(folder / "authority.key", _key_pem(issuer.key), private=True)
@@ -120,7 +121,7 @@ class _Issuer:
 
     def hand_out(self, folder: Path, name: str, hosts: Sequence[x509.GeneralName] = ()) -> None:
         """Make a folder with what one party needs; a server if it has host names, else a silo."""
-        folder.mkdir(mode=0o700, parents=True)
+        private_folder(folder, fresh=True)
         key = _new_key()
         _write(folder / AUTHORITY, self.certificate_pem())
         _write(folder / CERTIFICATE, _certificate_pem(self._sign(_name(name), key, hosts)))
@@ -204,10 +205,9 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 def _write(path: Path, content: bytes, *, private: bool = False) -> None:
     if not private:
-        replace_file(path, lambda file: file.write(content))
+        replace_file(path, lambda file: file.write(content), private=False)
         return
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

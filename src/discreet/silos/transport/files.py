@@ -44,7 +44,7 @@ def check_message_place(path: Path, *, store: Path, question: Path | None = None
 def write_message(path: Path, message: bytes) -> None:
     """Put a message into a file, whole or not at all; only another message is ever replaced."""
     _check_replaceable(path)
-    replace_file(path, lambda file: file.write(message))
+    replace_file(path, lambda file: file.write(message), private=True)
 
 
 def _check_replaceable(path: Path) -> None:

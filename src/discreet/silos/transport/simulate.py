@@ -16,6 +16,7 @@ import polars as pl
 
 from discreet.data.checks import Columns
 from discreet.errors import DiscreetError, RatingsInvalid
+from discreet.model.directory import replace_file
 
 __all__ = ["AGREEMENT", "Report", "Simulation", "split_by_column", "split_users"]
 
@@ -125,7 +126,7 @@ class Simulation:
 
     def _start_silo(self, name: str, rows: pl.DataFrame, url: str) -> None:
         place = self.folder / "tls" / "silos" / name
-        rows.write_parquet(place / "ratings.parquet")
+        replace_file(place / "ratings.parquet", rows.write_parquet, private=True)
         arguments: list[object] = ["--name", name, "--ratings", place / "ratings.parquet"]
         arguments += ["--user", self.columns.user, "--item", self.columns.item]
         arguments += [] if self.columns.rating is None else ["--rating", self.columns.rating]
