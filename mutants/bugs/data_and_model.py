@@ -124,4 +124,20 @@ MUTANTS = (
         "everybody is answered as if alone",
         ("model/test_batch.py",),
     ),
+    Mutant(
+        "splits that everybody may read",
+        "cli/split.py",
+        "part.write_csv, private=True",
+        "part.write_csv, private=False",
+        "what is written for the holder alone has mode 0600",
+        ("cli/test_modes.py",),
+    ),
+    Mutant(
+        "a collector's store with the mode of the umask",
+        "devices/collector/store.py",
+        "            make_private(self.path)\n",
+        "",
+        "what is written for the holder alone has mode 0600",
+        ("cli/test_modes.py",),
+    ),
 )

@@ -162,8 +162,8 @@ _LEDGERS = (
     Mutant(
         "everybody may read the ledger",
         _FILE,
-        "os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)",
-        "os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o644)",
+        "open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)",
+        "os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)",
         "a ledger is its owner's alone",
         (*_T_LEDGER, *_T_CHAIN, "cli/test_ledger.py"),
     ),

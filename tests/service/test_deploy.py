@@ -97,6 +97,7 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
     (start,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
     program, *words = shlex.split(start)
     assert program == f"{PROGRAM}discreet"
+    assert "UMask=0077" in unit.splitlines()
     done = subprocess.run(here([program, words[0], "--help"]), capture_output=True, text=True)
     assert all(word in done.stdout for word in words if word.startswith("--"))
     if shutil.which("systemd-analyze") is None:
