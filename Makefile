@@ -46,7 +46,6 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/calibration.py --data $(DATA)
 	$(BIN)/python benchmarks/new_items.py --data $(DATA)
 	$(BIN)/python benchmarks/warm.py --data $(DATA)
-	$(BIN)/python benchmarks/dropouts.py --data $(DATA) --draws 12
 
 # Scores of games are kept in build/audit: what was interrupted goes on where it stopped.
 audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)

@@ -11,7 +11,6 @@ from mutants.bugs import (
     kept,
     kernels,
     local,
-    lost_silos,
     methods,
     prototypes,
     pure,
@@ -38,7 +37,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *methods.MUTANTS,
     *prototypes.MUTANTS,
     *silos.MUTANTS,
-    *lost_silos.MUTANTS,
     *devices.MUTANTS,
     *data_and_model.MUTANTS,
 )

@@ -13,7 +13,6 @@ _T_GATE = ("privacy/gaussian/test_gate.py",)
 _T_TOTALS = ("privacy/gaussian/test_totals.py",)
 _T_NOISE = ("privacy/gaussian/test_noise.py",)
 _T_SHARES = ("silos/test_shares.py",)
-_T_REACH = ("silos/test_catching_up.py",)
 
 MUTANTS = (
     Mutant(
@@ -103,7 +102,7 @@ MUTANTS = (
     Mutant(
         "totals of another unit meet the noise",
         _GATE,
-        "if not np.array_equal(total.unit, reach * form.sigmas(1.0)):",
+        "if not np.array_equal(total.unit, form.sigmas(1.0)):",
         "if False:",
         "users are bounded in the unit that noise is drawn in",
         _T_TOTALS,
@@ -156,7 +155,7 @@ MUTANTS = (
     Mutant(
         "the bound is twice the bound",
         _TOTALS,
-        "excess = ~(total_energies(blocks) <= reach**2 * (1.0 + SLACK))",
+        "excess = ~(total_energies(blocks) <= 1.0 + SLACK)",
         "excess = ~(total_energies(blocks) <= 2.0 + SLACK)",
         "a user's energy is at most 1",
         _T_GATE + _T_TOTALS,
@@ -164,7 +163,7 @@ MUTANTS = (
     Mutant(
         "an energy that is no number passes",
         _TOTALS,
-        "excess = ~(total_energies(blocks) <= reach**2 * (1.0 + SLACK))",
+        "excess = ~(total_energies(blocks) <= 1.0 + SLACK)",
         "excess = total_energies(blocks) > 1.0 + SLACK",
         "a user whose energy is not a number is left out",
         _T_GATE + _T_TOTALS,
@@ -172,7 +171,7 @@ MUTANTS = (
     Mutant(
         "each block is bounded on its own",
         _TOTALS,
-        "excess = ~(total_energies(blocks) <= reach**2 * (1.0 + SLACK))",
+        "excess = ~(total_energies(blocks) <= 1.0 + SLACK)",
         "excess = ~(np.max([block.energies() for block in blocks], axis=0) <= 1.0 + SLACK)",
         "a user's energies over all blocks of a release add up to at most 1",
         _T_GATE + _T_TOTALS,
@@ -296,64 +295,10 @@ MUTANTS = (
     Mutant(
         "a silo's gate that charges nothing",
         _SILO,
-        "charge = self.ledger.charge(name, mu=reach * mu, detail=detail)",
+        "charge = self.ledger.charge(name, mu=mu, detail=detail)",
         "charge = self.ledger.charge(name, mu=1e-9, detail=detail)",
         "each silo charges its own ledger what was asked",
         ("silos/test_silo.py", "silos/test_dropout.py"),
         "charged or ledger or paid",
-    ),
-    Mutant(
-        "users who count more often for the price of once",
-        _SILO,
-        "charge = self.ledger.charge(name, mu=reach * mu, detail=detail)",
-        "charge = self.ledger.charge(name, mu=mu, detail=detail)",
-        "a user who counts more often pays for it",
-        _T_REACH,
-        "charged or count_more",
-    ),
-    Mutant(
-        "a silo's gate that takes totals of any reach",
-        _SILO,
-        "check_totals(name, forms, totals, reach)",
-        "check_totals(name, forms, totals, float(totals[0].unit.max() / forms[0].sigmas(1.0).max()))",
-        "bound, noise and charge are of the same reach",
-        _T_REACH,
-        "another_reach",
-    ),
-    Mutant(
-        "totals of users who count more often look like others",
-        _TOTALS,
-        "Total(block.name, _sum(block), reach * block.sigmas(1.0))",
-        "Total(block.name, _sum(block), block.sigmas(1.0))",
-        "bound, noise and charge are of the same reach",
-        _T_REACH,
-        "another_reach",
-    ),
-    Mutant(
-        "users bounded by the square of their reach",
-        _TOTALS,
-        "excess = ~(total_energies(blocks) <= reach**2 * (1.0 + SLACK))",
-        "excess = ~(total_energies(blocks) <= reach**4 * (1.0 + SLACK))",
-        "a user counts no more often than is charged",
-        _T_REACH,
-        "left_out",
-    ),
-    Mutant(
-        "a silo that makes up for more than it has missed",
-        "silos/silo/catching_up.py",
-        "    reach = own_left / plan_left * _MARGIN\n",
-        "    reach = 1.1 * own_left / plan_left * _MARGIN\n",
-        "a silo never pays more than the plan",
-        _T_REACH,
-        "never_pays or count_more",
-    ),
-    Mutant(
-        "people are counted more than once",
-        "silos/silo/catching_up.py",
-        "not question.weighs or ",
-        "",
-        "users count more often only where sums are read by weight",
-        _T_REACH,
-        "counts_people",
     ),
 )

@@ -29,8 +29,8 @@ MUTANTS = (
     Mutant(
         "a silo's share as if nobody had left",
         _SILO,
-        "return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key, top_ups=top_ups)",
-        "return ShareNoise(self.agreement.honest, key=key, top_ups=top_ups)",
+        "return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)",
+        "return ShareNoise(self.agreement.honest, key=key)",
         "the shares of those who are left are all the noise there must be",
         ("silos/test_dropout.py",),
         "after_a_loss",

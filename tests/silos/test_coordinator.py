@@ -68,7 +68,7 @@ def test_anything_but_the_awaited_answer_is_refused_with_nothing_changed(run: Ru
     refused(run, "silo-01", right.encode() + b"\0", "do not match")
     refused(run, "silo-01", bytes(max_bytes(run.agreement) + 1), "larger than any")
     assert run.coordinator.receive("silo-01", late.encode())["repeated"], "an answer that was taken is known"
-    assert run.coordinator.receive("silo-01", right.encode())["accepted"]
+    assert not run.coordinator.receive("silo-01", right.encode())["repeated"]
     before = dump(run.coordinator)
     assert run.coordinator.receive("silo-01", right.encode())["repeated"]
     assert dump(run.coordinator) == before

@@ -12,7 +12,6 @@ import pytest
 from discreet import Budget, LedgerFile
 from discreet.errors import Refused
 from discreet.methods.prototypes import FactorSettings, PrototypeSettings
-from discreet.privacy.accounting import epsilon_from
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
@@ -53,23 +52,6 @@ def test_what_two_draws_cost(honest: int, same: float, other: float) -> None:
     cost = cost_of(agree(RATINGS, 5, honest=honest, budget=Budget(5.0, 1e-6)))
     assert cost.same == pytest.approx(same, abs=1e-3)
     assert cost.any == pytest.approx(other, abs=1e-2)
-
-
-def test_what_two_draws_cost_where_each_store_makes_up_for_what_it_has_missed() -> None:
-    """Both ledgers count then; and no round costs more than its part of the two, by the covariance of both answers."""
-    budget = Budget(5.0, 1e-6)
-    cost = cost_of(agree(RATINGS, 5, honest=3, dropouts=1, budget=budget))
-    assert cost.same == pytest.approx(epsilon_from(budget.mu * np.sqrt(18.0 / 5.0), 1e-6), rel=1e-6)
-    assert cost.mu == pytest.approx(budget.mu * np.sqrt(6.0))
-    rng = np.random.default_rng(0)
-    for honest in (1, 2, 3, 8):
-        share = (honest - 1.0) / honest
-        inverse = np.linalg.inv(np.array([[1.0, share], [share, 1.0]]) + 1e-12 * np.eye(2))
-        for once, twice in rng.uniform(0.0, 1.9, (200, 2)):
-            both = np.array([once, twice])
-            alike, apart = both @ inverse @ both, (both * [1, -1]) @ inverse @ (both * [1, -1])
-            assert alike <= honest**2 / (2.0 * honest - 1.0) * (both @ both) * (1.0 + 1e-9)
-            assert apart <= honest * (both @ both) * (1.0 + 1e-9)
 
 
 def test_two_answers_show_noise_without_the_mask(run: Run, second: Silo) -> None:

@@ -26,6 +26,6 @@ class MemoryEngine:
     def __init__(self, private_half: type[PrivateHalf], ratings: Ratings) -> None:
         self._users = private_half(ratings)
 
-    def totals(self, question: Question[Any], reach: float = 1.0) -> list[Total]:
-        """Every user bounded, all added up; each counts ``reach`` times."""
-        return exact_totals(self._users.answer(question), reach)
+    def totals(self, question: Question[Any]) -> list[Total]:
+        """Every user bounded, all added up."""
+        return exact_totals(self._users.answer(question))

@@ -44,14 +44,6 @@ class Question(ABC, Generic[T]):
     planned: int | None = field(default=None, kw_only=True)
 
     @property
-    def weighs(self) -> bool:
-        """Whether users who count more than others say more, and nothing else: sums of weights and by weight.
-
-        Where a sum counts people, as the first question of most methods does, that would be a wrong count.
-        """
-        return False
-
-    @property
     @abstractmethod
     def mechanism(self) -> Mechanism[T]:
         """How contributions are bounded, which noise they get, and how the release is read."""

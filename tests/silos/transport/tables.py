@@ -15,7 +15,6 @@ from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.listing import LIST
 from discreet.silos.shared.messages import QuestionMessage
 from discreet.silos.shared.seal import SERVER, open_seal
 from discreet.silos.silo.prototype_silo import PrototypeSilo
@@ -90,9 +89,6 @@ class Table:
         assert question is not None
         message = SignedSilo(self.silo(name, store), self.keys[name]).answer(question)
         body = open_seal(self.agreement, question, "question").body
-        if body[:4] == LIST:  # nothing is asked of ratings, so nothing is owed
-            self.paid[name][message] = 0.0
-            return message
         cost = QuestionMessage.decode(body, self.agreement).question.mu if body else self.agreement.epsilon  # type: ignore[arg-type]
         self.paid[name][message] = cost
         return message
@@ -107,7 +103,7 @@ class Table:
             for name in status["waiting_for"]:
                 if not tamper(status["round"], name) and name in self.coordinator.status()["waiting_for"]:
                     self.take(self.answer(name))
-                if any(self.coordinator.status().get(key) != status.get(key) for key in ("roster", "stage")):
+                if self.coordinator.status()["roster"] != status["roster"]:
                     break
         assert self.halls.ratings.catalogue is not None
         return self.coordinator.model(self.halls.ratings.catalogue)

@@ -17,29 +17,23 @@ import pytest
 
 from discreet import Model
 from discreet.methods.prototypes import FactorSettings, PrototypeSettings
-from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.listing import ListMessage, ReplyMessage
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.seal import SERVER, open_seal
-from discreet.silos.shared.sealed_shares import SHARE_WORDS, ShareLayout
 from discreet.silos.shared.second_store import cost_of
 from tests.silos.transport.conftest import SILOS, Halls, signing
 from tests.silos.transport.tables import Table, refused
 
 ROUNDS = range(4) if os.environ.get("DISCREET_MATRIX") == "all" else (0, 3)
-STAGES = ("answer", "countersign", "reveal")
-CELLS = [("budgeted", round_, "answer") for round_ in ROUNDS] + [("prototypes", 0, "answer")]
-LOSSES = [("losses", round_, stage) for round_ in ROUNDS for stage in STAGES]
+CELLS = [("budgeted", round_) for round_ in ROUNDS] + [("prototypes", 0)]
 BAD, OTHER = SILOS[1], SILOS[0]
-Cell = tuple[str, int, str]
+Cell = tuple[str, int]
 
 
 def agreed(halls: Halls, method: str) -> AnyAgreement:
     if method != "prototypes":
-        return (halls(honest=2) if method == "budgeted" else halls(honest=3, dropouts=1)).agreement
+        return halls(honest=2).agreement
     assert halls.ratings.catalogue is not None
     options: dict[str, Any] = {
         "settings": PrototypeSettings(prototypes=4, users=100, dimension=4, support=10),
@@ -55,7 +49,7 @@ def agreed(halls: Halls, method: str) -> AnyAgreement:
 def calm(halls: Halls, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[AnyAgreement, Model]]:
     """Of each method an agreement, and the model of a run in which nothing went wrong."""
     made = {}
-    for method in ("budgeted", "losses", "prototypes"):
+    for method in ("budgeted", "prototypes"):
         agreement = agreed(halls, method)
         table = Table(halls, tmp_path_factory.mktemp(method), agreement)
         made[method] = agreement, table.finish()
@@ -65,7 +59,7 @@ def calm(halls: Halls, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tu
 
 
 def label(cell: Cell) -> str:
-    return f"{cell[0]}-round-{cell[1]}-{cell[2]}"
+    return f"{cell[0]}-round-{cell[1]}"
 
 
 @pytest.fixture(params=CELLS, ids=label)
@@ -151,15 +145,13 @@ HARMLESS: dict[str, Callable[[Table], None]] = {
 }
 
 
-@pytest.mark.parametrize("cell", CELLS + LOSSES, ids=label, indirect=True)
 @pytest.mark.parametrize("fault", HARMLESS)
 def test_what_can_be_made_good_leaves_no_trace(
     fault: str, table: Table, cell: Cell, calm: dict[str, Any]
 ) -> None:
     def tamper(round_: int, name: str) -> bool:
         status = table.coordinator.status()
-        here = (round_, name, status.get("stage", "answer")) == (cell[1], BAD, cell[2])
-        if not here or name not in status["waiting_for"]:
+        if (round_, name) != (cell[1], BAD) or name not in status["waiting_for"]:
             return name not in status["waiting_for"]
         HARMLESS[fault](table)
         done.append(fault)
@@ -221,7 +213,7 @@ def test_what_cannot_be_made_good_ends_in_words_or_without_the_silo(
         DAMAGE[fault](table)
         table.check_ledgers()
         table.kill(SERVER)
-        if cell[:2] == ("budgeted", 3):  # nothing is left to pay the last round again with
+        if cell == ("budgeted", 3):  # nothing is left to pay the last round again with
             assert "cannot be repeated" in refused(lambda: table.coordinator.drop(BAD))
             table.coordinator.finish_early()
         else:
@@ -231,143 +223,8 @@ def test_what_cannot_be_made_good_ends_in_words_or_without_the_silo(
 
     statement = table.finish(tamper).statement
     assert not statement.private, "the noise has fixed keys"
-    assert BAD not in table.coordinator.status()["roster"] or cell[:2] == ("budgeted", 3)
+    assert BAD not in table.coordinator.status()["roster"] or cell == ("budgeted", 3)
     assert table.coordinator.status()["second_stores"] == ([BAD] if fault == "two_stores" else [])
     table.check_ledgers()
     if fault == "two_stores":
         assert table.silo(BAD).status()["epsilon_spent"] >= cost_of(table.agreement).same
-
-
-@pytest.mark.parametrize("cell", LOSSES, ids=label, indirect=True)
-def test_a_silo_lost_where_one_may_be_costs_nobody_anything(
-    table: Table, cell: Cell, calm: dict[str, Any]
-) -> None:
-    """At every stage of the first and the last round, with everybody killed in between; and it comes back."""
-
-    def tamper(round_: int, name: str) -> bool:
-        status = table.coordinator.status()
-        late = status["round"] == cell[1] and STAGES.index(status["stage"]) >= STAGES.index(cell[2])
-        if name != BAD or not late:
-            return False
-        missed.append(status["stage"])
-        for who in (BAD, SERVER):
-            table.kill(who)
-        for other in status["waiting_for"]:
-            if other != BAD and other in table.coordinator.status()["waiting_for"]:
-                table.take(table.answer(other))
-        if table.coordinator.status()["waiting_for"] == [BAD]:
-            assert isinstance(table.coordinator, Coordinator)
-            table.coordinator.lose(BAD)
-        for who in (OTHER, SERVER):
-            table.kill(who)
-        return True
-
-    missed: list[str] = []
-    model = table.finish(tamper)
-    status = table.coordinator.status()
-    assert missed[0] == cell[2]
-    assert status["roster"] == list(SILOS)
-    assert status["lost_in"] == ({str(cell[1]): [BAD]} if cell[2] == "answer" else {})
-    assert [release.name for release in model.statement.releases] == [
-        release.name for release in calm["losses"][1].statement.releases
-    ], "no round was repeated"
-    if cell[2] != "answer":
-        same(model, calm["losses"][1])
-    table.check_ledgers()
-
-
-def wrong_signature(table: Table) -> None:
-    """Its countersignature is none; the others see it and reveal nothing."""
-    send_wrong(table, "countersign")
-    for name in table.coordinator.status()["waiting_for"]:
-        if name != BAD:
-            words = refused(lambda name=name: table.answer(name))  # type: ignore[misc]
-            assert "nothing is revealed" in words
-
-
-def wrong_shares(table: Table) -> None:
-    send_wrong(table, "reveal")
-    for name in table.coordinator.status()["waiting_for"]:
-        table.take(table.answer(name))
-    refused(table.question)
-
-
-def wrong_dealt(table: Table) -> None:
-    """Its shares are none that anybody could open; it replies to the list itself, so it is not awaited any more."""
-    message = table.answer(BAD)
-    opened = open_seal(table.agreement, message, "answer")
-    assert isinstance(table.agreement, Agreement)
-    answer = AnswerMessage.decode(opened.body, table.agreement)
-    assert answer.shares is not None
-    wrong = replace(answer, shares=answer.shares ^ np.uint64(1)).encode()
-    table.take(table.keys[BAD].seal("answer", wrong, opened.store))
-    for stage in ("answer", "countersign"):
-        for name in table.coordinator.status()["waiting_for"]:
-            table.take(table.answer(name))
-            if table.coordinator.status()["stage"] != stage:
-                break
-    for name in table.coordinator.status()["waiting_for"]:
-        if name != BAD:
-            words = refused(lambda name=name: table.answer(name))  # type: ignore[misc]
-            assert f"in the name of {BAD} are not what it sealed" in words
-    table.take(table.keys[BAD].seal("answer", reveal_of(table), opened.store))
-    assert BAD not in table.coordinator.status()["waiting_for"]
-
-
-def reveal_of(table: Table) -> bytes:
-    """What a silo reveals that does not mind its own shares: as many rows as belong there."""
-    question = table.question()
-    assert question is not None
-    assert isinstance(table.agreement, Agreement)
-    listed = ListMessage.decode(open_seal(table.agreement, question, "question").body, table.agreement)
-    layout = ShareLayout(table.agreement, listed.members)
-    rows = sum(len(layout.revealed(name, listed.members)) for name in listed.members)
-    content = np.zeros((rows, SHARE_WORDS), dtype=np.uint64)
-    told = listed.run, listed.round, listed.attempt, BAD, listed.listing
-    return ReplyMessage(*told, "reveal", content).encode()
-
-
-def send_wrong(table: Table, stage: str) -> None:
-    message = table.answer(BAD)
-    opened = open_seal(table.agreement, message, "answer")
-    assert isinstance(table.agreement, Agreement)
-    reply = ReplyMessage.decode(opened.body, table.agreement)
-    assert reply.stage == stage
-    wrong = replace(reply, content=reply.content ^ np.uint64(1)).encode()
-    table.take(table.keys[BAD].seal("answer", wrong, opened.store))
-
-
-@pytest.mark.parametrize("round_", ROUNDS)
-@pytest.mark.parametrize(
-    ("stage", "spoil"),
-    [("answer", wrong_dealt), ("countersign", wrong_signature), ("reveal", wrong_shares)],
-)
-def test_wrong_replies_to_a_list_end_in_words_or_without_the_silo(
-    halls: Halls,
-    calm: dict[str, Any],
-    tmp_path: Path,
-    round_: int,
-    stage: str,
-    spoil: Callable[[Table], None],
-) -> None:
-    table, done = Table(halls, tmp_path, calm["losses"][0]), False
-
-    def tamper(now: int, name: str) -> bool:
-        nonlocal done
-        if done or (now, name, table.coordinator.status()["stage"]) != (round_, BAD, stage):
-            return False
-        done = True
-        spoil(table)
-        table.check_ledgers()
-        table.kill(SERVER)
-        if round_ == 3:
-            assert "cannot be repeated" in refused(lambda: table.coordinator.drop(BAD))
-            table.coordinator.finish_early()
-        else:
-            table.coordinator.drop(BAD)
-        return True
-
-    table.finish(tamper)
-    assert done
-    table.check_ledgers()
-    table.close()

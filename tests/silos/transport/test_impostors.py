@@ -198,7 +198,7 @@ def test_files_by_hand_are_whose_they_say(desk: Desk, halls: Halls, tmp_path: Pa
         with pytest.raises(Refused, match=words):
             take_answer(desk.server, forged, "a file")
         assert desk.run.coordinator.status() == before
-    assert take_answer(desk.server, answer, "a file")["accepted"]
+    assert not take_answer(desk.server, answer, "a file")["repeated"]
     assert take_answer(desk.server, answer, "a file")["repeated"], "carried twice it is the same answer"
     other_run.run.close()
 
@@ -277,7 +277,7 @@ def test_prototypes_are_signed_too(halls: Halls, tmp_path: Path) -> None:
         ]:
             with pytest.raises(Refused, match=words):
                 take_answer(run, forged, "a file")
-        assert take_answer(run, right, "a file")["accepted"]
+        assert not take_answer(run, right, "a file")["repeated"]
         assert take_answer(run, right, "a file")["repeated"]
 
 

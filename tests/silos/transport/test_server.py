@@ -48,12 +48,12 @@ class MadeUp:
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         repeated = silo_name in self.come
         self.come.add(silo_name)
-        return {"accepted": True, "repeated": repeated, **self.status()}
+        return {"repeated": repeated, **self.status()}
 
     def status(self) -> dict[str, Any]:
         return {"roster": self.roster, "waiting_for": self._waiting_for()}
 
-    def go_on_without(self, *silo_names: str) -> None:
+    def drop(self, *silo_names: str) -> None:
         self.roster = [name for name in self.roster if name not in silo_names]
         self.dropped_at = time.monotonic()
 

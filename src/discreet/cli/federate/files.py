@@ -164,8 +164,7 @@ def import_command(
     with open_coordinator(agreed, begun, read_agreed_features(catalogue, agreed)) as coordinator:
         signed = SignedRun(coordinator, agreed, None)
         for file, message in zip(files, messages, strict=True):
-            if not take_answer(signed, message, file)["accepted"]:
-                click.echo(f"{file} came too late to be needed, and was not taken", err=True)
+            take_answer(signed, message, file)
         status = coordinator.status()
     if status.get("reason") is not None:
         raise Refused(f"the run has failed: {status['reason']}")
@@ -178,8 +177,6 @@ def import_command(
         if status["state"] == "finished"
         else f"Awaited from: {waiting}"
     )
-    if status.get("stage") in ("countersign", "reveal"):
-        said = f"Export again, the list of who is in the sum; to be answered by: {waiting}"
     printer().print(said, markup=False)
 
 

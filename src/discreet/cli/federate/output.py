@@ -81,10 +81,6 @@ class RoundProgress:
         self._bar.update(self._task, description=words, completed=done, total=rounds)
 
 
-# Where silos may be lost, a round has steps after the answers.
-_STEPS = {"countersign": " to countersign who is in the sum", "reveal": " to reveal what opens the sum"}
-
-
 def position(status: dict[str, Any]) -> str:
     """Where the run is, with the numbers of the JSON status and the names of the ledger."""
     of = f" of {status['rounds']}" if status["rounds"] else ""
@@ -92,10 +88,7 @@ def position(status: dict[str, Any]) -> str:
     if status["state"] != "running":
         return f"{status['state']}, {done}"
     waiting = ", ".join(status["waiting_for"]) or "nobody"
-    step = _STEPS.get(status.get("stage") or "answer", "")
-    return (
-        f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}{step}"
-    )
+    return f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}"
 
 
 def answered(status: dict[str, Any]) -> str:

@@ -21,9 +21,8 @@ from discreet.cli.federate.options import (
 from discreet.cli.federate.output import RoundProgress, show_run
 from discreet.cli.federate.status_file import StatusFile
 from discreet.cli.output import json_option, print_json, printer
-from discreet.errors import SettingsInvalid, Unreachable
+from discreet.errors import Unreachable
 from discreet.operations import Log
-from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SERVER, SigningKey
@@ -156,46 +155,33 @@ def server_command(
     metavar="NAME",
     help="A silo to go on without; repeatable, and cheaper together.",
 )
-@click.option(
-    "--round-only",
-    is_flag=True,
-    help="In this round alone and at no cost, where the agreement lets silos be lost; name all that are awaited.",
-)
 @json_option
 def drop_command(
     agreement: str,
     catalogue: str | None,
     store: str,
     silos: tuple[str, ...],
-    round_only: bool,
     as_json: bool,
 ) -> None:
     """Go on without silos that have left: the current round is asked again of the others.
 
     Stop the server first. The others are charged for the round a second time, once however many silos are dropped
     together, and their statements say so; with prototypes nobody is charged. A silo that was dropped cannot come
-    back into this run. With --round-only nobody is charged again, and it can come back in the next round.
+    back into this run.
 
     \b
     Example:
       discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
-      discreet federate drop --agreement agreement.json --store run.sqlite --silo north --round-only
     """
     agreed = load_agreement(agreement)
     features = read_agreed_features(catalogue, agreed)
     with open_coordinator(agreed, existing_store(store), features) as coordinator:
-        if not round_only:
-            coordinator.drop(*silos)
-        elif isinstance(coordinator, Coordinator):
-            coordinator.lose(*silos)
-        else:
-            raise SettingsInvalid("--round-only is for methods that sum; prototypes have one round")
+        coordinator.drop(*silos)
         status = coordinator.status()
     if as_json:
         print_json(status)
     else:
-        going_on = [name for name in status["roster"] if name not in status.get("lost", ())]
-        printer().print(f"Going on with {', '.join(going_on)}; start the server again.", markup=False)
+        printer().print(f"Going on with {', '.join(status['roster'])}; start the server again.", markup=False)
 
 
 @click.command("finish")

@@ -101,7 +101,6 @@ def _terms(agreed: AnyAgreement) -> list[tuple[str, str]]:
                 "going on without",
                 f"possible down to {agreed.smallest_roster} silos; the others pay a round again",
             ),
-            ("lost in a round", _losses(agreed)),
         ]
     else:
         rows += [
@@ -119,23 +118,12 @@ def _terms(agreed: AnyAgreement) -> list[tuple[str, str]]:
     return rows + [(f"signing key of {name}", key) for name, key in keys.items()]
 
 
-def _losses(agreed: Agreement) -> str:
-    if not agreed.dropouts:
-        return "nobody may be: a round waits for all of its silos"
-    silos = "1 silo" if agreed.dropouts == 1 else f"{agreed.dropouts} silos"
-    return f"up to {silos}, at no cost to the others, and back in the next round"
-
-
 def _of_server(status: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("server", position(status)), ("silos in it", ", ".join(status["roster"]))]
     if status.get("reason"):
         rows.append(("why", status["reason"]))
     if status["state"] == "running":
         rows.append(("late", ", ".join(status["waiting_for"]) or "nobody"))
-    if status.get("lost"):
-        rows.append(("lost now", f"{', '.join(status['lost'])}: this round goes on without, at no cost"))
-    for round_, lost in status.get("lost_in", {}).items():
-        rows.append(("lost before", f"round {round_} was released without {', '.join(lost)}"))
     rows.append(("paid", f"{_paid(status)}, by the users of any silo, the round under way included"))
     if status["second_stores"]:
         rows.append(("two stores", f"{', '.join(status['second_stores'])}: what holds is in the statement"))
@@ -150,11 +138,6 @@ def _of_silo(status: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         answered = f"answered up to round {status['round']} (in the ledger: {status['question']})"
     rows = [("silo", f"{status['silo']}, {answered}"), ("paid", _paid(status))]
-    if status.get("missed"):
-        rounds = ", ".join(map(str, status["missed"]))
-        rows.append(
-            ("missed", f"released without this silo's answer, as far as it has heard: round {rounds}")
-        )
     if status["second_store"]:
         rows.append(("two stores", status["second_store"]))
     return rows + [("refused", reason) for reason in status.get("refusals", ())]

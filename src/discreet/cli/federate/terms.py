@@ -87,7 +87,6 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
         settings=half.settings_type.checked(**settings),
         honest=options["honest"],
         noise=noise,
-        dropouts=options["dropouts"],
         seed=options["seed"],
     )
 
@@ -101,7 +100,7 @@ def _prototypes(
 ) -> PrototypeAgreement:
     read_goal(options["goal"], "prototypes", PrototypeSettings, rated=bool(options["rating_range"]))
     check_features("prototypes", used=False, given=bool(options["features"]))
-    for key in ("honest", "dropouts", "noise", "rounds"):
+    for key in ("honest", "noise", "rounds"):
         if ctx.get_parameter_source(key) not in (ParameterSource.DEFAULT, None):
             raise SettingsInvalid(f"--{key} is for methods that sum; prototypes have no use for it")
     factors = {
@@ -174,12 +173,6 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         "--honest",
         type=click.IntRange(1),
         help="How many silos at least add their noise as agreed; more than half if left out. Not for prototypes.",
-    ),
-    click.option(
-        "--dropouts",
-        type=click.IntRange(0),
-        help="How many silos may be lost in a round at no cost to the others, fewer than half of the honest ones; 1 "
-        "where that is possible if left out. 0 saves two messages a round. Not for prototypes.",
     ),
     click.option(
         "--noise",

@@ -146,7 +146,7 @@ def check_noise(name: str, blocks: Sequence[Block], mu: float) -> None:
             )
 
 
-def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total], reach: float = 1.0) -> None:
+def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total]) -> None:
     """Refuse totals of other blocks, of users bounded in other units, and any that are no 64-bit integers."""
     names = [form.name for form in forms]
     if [total.name for total in totals] != names:
@@ -156,7 +156,7 @@ def check_totals(name: str, forms: Sequence[Block], totals: Sequence[Total], rea
             raise SettingsInvalid(
                 f"{name!r}: the total of {total.name} holds {total.value.dtype}, not integers"
             )
-        if not np.array_equal(total.unit, reach * form.sigmas(1.0)):
+        if not np.array_equal(total.unit, form.sigmas(1.0)):
             raise SettingsInvalid(
                 f"{name!r}: the users of {total.name} were bounded in another unit than its noise is drawn in"
             )

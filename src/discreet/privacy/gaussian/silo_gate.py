@@ -45,19 +45,17 @@ class SiloGate:
         *,
         mu: float,
         detail: Mapping[str, Detail],
-        reach: float = 1.0,
     ) -> list[Ints]:
-        """Exact totals of the silo's users, with its share of the noise of ``mu``, for one charge of ``reach * mu``.
+        """Exact totals of the silo's users, with its share of the noise of ``mu``, for one charge of it.
 
-        Integers, block by block. To be masked before they leave, unless there is one silo only. ``reach`` is how often
-        the silo's users count in the totals (``proofs/reach.md``).
+        Integers, block by block. To be masked before they leave, unless there is one silo only.
         """
         check_noise(name, forms, mu)
-        check_totals(name, forms, totals, reach)
+        check_totals(name, forms, totals)
         shares = self._shares
         if shares is not None:
             self.ledger.void(why_not_private(shares, ShareNoise))
-        charge = self.ledger.charge(name, mu=reach * mu, detail=detail)
+        charge = self.ledger.charge(name, mu=mu, detail=detail)
         let_out = []
         for form, total in zip(forms, totals, strict=True):
             let_out.append(total.value.copy() if shares is None else with_noise(form, total, shares, mu))

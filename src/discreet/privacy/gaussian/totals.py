@@ -15,7 +15,6 @@ from discreet import kernels
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block, total_energies
 from discreet.privacy.gaussian.grid import SLACK
-from discreet.privacy.gaussian.reach import stretched
 from discreet.types import Floats, Ints
 
 __all__ = ["Total", "add_totals", "bounded", "exact_totals"]
@@ -31,9 +30,8 @@ class Total(NamedTuple):
     value
         The sum, in grid steps.
     unit
-        Noise scale of each entry at a cost of 1, from the very block whose users were bounded, times how often they
-        count. A gate draws no other noise for it: bounded in one unit and noised in another, a release would cost more
-        than is charged.
+        Noise scale of each entry at a cost of 1, from the very block whose users were bounded. A gate draws
+        no other noise for it: bounded in one unit and noised in another, a release would cost more than is charged.
     """
 
     name: str
@@ -41,32 +39,28 @@ class Total(NamedTuple):
     unit: Floats
 
 
-def bounded(blocks: Sequence[Block], reach: float = 1.0) -> Sequence[Block]:
+def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
     """The blocks without those users whose contributions to all of them together exceed the bound."""
     # `not <=` rather than `>`: a user whose energy is not a number is left out as well.
-    excess = ~(total_energies(blocks) <= reach**2 * (1.0 + SLACK))
+    excess = ~(total_energies(blocks) <= 1.0 + SLACK)
     if excess.any():
         return [block.without(excess) for block in blocks]
     return blocks
 
 
-def exact_totals(blocks: Sequence[Block], reach: float = 1.0) -> list[Total]:
+def exact_totals(blocks: Sequence[Block]) -> list[Total]:
     """Bound every user, and add up.
 
     Parameters
     ----------
     blocks
         Contributions of norm 1 at most.
-    reach
-        How often each counts (``proofs/reach.md``).
 
     Notes
     -----
-    **Privacy**. Private until noise is added: only a gate may let totals out. Totals of users who count more than once
-    have a larger unit, so no gate takes them that does not charge for it.
+    **Privacy**. Private until noise is added: only a gate may let totals out.
     """
-    kept = bounded(stretched(blocks, reach), reach)
-    return [Total(block.name, _sum(block), reach * block.sigmas(1.0)) for block in kept]
+    return [Total(block.name, _sum(block), block.sigmas(1.0)) for block in bounded(blocks)]
 
 
 def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:

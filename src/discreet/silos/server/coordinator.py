@@ -16,11 +16,9 @@ from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.own_noise import why_not_private
 from discreet.silos.server.coordinator_store import CoordinatorStore
-from discreet.silos.server.list_stages import ListStages
 from discreet.silos.server.progress import RunProgress
 from discreet.silos.server.releasing import answer_size, release_sum
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.listing import REPLY, ReplyMessage
 from discreet.silos.shared.messages import AnswerMessage, digest
 from discreet.silos.shared.outcome import build_model
 from discreet.silos.shared.position import Position
@@ -58,15 +56,12 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         self._noise_key = fixed_noise_key_not_private
         self._store = CoordinatorStore(Path(store), agreement)
         self._progress = RunProgress(agreement, features)
-        self._stages = ListStages(agreement, self._store)
         self._bytes_down = 0
         self._asked: tuple[int, int] | None = None
         self._reload()
 
     def question(self) -> bytes | None:
         """What to answer now, the same bytes for every silo; ``None`` when the run is over.
-
-        That is a question; or, where silos may be lost, the list of those whose answers are in.
 
         Raises
         ------
@@ -80,8 +75,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if self.finished:
                 return None
             position = self._progress.position
-            if self._stages.stage(position) != "answer":
-                return self._stages.message(position)
             return self._store.question(position.round, position.attempt)
 
     def register(self, silo_name: str, store_id: str) -> None:
@@ -104,8 +97,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         Returns
         -------
         dict
-            ``accepted`` (false only where it came too late, and nothing is lost by that), ``repeated`` (it had come
-            before) and the status.
+            ``repeated`` (it had come before) and the status.
 
         Raises
         ------
@@ -117,50 +109,22 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
-            if body[:4] == REPLY:
-                return self._receive_reply(silo_name, body, store_id)
             message = AnswerMessage.decode(body, self.agreement)
             if message.silo != silo_name:
                 raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
             known = self._store.digest_of(message.round, message.attempt, silo_name)
             self._check_store(message, store_id, twice=known not in (None, digest(body)))
-            if known is None and self._is_late(message):
-                return {"accepted": False, "repeated": False, **self.status()}
             if known is None:
                 self._check(message)
                 self._store.receive(message, digest(body), body)
                 self._proceed()
-            return {"accepted": True, "repeated": known is not None, **self.status()}
-
-    def lose(self, *silo_names: str) -> None:
-        """Go on with the current round without the silos that are awaited, at no cost; they may be back in the next.
-
-        Raises
-        ------
-        Refused
-            When they are not all that are awaited, or more than the agreement lets be lost. Nothing has changed.
-        """
-        with self._store.lock:
-            self._proceed()
-            if not self._progress.running:
-                raise Refused("the run is over or has failed, so nobody is awaited")
-            self._stages.close(self._progress.position, silo_names)
-            self._proceed()
-
-    def go_on_without(self, *silo_names: str) -> None:
-        """Go on without silos that let the time pass: for nothing where the agreement allows it, or by :meth:`drop`."""
-        with self._store.lock:
-            try:
-                self.lose(*silo_names)
-            except Refused:
-                self.drop(*silo_names)
+            return {"repeated": known is not None, **self.status()}
 
     def drop(self, *silo_names: str) -> None:
         """Give up waiting for some silos: the round is asked again without them, and they are out of the run.
 
         However many are dropped together, the others pay for the round once more. Of a run that has failed any silo
-        can be dropped, of a round that is closed any that is in the sum: whoever answered otherwise than agreed is not
-        awaited any more, and those who are may be the ones who refuse what it dealt them.
+        can be dropped: whoever answered otherwise than agreed is not awaited any more.
 
         Raises
         ------
@@ -223,15 +187,12 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "roster": list(position.roster),
                 "waiting_for": self._waiting_for(),
                 "bytes_up": self._store.bytes_up,
-                "bytes_down": self._bytes_down + self._store.lists.bytes_down,
+                "bytes_down": self._bytes_down,
                 "charged_mu": progress.charged_mu,
                 "epsilon_spent": self._epsilon(progress.charged_mu),
                 "epsilon": self.agreement.epsilon,
                 "delta": self.agreement.delta,
                 "second_stores": self._store.silo_stores.twice(),
-                "stage": self._stages.stage(position) if progress.running else None,
-                "lost": self._stages.lost(position) if progress.running else [],
-                "lost_in": {str(round_): lost for round_, lost in progress.lost.items()},
             }
 
     def _epsilon(self, mu: float) -> float:
@@ -265,42 +226,18 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             )
 
     def _waiting_for(self) -> list[str]:
-        return self._stages.waiting_for(self._progress.position) if self._progress.running else []
+        if not self._progress.running:
+            return []
+        position = self._progress.position
+        answered = self._store.answered(position.round, position.attempt)
+        return [name for name in position.roster if name not in answered]
 
     def _may_be_dropped(self, position: Position) -> list[str]:
         if self._progress.failure is not None:
             return list(position.roster)
-        if self._progress.running and self._stages.stage(position) != "answer":
-            lost = self._stages.lost(position)  # the round goes on without them as it is
-            return [name for name in position.roster if name not in lost]
         return self._waiting_for()
 
-    def _receive_reply(self, silo_name: str, body: bytes, store_id: str) -> dict[str, Any]:
-        """Take what a silo says to a list."""
-        message = ReplyMessage.decode(body, self.agreement)
-        if message.silo != silo_name:
-            raise Refused(f"{silo_name} sent a reply in the name of {message.silo}")
-        self._check_store(message, store_id, twice=False)
-        known, position = self._stages.known(message), self._progress.position
-        if known is None:
-            self._check_member(message)
-            if not self._progress.running or not self._stages.receive(position, message, body):
-                return {"accepted": False, "repeated": False, **self.status()}
-            self._proceed()
-        elif known != digest(body):
-            raise Refused(f"{silo_name} has replied to the list of round {message.round} already, otherwise")
-        return {"accepted": True, "repeated": known is not None, **self.status()}
-
-    def _is_late(self, message: AnswerMessage) -> bool:
-        """Whether the answer is to a question that is closed, where a silo may come late."""
-        if not self.agreement.dropouts or self._progress.failure is not None:
-            return False
-        position = self._progress.position
-        at, now = (message.round, message.attempt), (position.round, position.attempt)
-        closed = at < now or (at == now and self._stages.stage(position) != "answer")
-        return closed and message.silo in position.roster
-
-    def _check_member(self, message: AnswerMessage | ReplyMessage) -> None:
+    def _check_member(self, message: AnswerMessage) -> None:
         if message.silo not in self.agreement.silos:
             raise Refused(f"{message.silo} is not in the agreement")
         if message.silo not in self._progress.position.roster:
@@ -322,10 +259,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             )
         if len(message.masked) != answer_size(position):
             raise Refused(f"the answer of {message.silo} has the wrong length")
-        if not self._stages.has_shares(position, message):
-            raise Refused(f"the answer of {message.silo} has not the shares that belong to it")
 
-    def _check_store(self, message: AnswerMessage | ReplyMessage, store_id: str, *, twice: bool) -> None:
+    def _check_store(self, message: AnswerMessage, store_id: str, *, twice: bool) -> None:
         """Stop for good at an answer that a second store of the silo has given."""
         stores = self._store.silo_stores
         try:
@@ -351,21 +286,17 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             self._ask(position)
         if self._waiting_for():
             return
-        if self._stages.may_lose(position) and self._stages.stage(position) == "answer":
-            self._stages.close(position, ())
-            return
         round_, attempt = position.round, position.attempt
-        answers, lost = self._store.answers(round_, attempt), self._stages.lost(position)
+        answers = self._store.answers(round_, attempt)
         noise = self._server_noise(round_, attempt)
         try:
-            off = self._stages.take_off(position, answer_size(position))
-            release = release_sum(self.agreement, position, answers, noise, off)
+            release = release_sum(self.agreement, position, answers, noise)
         except Refused as error:
             self._progress.failure = error
             return
         not_own = why_not_private(noise, Noise) is not None
         self._store.release(round_, attempt, release, fixed_noise=not_own)
-        self._progress.take(release, lost)
+        self._progress.take(release)
         if self._progress.running:
             self._ask(self._progress.position)
 
@@ -375,8 +306,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         return Noise.fixed_key_not_private(self._noise_key + f"|{round_}|{attempt}".encode())
 
     def _ask(self, position: Position) -> None:
-        since = min(self._store.last_answered(position.roster), position.round - 1)
-        body = self._progress.question(position, since)
+        body = self._progress.question(position)
         self._store.ask(position.round, position.attempt, position.roster, body)
         self._bytes_down += len(body) * len(position.roster)
         self._asked = position.round, position.attempt
@@ -390,8 +320,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             self._bytes_down += entry.size * len(entry.roster)
             self._asked = entry.round, entry.attempt
             if entry.release is not None:
-                members = self._store.lists.members(entry.round, entry.attempt) or entry.roster
-                progress.take(entry.release, [name for name in entry.roster if name not in members])
+                progress.take(entry.release)
         if self._store.ended:
             progress.end()
         if progress.running and (not asked or asked[-1].release is not None):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.silos.server import member_lists, silo_stores
-from discreet.silos.server.member_lists import MemberLists
+from discreet.silos.server import silo_stores
 from discreet.silos.server.silo_stores import SiloStores
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage
@@ -59,11 +57,10 @@ class CoordinatorStore:
     """The coordinator's file."""
 
     def __init__(self, path: Path, agreement: Agreement) -> None:
-        schema = f"{_SCHEMA};{silo_stores.SCHEMA};{member_lists.SCHEMA}"
+        schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
         owner = f"{agreement.digest} coordinator"
         self._store = Store(path, APPLICATION, schema, owner, agreement.model_dump_json())
         self.silo_stores = SiloStores(self._store)
-        self.lists = MemberLists(self._store, agreement)
         self.lock = self._store.lock
         self.close = self._store.close
 
@@ -102,7 +99,6 @@ class CoordinatorStore:
             )
             # Answers to an attempt that was given up, if this is the next one.
             forgotten = self._store.write("UPDATE answers SET answer = NULL WHERE answer IS NOT NULL")
-            forgotten += self._store.write("UPDATE replies SET reply = NULL WHERE reply IS NOT NULL")
         if forgotten:
             self._store.forget_deleted()
 
@@ -151,7 +147,6 @@ class CoordinatorStore:
                 round_,
                 attempt,
             )
-            self._store.write("UPDATE replies SET reply = NULL")
             self._store.write("UPDATE answers SET answer = NULL")
             if fixed_noise:
                 self._store.write(
@@ -164,7 +159,6 @@ class CoordinatorStore:
         with self._store.transaction():
             self._store.write("INSERT INTO ended VALUES (?)", round_)
             self._store.write("UPDATE answers SET answer = NULL")
-            self._store.write("UPDATE replies SET reply = NULL")
         self._store.forget_deleted()
 
     @property
@@ -174,36 +168,25 @@ class CoordinatorStore:
 
     @property
     def bytes_up(self) -> int:
-        """Length of all answers and replies taken."""
-        rows = self._store.rows(
-            "SELECT coalesce(sum(size), 0) FROM (SELECT size FROM answers UNION ALL SELECT size FROM replies)"
-        )
-        return int(rows[0][0])
-
-    def last_answered(self, roster: Sequence[str]) -> int:
-        """The last round that all of these silos have answered or had answered before; -1 for none."""
-        rows = self._store.rows("SELECT silo, max(round) FROM answers GROUP BY silo")
-        last = {str(silo): int(round_) for silo, round_ in rows}
-        return min(last.get(name, -1) for name in roster)
+        """Length of all answers taken."""
+        return int(self._store.rows("SELECT coalesce(sum(size), 0) FROM answers")[0][0])
 
     def traffic(self) -> list[dict[str, int]]:
-        """Of every question: bytes to all silos of its roster, and of the answers taken; lists and replies included."""
+        """Of every question: bytes to all silos of its roster, and of the answers taken."""
         of = "WHERE one.round = questions.round AND one.attempt = questions.attempt"
         rows = self._store.rows(
             "SELECT round, attempt, roster, length(question), "
-            f"(SELECT coalesce(sum(size), 0) FROM answers AS one {of}), "
-            f"(SELECT coalesce(sum(size), 0) FROM replies AS one {of}), "
-            f"(SELECT coalesce(sum(bytes_down), 0) FROM lists AS one {of}) "
+            f"(SELECT coalesce(sum(size), 0) FROM answers AS one {of}) "
             "FROM questions ORDER BY round, attempt"
         )
         return [
             {
                 "round": round_,
                 "attempt": attempt,
-                "bytes_down": size * len(json.loads(roster)) + listed,
-                "bytes_up": answered + replied,
+                "bytes_down": size * len(json.loads(roster)),
+                "bytes_up": answered,
             }
-            for round_, attempt, roster, size, answered, replied, listed in rows
+            for round_, attempt, roster, size, answered in rows
         ]
 
     @property

@@ -14,7 +14,6 @@ from discreet.privacy.charges import Detail
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage
-from discreet.silos.shared.passed import MOST_PASSED, Passed
 from discreet.silos.shared.position import Position, charge_detail, charge_name
 
 __all__ = ["RunProgress"]
@@ -40,19 +39,15 @@ class RunProgress:
         Why the run cannot go on.
     ended
         Whether it was ended before its last round.
-    lost
-        Names of silos that were lost, by round.
     """
 
     def __init__(self, agreement: Agreement, features: ItemFeatures | None = None) -> None:
-        self._run, self._may_lose = agreement.run_id, agreement.dropouts > 0
+        self._run = agreement.run_id
         self.position, self.ledger = Position(agreement, features), Ledger(agreement.budget)
         self.failure: BudgetInvalid | Refused | None = None
         self.ended = False
         self._charged = False  # the current question, because its release is out and cannot be used
         self.last_release: Release = {}
-        self.lost: dict[int, list[str]] = {}
-        self._passed: list[Passed] = []
 
     @property
     def state(self) -> str:
@@ -82,8 +77,8 @@ class RunProgress:
         spent = self.ledger.spent_mu
         return spent if self.over or self._charged else compose([spent, self._cost()[1]])
 
-    def question(self, position: Position, since: int = 0) -> bytes:
-        """The message of the question at a position in the current round; nobody has missed rounds before ``since``."""
+    def question(self, position: Position) -> bytes:
+        """The message of the question at a position in the current round."""
         assert position.question is not None
         message = QuestionMessage(
             self._run,
@@ -92,24 +87,17 @@ class RunProgress:
             position.roster,
             position.question,
             self.last_release,
-            tuple(one for one in self._passed if one.round >= since),
         )
         return message.encode()
 
-    def take(self, release: Release, lost: Sequence[str] = ()) -> None:
-        """All but the lost have answered and this was released."""
+    def take(self, release: Release) -> None:
+        """All have answered and this was released."""
         name, mu = self._cost()
-        detail = self._detail() | ({"lost": ", ".join(lost)} if lost else {})
-        self.ledger.redeem(self.ledger.charge(name, mu=mu, detail=detail))
+        self.ledger.redeem(self.ledger.charge(name, mu=mu, detail=self._detail()))
         self.last_release = release
         position = self.position.copy()
-        if lost:
-            self.lost[position.round] = list(lost)
-        if self._may_lose:
-            ended = Passed(position.round, position.attempt, position.roster, tuple(lost), release)
-            self._passed = [*self._passed, ended][-MOST_PASSED:]
         try:
-            position.take(release, len(lost))
+            position.take(release)
         except (BudgetInvalid, Refused) as error:
             self.failure, self._charged = error, True
         else:

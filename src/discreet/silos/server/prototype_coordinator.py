@@ -92,7 +92,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 raise self._silo_stores.record(
                     silo, 0, "it has sent its one message already, with other bytes"
                 )
-            return {"accepted": True, "repeated": bool(known), **self.status()}
+            return {"repeated": bool(known), **self.status()}
 
     def drop(self, *silo_names: str) -> None:
         """Give up waiting for some silos; they are out of the run, and the others pay nothing for it.
@@ -115,10 +115,6 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 for name in dict.fromkeys(silo_names):
                     self._store.write("INSERT INTO dropped VALUES (?)", name)
                     self._store.write("DELETE FROM messages WHERE silo = ?", name)
-
-    def go_on_without(self, *silo_names: str) -> None:
-        """Go on without silos that let the time pass."""
-        self.drop(*silo_names)
 
     def finish_early(self) -> None:
         """End the run, failed or not, with the messages that have come.

@@ -17,7 +17,6 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import to_totals
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.position import Position
-from discreet.types import Words
 
 __all__ = ["answer_size", "release_sum"]
 
@@ -35,9 +34,8 @@ def release_sum(
     position: Position,
     answers: Iterable[bytes],
     noise: Noise,
-    take_off: Words | None = None,
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """The release of the current question from all answers to it; ``take_off`` is what their sum has too much.
+    """The release of the current question from all answers to it.
 
     Notes
     -----
@@ -47,8 +45,6 @@ def release_sum(
     total = np.zeros(answer_size(position), dtype=np.uint64)
     for body in answers:
         total += AnswerMessage.decode(body, agreement).masked
-    if take_off is not None:
-        total -= take_off
     values = to_totals(total, list(position.shapes().values()))
     forms = position.forms()
     totals = [Total(form.name, value, form.sigmas(1.0)) for form, value in zip(forms, values, strict=True)]

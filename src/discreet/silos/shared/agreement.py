@@ -21,9 +21,6 @@ from discreet.silos.shared.base_agreement import BaseAgreement, Hex32, Name, cat
 
 __all__ = ["Agreement", "catalogue_digest"]
 
-# Every silo deals shares of its masks with every other to every other; and parts of the noise stay large (shares.md).
-_MOST_WITH_DROPOUTS = 32
-
 
 class Agreement(BaseAgreement):
     """Everything that a silo holds the server to; see also :class:`discreet.silos.shared.base_agreement.BaseAgreement`.
@@ -41,9 +38,6 @@ class Agreement(BaseAgreement):
     noise
         ``"shares"``: each silo adds its part, the server is not trusted. ``"server"``: the server sees exact totals and
         adds the noise.
-    dropouts
-        How many silos may be lost in one round at no cost to the others (``proofs/lost_silos.md``); 0, and absent in
-        older files: none.
     """
 
     method: Annotated[str, Field(min_length=1, max_length=200)] = "budgeted"
@@ -52,7 +46,6 @@ class Agreement(BaseAgreement):
     settings: SerializeAsAny[PrivateSettings]
     honest: Annotated[int, Field(ge=1)]
     noise: Literal["shares", "server"]
-    dropouts: Annotated[int, Field(ge=0)] = 0
 
     @classmethod
     def make(
@@ -67,19 +60,13 @@ class Agreement(BaseAgreement):
         settings: PrivateSettings | None = None,
         honest: int | None = None,
         noise: Literal["shares", "server"] = "shares",
-        dropouts: int | None = 0,
         seed: int | None = None,
         signing_keys: Mapping[str, str] | None = None,
         server_key: str | None = None,
     ) -> Agreement:
-        """A new run. By default more than half of the silos must be honest where the noise comes in shares.
-
-        ``dropouts=None`` lets one silo be lost in a round wherever that is possible.
-        """
+        """A new run. By default more than half of the silos must be honest where the noise comes in shares."""
         if honest is None:
             honest = len(silos) // 2 + 1 if noise == "shares" else 1
-        if dropouts is None:
-            dropouts = min(1, _most_dropouts(len(silos), honest))
         return cls._make(
             name,
             catalogue=catalogue,
@@ -94,7 +81,6 @@ class Agreement(BaseAgreement):
             settings={} if settings is None else settings.model_dump(mode="json"),
             honest=honest,
             noise=noise,
-            dropouts=dropouts,
         )
 
     @field_validator("method")
@@ -128,7 +114,6 @@ class Agreement(BaseAgreement):
             raise ValueError(f"{self.honest} honest silos were asked for, and there are {len(self.silos)}")
         if len(set(self.silos.values())) < len(self.silos):
             raise ValueError("two silos have the same public key")
-        self._check_dropouts()
         if self.settings.discover_share is not None:
             raise ValueError("silos need a catalogue that all have agreed on; discover_share cannot be used")
         try:
@@ -136,20 +121,6 @@ class Agreement(BaseAgreement):
         except SettingsInvalid as error:
             raise ValueError(str(error)) from None
         return self
-
-    def _check_dropouts(self) -> None:
-        most = _most_dropouts(len(self.silos), self.honest)
-        if self.dropouts <= most:
-            return
-        if len(self.silos) > _MOST_WITH_DROPOUTS:
-            raise ValueError(
-                f"{len(self.silos)} silos are too many for losses within a round: at most {_MOST_WITH_DROPOUTS}"
-            )
-        raise ValueError(
-            f"{self.dropouts} silos cannot be lost in a round where {self.honest} are honest: it must be fewer than "
-            f"half of the honest ones, at most {most}; otherwise two silos could be told of different "
-            "losses"
-        )
 
     @property
     def half(self) -> PublicHalf:
@@ -185,25 +156,12 @@ class Agreement(BaseAgreement):
         alone = min(2, len(self.silos))
         return alone if self.noise == "server" else max(alone, len(self.silos) - self.honest + 1)
 
-    def noise_excess(self, roster: int, lost: int = 0) -> float:
-        """How many times larger a round's noise is than its honest silos' shares, if all but the lost add theirs."""
+    def noise_excess(self, roster: int) -> float:
+        """How many times larger a round's noise is than its honest silos' shares, if all add theirs."""
         if self.noise == "server":
             return 1.0
-        return math.sqrt((roster - lost) / (self.honest_among(roster) - lost))
-
-    def dropouts_among(self, roster: int) -> int:
-        """How many silos of a roster of this size may be lost in a round: fewer than half of its honest ones."""
-        return min(self.dropouts, _most_dropouts(roster, self.honest_among(roster)))
-
-    def threshold(self, roster: int) -> int:
-        """How many silos of a roster must have answered, countersigned and revealed, where some may be lost."""
-        return roster - self.dropouts_among(roster)
+        return math.sqrt(roster / self.honest_among(roster))
 
     def honest_among(self, roster: int) -> int:
         """How many silos of a roster of this size are honest at least, if all that were left out were honest."""
         return max(self.honest - (len(self.silos) - roster), 1)
-
-
-def _most_dropouts(silos: int, honest: int) -> int:
-    """How many of so many silos can be lost in a round: fewer than half of the honest ones."""
-    return max((honest - 1) // 2, 0) if silos <= _MOST_WITH_DROPOUTS else 0

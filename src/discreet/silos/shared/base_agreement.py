@@ -31,7 +31,7 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 _LARGEST_FILE = 1 << 20
 # Names of columns go into every statement, which must fit into a message.
 _MOST_FEATURES, _LONGEST_FEATURE = 64, 200
-_MAY_BE_ABSENT = ("signing_keys", "server_key", "features", "features_digest", "dropouts")
+_MAY_BE_ABSENT = ("signing_keys", "server_key", "features", "features_digest")
 
 Name = Annotated[str, Field(pattern=_NAME)]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -222,7 +222,7 @@ class BaseAgreement(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agreement without features, keys or dropouts is written, and digested, as before there were any."""
+        """An agreement without features or keys is written, and digested, as before there were any."""
         written: dict[str, Any] = write(self)
         absent = {name for name in _MAY_BE_ABSENT if not written.get(name, True)}
         return {key: value for key, value in written.items() if key not in absent}

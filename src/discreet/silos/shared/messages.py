@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from discreet.errors import ModelInvalid, Refused
 from discreet.methods.question import Question
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
-from discreet.silos.shared.passed import MOST_PASSED, Passed
-from discreet.silos.shared.sealed_shares import most_numbers
 from discreet.types import Floats, Words
 
 __all__ = ["ANSWER", "QUESTION", "AnswerMessage", "QuestionMessage", "digest", "max_bytes", "same_run"]
@@ -28,7 +26,7 @@ __all__ = ["ANSWER", "QUESTION", "AnswerMessage", "QuestionMessage", "digest", "
 
 QUESTION, ANSWER = b"dsQ1", b"dsA1"
 """Marks of the two kinds of message."""
-_RELEASE, _SHARES = "release:", "shares"
+_RELEASE = "release:"
 # A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for
 # each feature, times the rank.
 _FEATURE_NUMBERS = 10_000_000
@@ -48,16 +46,6 @@ class _QuestionHeader(Header):
     attempt: Count
     roster: Roster
     question: dict[str, Any]
-    passed: Annotated[
-        list[tuple[Count, Count, Roster, Annotated[list[Name], Field(max_length=1000)]]],
-        Field(max_length=MOST_PASSED, default_factory=list),
-    ]
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A run in which nobody may be lost has the messages that it had before anybody could be."""
-        written: dict[str, Any] = write(self)
-        return {key: value for key, value in written.items() if key != "passed" or value}
 
 
 class _AnswerHeader(Header):
@@ -83,8 +71,6 @@ class QuestionMessage:
         What is asked, in the method's own form.
     release
         What the round before released; empty in round 0.
-    passed
-        Where silos may be lost: how the last rounds ended, as far back as some silo of the roster was away.
     """
 
     run: str
@@ -93,21 +79,17 @@ class QuestionMessage:
     roster: tuple[str, ...]
     question: Question[Any]
     release: Mapping[str, Floats]
-    passed: tuple[Passed, ...] = ()
 
     def encode(self) -> bytes:
         """As bytes."""
         content, parts = to_parts(self.question)
         arrays = parts | {_RELEASE + name: value for name, value in self.release.items()}
-        for one in self.passed[:-1]:  # the release of the last one is there already
-            arrays |= {_release_of(one.round) + name: value for name, value in one.release.items()}
         header = _QuestionHeader(
             run=self.run,
             round=self.round,
             attempt=self.attempt,
             roster=list(self.roster),
             question=content,
-            passed=[(one.round, one.attempt, list(one.roster), list(one.lost)) for one in self.passed],
             arrays=shapes(arrays),
         )
         return encode(QUESTION, header, arrays, "<f8")
@@ -120,14 +102,9 @@ class QuestionMessage:
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise Refused("the question holds numbers that are none")
         release = _taken(arrays, _RELEASE)
-        passed = [
-            Passed(round_, attempt, tuple(roster), tuple(lost), release)
-            for round_, attempt, roster, lost in header.passed
-        ]
-        passed[:-1] = [replace(one, release=_taken(arrays, _release_of(one.round))) for one in passed[:-1]]
         question = _read_question(header.question, arrays, agreement)
         roster = tuple(header.roster)
-        return cls(header.run, header.round, header.attempt, roster, question, release, tuple(passed))
+        return cls(header.run, header.round, header.attempt, roster, question, release)
 
 
 @dataclass(frozen=True)
@@ -144,8 +121,6 @@ class AnswerMessage:
         Whether the silo's noise can be drawn again (tests), which voids the statement.
     masked
         The silo's totals, noised where the silos do that, under its mask, modulo 2^64.
-    shares
-        Where silos may be lost: for each silo of the roster the shares of this silo's secrets, sealed for it.
     """
 
     run: str
@@ -155,11 +130,10 @@ class AnswerMessage:
     question: str
     fixed_noise: bool
     masked: Words
-    shares: Words | None = None
 
     def encode(self) -> bytes:
         """As bytes."""
-        arrays = {"masked": self.masked} | ({} if self.shares is None else {_SHARES: self.shares})
+        arrays = {"masked": self.masked}
         header = _AnswerHeader(
             run=self.run,
             round=self.round,
@@ -176,7 +150,6 @@ class AnswerMessage:
         """From bytes; refuses whatever is not an answer of this run."""
         header, arrays = decode(body, ANSWER, _AnswerHeader, "<u8", max_bytes(agreement))
         same_run(header.run, agreement)
-        shares = arrays.pop(_SHARES, None)
         if list(arrays) != ["masked"] or arrays["masked"].ndim != 1:
             raise Refused("an answer holds one masked vector")
         return cls(
@@ -187,7 +160,6 @@ class AnswerMessage:
             header.question,
             header.fixed_noise,
             arrays["masked"].astype(np.uint64, copy=False),
-            None if shares is None else shares.astype(np.uint64, copy=False),
         )
 
 
@@ -199,14 +171,8 @@ def digest(body: bytes) -> str:
 def max_bytes(agreement: Agreement) -> int:
     """Length that no message of the run exceeds."""
     numbers = agreement.half.numbers(agreement.settings, agreement.n_items)
-    if agreement.dropouts:
-        numbers += MOST_PASSED * numbers + most_numbers(agreement)
     numbers += _FEATURE_NUMBERS * len(agreement.features or ())
     return 8 + MOST_HEADER + 8 * numbers
-
-
-def _release_of(round_: int) -> str:
-    return f"release {round_}:"
 
 
 def _taken(arrays: dict[str, Floats], prefix: str) -> dict[str, Floats]:

@@ -9,7 +9,6 @@ from discreet.errors import Refused
 from discreet.methods.public_half import described
 from discreet.methods.question import Trained
 from discreet.model import Model
-from discreet.privacy.gaussian.reach import MOST_REACH
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.statement import SiloTerms, Statement
@@ -19,11 +18,6 @@ from discreet.silos.shared.second_store import cost_of
 __all__ = ["build_model", "state"]
 
 _ABOUT_SILOS = "the names of the silos, and which of them stayed away from which round"
-# What is listed is the plan's, and a silo's ledger is never above it (privacy/gaussian/proofs/reach.md).
-_MADE_UP_FOR = (
-    "a silo that was lost in a round makes up for it later: a single release may then cost its users up to "
-    f"{MOST_REACH} times what is listed, and all of them together no more than the whole"
-)
 _DOMAIN = (
     "any table of ratings at each silo; what becomes of rows that cannot be used follows each silo's own rules, which "
     "its own statement gives. A silo that chose to refuse such tables shows by staying away that it has such a row",
@@ -80,7 +74,5 @@ def build_model(
     for charge in ledger.charges:
         copy.charge(charge.name, mu=charge.mu, detail=charge.detail)
     statement = state(agreement, copy, fixed_noise_key=fixed_noise_key, twice=twice)
-    if agreement.dropouts:
-        statement = statement.with_note(_MADE_UP_FOR)
     settings = described(agreement.half, agreement.settings, trained)
     return Model(trained.side, catalogue, statement, agreement.half.name, settings)

@@ -18,7 +18,6 @@ from discreet.methods.question import Question, Trained
 from discreet.privacy.charges import Detail
 from discreet.privacy.gaussian.blocks import Block
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.passed import Passed
 from discreet.types import Floats
 
 __all__ = ["Position", "charge_detail", "charge_name"]
@@ -81,8 +80,8 @@ class Position:
         """Of each part of the current question's answer, in order."""
         return {block.name: block.total().shape for block in self.forms()}
 
-    def take(self, release: Mapping[str, Floats], lost: int = 0) -> None:
-        """Go on to the next round, from a release without the answers of so many silos.
+    def take(self, release: Mapping[str, Floats]) -> None:
+        """Go on to the next round.
 
         Raises
         ------
@@ -97,30 +96,10 @@ class Position:
             raise Refused(f"what came as the release of round {self.round} does not answer its question")
         try:
             with np.errstate(all="ignore"):
-                self.conversation.take(dict(release), self._agreement.noise_excess(len(self.roster), lost))
+                self.conversation.take(dict(release), self._agreement.noise_excess(len(self.roster)))
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             raise Refused(f"the release of round {self.round} cannot be used") from None
         self.round, self.attempt = self.round + 1, 0
-
-    def follow(self, passed: Passed) -> None:
-        """Go on to the next round, as the current one is said to have ended, in whatever attempt.
-
-        Raises
-        ------
-        Refused, BudgetInvalid
-            When it cannot have ended so.
-        """
-        lost, repeats = set(passed.lost), passed.attempt - self.attempt
-        if passed.round != self.round or repeats < 0:
-            raise Refused(f"what is said about round {passed.round} does not follow from what was before")
-        if repeats:
-            self.repeat(passed.roster, repeats)
-        elif passed.roster != self.roster:
-            raise Refused("the silos of a round that is over were not those of the round before it")
-        allowed = self._agreement.dropouts_among(len(self.roster))
-        if not lost <= set(self.roster) or len(lost) != len(passed.lost) or len(lost) > allowed:
-            raise Refused(f"round {passed.round} cannot have ended without {len(passed.lost)} of its silos")
-        self.take(passed.release, len(lost))
 
     def repeat(self, roster: Sequence[str], times: int = 1) -> None:
         """Give the attempt up, and ``times`` - 1 more that others have seen, and ask again without some silos.
@@ -155,7 +134,6 @@ def charge_name(question: str, attempt: int) -> str:
     return question if attempt == 0 else f"{question}, repeat {attempt} with fewer silos"
 
 
-def charge_detail(silos: int, round_: int, attempt: int, reach: float = 1.0) -> dict[str, Detail]:
+def charge_detail(silos: int, round_: int, attempt: int) -> dict[str, Detail]:
     """What ledgers and statements note beside it: the round has the number that messages, logs and JSON give it."""
-    detail: dict[str, Detail] = {"silos": silos, "round": round_, "attempt": attempt}
-    return detail if reach == 1.0 else detail | {"reach": reach}
+    return {"silos": silos, "round": round_, "attempt": attempt}

@@ -62,15 +62,12 @@ class SecondStoreCost:
         That goes with both.
     mu
         Gaussian cost that goes with ``any``; ``None`` where epsilons are added.
-    others
-        Whether users of other silos are concerned: where silos may be lost, one with two stores is not an honest one.
     """
 
     same: float
     any: float
     delta: float
     mu: float | None
-    others: bool = False
 
     def words(self, silo: str) -> str:
         """For statements and people."""
@@ -80,10 +77,7 @@ class SecondStoreCost:
             if self.any <= self.same * _ROOM
             else f"epsilon {self.same:.4g}{delta} if both had the same ratings, {self.any:.4g} if not"
         )
-        others = (
-            f"; users of the others too, if not enough silos besides {silo} are honest" if self.others else ""
-        )
-        return f"users of {silo} towards the server, which has answers of two of its stores: {held} at most{others}"
+        return f"users of {silo} towards the server, which has answers of two of its stores: {held} at most"
 
 
 def cost_of(agreement: AnyAgreement) -> SecondStoreCost:
@@ -92,17 +86,12 @@ def cost_of(agreement: AnyAgreement) -> SecondStoreCost:
         twice = 2.0 * agreement.epsilon
         return SecondStoreCost(twice, twice, 2.0 * agreement.delta, None)
     budget, honest = agreement.budget, agreement.honest if agreement.noise == "shares" else 1
-    # Where silos may be lost, each store may make up for what it has missed, and both ledgers count.
-    stores = honest if agreement.dropouts else 1
-    same, any_ = (
-        budget.mu * math.sqrt(2.0 * factor) for factor in (stores * honest / (2.0 * honest - 1.0), honest)
-    )
+    same, any_ = (budget.mu * math.sqrt(2.0 * factor) for factor in (honest / (2.0 * honest - 1.0), honest))
     return SecondStoreCost(
         epsilon_from(same, budget.delta),
         epsilon_from(any_, budget.delta) * _ROOM,
         budget.delta,
         any_,
-        others=agreement.dropouts > 0,
     )
 
 

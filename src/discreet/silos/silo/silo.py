@@ -7,7 +7,7 @@ releases that come with the questions, and its own ledger; both survive a crash 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,13 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.listing import LIST, ListMessage
-from discreet.silos.shared.masks import from_totals, key_stream, mask, public_key
+from discreet.silos.shared.masks import from_totals, mask, public_key
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
 from discreet.silos.shared.outcome import state
-from discreet.silos.shared.pair_keys import PairKeys
-from discreet.silos.shared.passed import Passed
 from discreet.silos.shared.position import Position, charge_detail, charge_name
-from discreet.silos.shared.sealed_shares import ShareLayout
 from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
-from discreet.silos.silo.catching_up import reach_of
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
-from discreet.silos.silo.list_replies import reply_to_list
-from discreet.silos.silo.own_secrets import OwnSecrets
 from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
 from discreet.silos.silo.silo_store import Given, SiloStore
 from discreet.types import Floats
@@ -114,7 +107,7 @@ class Silo(StoreOwner[SiloStore]):
             self._ledger = self._own_ledger()
 
     def answer(self, question: bytes) -> bytes:
-        """The answer to a question, ready to be sent: it is stored and paid for. Or the reply to a list, for nothing.
+        """The answer to a question, ready to be sent: it is stored and paid for.
 
         Raises
         ------
@@ -154,9 +147,6 @@ class Silo(StoreOwner[SiloStore]):
     def _answer(self, body: bytes) -> bytes:
         if self._store.second_store is not None:
             raise Refused(f"nothing more is answered from this store: {self._store.second_store}")
-        if body[:4] == LIST:
-            listed = ListMessage.decode(body, self.agreement)
-            return reply_to_list(listed, self.agreement, self.name, self._private_key, self._store)
         message = QuestionMessage.decode(body, self.agreement)
         known = self._store.answered(message.round, message.attempt)
         if known is not None:
@@ -173,7 +163,7 @@ class Silo(StoreOwner[SiloStore]):
             raise Refused("the server asks for a round more than was agreed; the run is over")
         check_question(message.question, expected, exact_cost=self.agreement.noise == "server")
         try:
-            given = self._compute(message, digest(body), position.conversation.left_mu)
+            given = self._compute(message, digest(body))
             self._store.give(given)
         except BaseException:
             # What was charged in memory has not left: the store says what was spent.
@@ -189,18 +179,14 @@ class Silo(StoreOwner[SiloStore]):
         position = self._position.copy()
         due = position.round + 1 if self._begun else 0
         again = self._begun and message.round == position.round and message.attempt > position.attempt
-        passed = self._passed(message)
-        if not again and message.round != due and not passed:
+        if not again and message.round != due:
             raise Refused(f"the server asks about round {message.round} where round {due} is due")
         if again:
             if not same_release(message.release, self._release):
                 raise Refused("the server gives two accounts of what the round before released")
-        elif passed or self._begun:
+        elif self._begun:
             try:
-                for one in passed:
-                    position.follow(one)
-                if not passed:
-                    position.take(message.release)
+                position.take(message.release)
             except BudgetInvalid as error:
                 raise Refused(f"the run ends here: {error}") from None
         elif message.release:
@@ -212,41 +198,16 @@ class Silo(StoreOwner[SiloStore]):
             raise Refused("the silos of this round are not those of the agreement or of the round before")
         return position
 
-    def _passed(self, message: QuestionMessage) -> list[Passed]:
-        """How the rounds since this silo's last one ended; none where nobody may be lost, or it was the first."""
-        if not self.agreement.dropouts or message.round <= self._position.round:
-            return []
-        passed = [one for one in message.passed if one.round >= self._position.round]
-        if [one.round for one in passed] != list(range(self._position.round, message.round)):
-            raise Refused(
-                f"this silo was last in round {self._position.round} and is asked about round {message.round}; what "
-                "was released in between did not come with the question, so it cannot follow"
-            )
-        for one in passed:
-            members = self._store.members(one.round, one.attempt)
-            if members is not None and set(members) != set(one.roster) - set(one.lost):
-                raise Refused(f"the server gives two accounts of who was in the sum of round {one.round}")
-            given = self._store.answered(one.round, one.attempt) is not None
-            if self.name in one.roster and self.name not in one.lost and not given:
-                # What that answer cost is in another ledger; made up for from here, it would be paid twice.
-                raise Refused(
-                    f"an answer of {self.name} is in the sum of round {one.round}, and it did not come from this store "
-                    "(an old copy, or a second one). Go on with the store that has answered, or without this silo"
-                )
-        return passed
-
-    def _compute(self, message: QuestionMessage, question: str, plan_left: float) -> Given:
-        own = self._own_secrets(message)
-        shares = self._shares(message, () if own is None else own.top_ups)
+    def _compute(self, message: QuestionMessage, question: str) -> Given:
+        shares = self._shares(message)
         not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
         question_ = message.question
-        reach = reach_of(self.agreement, question_, self._ledger.remaining_mu, plan_left)
-        detail = charge_detail(len(message.roster), message.round, message.attempt, reach)
+        detail = charge_detail(len(message.roster), message.round, message.attempt)
         name = charge_name(message.question.name, message.attempt)
         try:
-            forms, sums = question_.mechanism.empty(), self._engine.totals(question_, reach)
-            vector = from_totals(gate.totals(name, forms, sums, mu=question_.mu, detail=detail, reach=reach))
+            forms, sums = question_.mechanism.empty(), self._engine.totals(question_)
+            vector = from_totals(gate.totals(name, forms, sums, mu=question_.mu, detail=detail))
         except (BudgetExceeded, SettingsInvalid) as error:
             raise Refused(str(error)) from None
         vector += mask(
@@ -257,12 +218,8 @@ class Silo(StoreOwner[SiloStore]):
             context=bytes.fromhex(question),
             size=len(vector),
         )
-        sealed = None
-        if own is not None:
-            vector += key_stream(own.self_mask, len(vector))
-            sealed = own.sealed(self.name, PairKeys(self.agreement, self.name, self._private_key, question))
         answer = AnswerMessage(
-            message.run, message.round, message.attempt, self.name, question, not_own, vector, sealed
+            message.run, message.round, message.attempt, self.name, question, not_own, vector
         )
         return Given(
             message.round,
@@ -273,18 +230,11 @@ class Silo(StoreOwner[SiloStore]):
             answer.encode(),
             self._ledger.charges[-1],
             not_own,
-            tuple(self._passed(message)),
         )
 
-    def _own_secrets(self, message: QuestionMessage) -> OwnSecrets | None:
-        """What this silo deals out with its answer; ``None`` where nobody may be lost in the round."""
-        if not self.agreement.dropouts_among(len(message.roster)):
-            return None
-        return OwnSecrets.draw(ShareLayout(self.agreement, message.roster), self._key_of(message))
-
-    def _shares(self, message: QuestionMessage, top_ups: Sequence[bytes]) -> ShareNoise:
+    def _shares(self, message: QuestionMessage) -> ShareNoise:
         key = self._key_of(message)
-        return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key, top_ups=top_ups)
+        return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)
 
     def _key_of(self, message: QuestionMessage) -> bytes | None:
         """Of the noise of one answer, in tests that must see it twice."""
@@ -301,11 +251,8 @@ class Silo(StoreOwner[SiloStore]):
 
     def _reload(self) -> None:
         """Replay what the store remembers."""
-        passed = self._store.passed()
         for round_, attempt, roster, release in self._store.path_taken():
             position = self._position
-            while passed and round_ > position.round:
-                position.follow(passed[position.round])
             if self._begun and round_ > position.round:
                 position.take(release)
             if attempt > position.attempt:

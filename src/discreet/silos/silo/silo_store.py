@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import Refused
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.passed import Passed
 from discreet.silos.shared.second_store import raised_budget
 from discreet.silos.shared.store import Store, pack, unpack
 
-__all__ = ["APPLICATION", "Given", "Last", "SiloStore"]
+__all__ = ["APPLICATION", "Given", "SiloStore"]
 
 APPLICATION = 0x64737331
 _SCHEMA = """
@@ -41,20 +39,6 @@ CREATE TABLE second_store(
     reason TEXT NOT NULL,
     charge TEXT NOT NULL,
     mu REAL NOT NULL
-) STRICT;
-CREATE TABLE lists(
-    round INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    listing TEXT NOT NULL,
-    members TEXT NOT NULL,
-    PRIMARY KEY (round, attempt)
-) STRICT;
-CREATE TABLE passed(
-    round INTEGER PRIMARY KEY,
-    attempt INTEGER NOT NULL,
-    roster TEXT NOT NULL,
-    lost TEXT NOT NULL,
-    release BLOB NOT NULL
 ) STRICT
 """
 # Reasons kept; a server that sends nonsense for ever must not fill the disk.
@@ -79,8 +63,6 @@ class Given:
         What was paid.
     fixed_noise
         Whether the noise could be drawn again.
-    passed
-        Where silos may be lost: how rounds ended that this silo has heard of with the question.
     """
 
     round: int
@@ -91,16 +73,6 @@ class Given:
     answer: bytes
     charge: Charge
     fixed_noise: bool
-    passed: tuple[Passed, ...] = ()
-
-
-class Last(NamedTuple):
-    """The question that was answered last."""
-
-    round: int
-    attempt: int
-    roster: tuple[str, ...]
-    question: str
 
 
 class SiloStore:
@@ -138,62 +110,7 @@ class SiloStore:
                 json.dumps(dict(charge.detail)),
                 int(given.fixed_noise),
             )
-            for one in given.passed:
-                self._store.write(
-                    "INSERT OR IGNORE INTO passed VALUES (?, ?, ?, ?, ?)",
-                    one.round,
-                    one.attempt,
-                    json.dumps(one.roster),
-                    json.dumps(one.lost),
-                    pack(dict(one.release)),
-                )
         self._store.forget_deleted()
-
-    def stand_by(self, round_: int, attempt: int, listing: str, members: Sequence[str]) -> None:
-        """Keep which silos are in the sum of a question, on the disk when this returns; refuse any other list.
-
-        Raises
-        ------
-        Refused
-            When another list was stood by before. Nothing has changed.
-        """
-        with self._store.transaction():
-            self._store.write(
-                "INSERT OR IGNORE INTO lists VALUES (?, ?, ?, ?)",
-                round_,
-                attempt,
-                listing,
-                json.dumps(members),
-            )
-            [(known,)] = self._store.rows(
-                "SELECT listing FROM lists WHERE round = ? AND attempt = ?", round_, attempt
-            )
-        if known != listing:
-            raise Refused(
-                f"the server gives two accounts of who is in the sum of round {round_}; this silo stands by the first"
-            )
-
-    def members(self, round_: int, attempt: int) -> tuple[str, ...] | None:
-        """Who is in the sum of a question by the list that this silo stands by, if it does by any."""
-        rows = self._store.rows("SELECT members FROM lists WHERE round = ? AND attempt = ?", round_, attempt)
-        return tuple(json.loads(rows[0][0])) if rows else None
-
-    def last(self) -> Last | None:
-        """The question that was answered last, if any was."""
-        rows = self._store.rows(
-            "SELECT round, attempt, roster, question FROM answers ORDER BY round DESC, attempt DESC LIMIT 1"
-        )
-        return Last(rows[0][0], rows[0][1], tuple(json.loads(rows[0][2])), rows[0][3]) if rows else None
-
-    def passed(self) -> dict[int, Passed]:
-        """How rounds ended, by their numbers, where silos may be lost."""
-        rows = self._store.rows("SELECT round, attempt, roster, lost, release FROM passed ORDER BY round")
-        return {
-            round_: Passed(
-                round_, attempt, tuple(json.loads(roster)), tuple(json.loads(lost)), unpack(release)
-            )
-            for round_, attempt, roster, lost, release in rows
-        }
 
     def forget(self) -> None:
         """Keep no answer's bytes: the run is over, and what was charged stays."""
@@ -227,12 +144,7 @@ class SiloStore:
             "delta": self.agreement.delta,
             "second_store": self.second_store,
             "refusals": self.refusals(),
-            "missed": self._missed(),
         }
-
-    def _missed(self) -> list[int]:
-        """Rounds that ended without this silo's answer, as far as it has heard."""
-        return [one.round for one in self.passed().values() if self.name in one.lost]
 
     def path_taken(self) -> list[tuple[int, int, tuple[str, ...], dict[str, npt.NDArray[np.float64]]]]:
         """Round, attempt, roster and release of every question answered, in order."""

@@ -22,7 +22,7 @@ class CoordinatorSide(Protocol):
     def status(self) -> dict[str, Any]:
         """How far the run is, and whom it waits for."""
 
-    def go_on_without(self, *silo_names: str) -> None:
+    def drop(self, *silo_names: str) -> None:
         """Go on without some silos, all of them or none."""
 
     def close(self) -> None:

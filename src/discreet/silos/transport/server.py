@@ -47,8 +47,7 @@ class Terms:
     wait
         Seconds that a silo's request for the next question may wait for it.
     drop_after
-        Seconds without an answer after which the run goes on without the silos it waits for, in this round where the
-        agreement lets them be lost and otherwise for good; ``None``: never.
+        Seconds without an answer after which the run goes on without the silos it waits for; ``None``: never.
     linger
         Seconds to go on telling silos that the run has finished, unless all that were left in it have heard it.
     """
@@ -167,7 +166,7 @@ class Server(Generic[C]):
         absent = status["waiting_for"]
         if absent and len(status["roster"]) - len(absent) >= self._terms.fewest:
             with suppress(Refused):  # too little of the budget is left
-                self._run.go_on_without(*absent)
+                self._run.drop(*absent)
 
     async def _look(self) -> None:
         """See what the run asks now, and wake whoever waits for it.
@@ -178,7 +177,7 @@ class Server(Generic[C]):
         self._question, status, failure = await self._in_thread(self._see)
         self._failure = self._failure or failure
         self._digest = hashlib.sha256(self._question or b"").hexdigest()
-        self._roster, self._resting = set(status["roster"]), set(status.get("lost", ()))
+        self._roster = set(status["roster"])
         self._position = (self._question is None, self._digest, status["waiting_for"], self._failure)
         self._report(status)
         await self._notify()
@@ -251,8 +250,8 @@ class Server(Generic[C]):
         return self._failure is not None or self._model is not None
 
     def _has_other(self, silo: str, digest: str) -> bool:
-        """Whether there is something else to answer; for a silo that the round goes on without, not before the next."""
-        return self._question is not None and self._digest != digest and silo not in self._resting
+        """Whether there is something else to answer."""
+        return self._question is not None and self._digest != digest
 
     async def _take_leave(self, silo: str) -> Response:
         """Remember who has heard that the run is over."""

@@ -26,7 +26,7 @@ class Run(Protocol):
     def status(self) -> dict[str, Any]:
         """How far the run is, and whom it waits for."""
 
-    def go_on_without(self, *silo_names: str) -> None:
+    def drop(self, *silo_names: str) -> None:
         """Go on without some silos, all of them or none."""
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class SignedRun:
         check_has_keys(agreement)
         self.run = run
         self._agreement, self._key = agreement, key
-        self.status, self.go_on_without, self.close = run.status, run.go_on_without, run.close
+        self.status, self.drop, self.close = run.status, run.drop, run.close
 
     def question(self) -> bytes | None:
         """What is asked now, signed; ``None`` at the end."""

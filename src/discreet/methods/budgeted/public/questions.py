@@ -55,11 +55,6 @@ class RoundQuestion(Question[RoundStatistics]):
         """Gradients, weights and a moment, each user scaled to norm 1."""
         return EnergyScaledSums(self.item_weights, self.units, len(self.frame.whiten))
 
-    @property
-    def weighs(self) -> bool:
-        """Everything is read relative to the weights, which are in the release."""
-        return True
-
     def so_far(self) -> Trained | None:
         """What the rounds before this one have taught."""
         if self.number == 0:
