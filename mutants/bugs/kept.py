@@ -159,4 +159,22 @@ MUTANTS = (
         "a model is about the ratings that were given",
         _T_BLOCKS,
     ),
+    Mutant(
+        "secrets of kept noise from NumPy's global generator",
+        "privacy/gaussian/noise.py",
+        "return secrets.token_bytes(SECRET_BYTES)",
+        "return np.random.bytes(SECRET_BYTES)",
+        "noise comes from the operating system, whatever a program has seeded",
+        ("silos/test_keyed_noise.py",),
+        "global_generator",
+    ),
+    Mutant(
+        "keys of fresh noise from NumPy's global generator",
+        "privacy/gaussian/noise.py",
+        "return secrets.randbits(128)",
+        'return int.from_bytes(np.random.bytes(16), "little")',
+        "noise comes from the operating system, whatever a program has seeded",
+        ("silos/test_keyed_noise.py",),
+        "global_generator",
+    ),
 )

@@ -8,6 +8,7 @@ _MASKS = "silos/shared/masks.py"
 _T_MASKS = ("silos/test_secure_sum.py",)
 _SILO = "silos/silo/silo.py"
 _T_SILO = ("silos/test_silo.py",)
+_T_KEYED = ("silos/test_keyed_noise.py",)
 _T_CHECKS = ("silos/test_checks.py",)
 _CHECKS = "silos/silo/checks.py"
 _AGREEMENT = "silos/shared/agreement.py"
@@ -29,8 +30,8 @@ MUTANTS = (
     Mutant(
         "a silo's share as if nobody had left",
         _SILO,
-        "return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)",
-        "return ShareNoise(self.agreement.honest, key=key)",
+        "honest = self.agreement.honest_among(len(message.roster))",
+        "honest = self.agreement.honest",
         "the shares of those who are left are all the noise there must be",
         ("silos/test_dropout.py",),
         "after_a_loss",
@@ -313,5 +314,41 @@ MUTANTS = (
         "what was made is never made again",
         _T_PARTIES,
         "never_made",
+    ),
+    Mutant(
+        "the same noise for every question",
+        _MASKS,
+        '_joined((b"discreet noise 1", context, totals))',
+        '_joined((b"discreet noise 1", b"", totals))',
+        "noise of two questions is independent",
+        _T_KEYED,
+        "belongs_to",
+    ),
+    Mutant(
+        "the same noise on other totals",
+        _MASKS,
+        '_joined((b"discreet noise 1", context, totals))',
+        '_joined((b"discreet noise 1", context))',
+        "the same noise on other ratings would show the difference exactly",
+        _T_KEYED,
+        "belongs_to or other_ratings",
+    ),
+    Mutant(
+        "noise that anybody can work out",
+        _MASKS,
+        "32, salt, info).derive(private)",
+        "32, salt, info).derive(bytes(32))",
+        "noise is a secret of the silo's key",
+        _T_KEYED,
+        "belongs_to",
+    ),
+    Mutant(
+        "noise that a copy of the silo draws anew",
+        _SILO,
+        "return ShareNoise.keyed(honest, secret)",
+        "return ShareNoise(honest)",
+        "a copied silo says the same thing",
+        _T_KEYED,
+        "same_bytes",
     ),
 )

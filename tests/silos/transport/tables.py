@@ -118,8 +118,7 @@ class Table:
                 assert charged["epsilon_spent"] >= min(sum(costs), self.agreement.epsilon)
                 continue
             assert status["charged_mu"] >= compose(costs) * (1.0 - 1e-12)
-            if status["second_store"] is None:
-                assert charged["charged_mu"] >= status["charged_mu"] * (1.0 - 1e-12)
+            assert charged["charged_mu"] >= status["charged_mu"] * (1.0 - 1e-12)
 
     def close(self) -> None:
         for who in list(self._open):

@@ -21,7 +21,6 @@ from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.seal import SERVER, open_seal
-from discreet.silos.shared.second_store import cost_of
 from tests.silos.transport.conftest import SILOS, Halls, signing
 from tests.silos.transport.tables import Table, refused
 
@@ -123,7 +122,7 @@ def impersonated(table: Table) -> None:
     message = table.answer(BAD)
     body = open_seal(table.agreement, message, "answer").body
     refused(lambda: table.take(body))
-    refused(lambda: table.take(table.keys[OTHER].seal("answer", body, "0" * 32)))
+    refused(lambda: table.take(table.keys[OTHER].seal("answer", body)))
     table.take(message)
 
 
@@ -173,28 +172,17 @@ def nonsense(table: Table) -> None:
     opened = open_seal(table.agreement, message, "answer")
     if isinstance(table.agreement, PrototypeAgreement):
         wrong = opened.body[:-8] + bytes(8)
-        refused(lambda: table.take(table.keys[BAD].seal("answer", wrong, opened.store)))
+        refused(lambda: table.take(table.keys[BAD].seal("answer", wrong)))
         return
     answer = AnswerMessage.decode(opened.body, table.agreement)
     wrong = replace(answer, masked=answer.masked * np.uint64(3)).encode()
-    table.take(table.keys[BAD].seal("answer", wrong, opened.store))
+    table.take(table.keys[BAD].seal("answer", wrong))
     for name in table.coordinator.status()["waiting_for"]:
         table.take(table.answer(name))
     refused(table.question)
 
 
-def two_stores(table: Table) -> None:
-    table.take(table.answer(BAD))
-    if table.question() is None:  # it was the last answer, and there is nothing left to ask
-        return
-    second = table.answer(BAD, store="second")
-    words = refused(lambda: table.take(second))
-    for store in (None, "second"):
-        table.silo(BAD, store).learn_of_second_store(words)
-    refused(table.question)
-
-
-DAMAGE: dict[str, Callable[[Table], None]] = {made.__name__: made for made in (lost, nonsense, two_stores)}
+DAMAGE: dict[str, Callable[[Table], None]] = {made.__name__: made for made in (lost, nonsense)}
 
 
 @pytest.mark.parametrize("fault", DAMAGE)
@@ -205,8 +193,6 @@ def test_what_cannot_be_made_good_ends_in_words_or_without_the_silo(
 
     def tamper(round_: int, name: str) -> bool:
         nonlocal done
-        if fault == "two_stores" and not done and name == BAD and round_ < cell[1]:
-            table.answer(BAD, store="second")  # it was asked all along, and what it answered is held back
         if done or (round_, name) != (cell[1], BAD):
             return done and name not in table.coordinator.status()["waiting_for"]
         done = True
@@ -224,7 +210,4 @@ def test_what_cannot_be_made_good_ends_in_words_or_without_the_silo(
     statement = table.finish(tamper).statement
     assert not statement.private, "the noise has fixed keys"
     assert BAD not in table.coordinator.status()["roster"] or cell == ("budgeted", 3)
-    assert table.coordinator.status()["second_stores"] == ([BAD] if fault == "two_stores" else [])
     table.check_ledgers()
-    if fault == "two_stores":
-        assert table.silo(BAD).status()["epsilon_spent"] >= cost_of(table.agreement).same

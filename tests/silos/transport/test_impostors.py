@@ -21,7 +21,6 @@ from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreements import parse_agreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.seal import SERVER, SigningKey
-from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.authority import make_authority
@@ -103,7 +102,7 @@ def test_nor_for_the_server_and_no_answer_is_sent_to_it(
 
     def speak(connection: ssl.SSLSocket) -> None:
         requests.append(connection)
-        words = b'{"second_store": "silo-00"}'
+        words = b"{}"
         status = [b"200 OK", b"409 Conflict"][len(requests) % 2]
         head = b"HTTP/1.1 %b\r\nContent-Length: %d\r\n" % (status, len(words))
         connection.sendall(head + f"{ENDORSEMENT}: {shown}\r\n\r\n".encode() + words)
@@ -112,9 +111,8 @@ def test_nor_for_the_server_and_no_answer_is_sent_to_it(
     with hostile(bundle, speak) as port, private_silo(undisturbed, halls, tmp_path / "silo.db") as silo:
         url, vouches = f"https://localhost:{port}", Endorsement(key, folder / "certificate.pem")
         client = Client(url, "0" * 32, 10**6, client_context(folder), vouches, patience=0.0)
-        with pytest.raises(Refused, match="409") as told:
+        with pytest.raises(Refused, match="409"):
             client.answer(b"an answer")
-        assert not isinstance(told.value, SecondStore), "whoever it is, it is not believed"
         with pytest.raises(Refused, match="the certificate in the name of the server is not endorsed"):
             participate(SignedSilo(silo, key), client, lambda body: None)
         assert silo.status()["charged_mu"] == 0.0
@@ -137,20 +135,6 @@ def test_the_wrong_folder_is_noticed_before_the_first_charge(
         with pytest.raises(Refused, match=f"{OTHER} sent a message in the name of {ONE}"):
             participate(SignedSilo(silo, key), client, lambda body: None)
         assert silo.status()["charged_mu"] == 0.0
-
-
-def test_a_second_store_ends_before_it_is_asked(open_hall: Hall, halls: Halls, tmp_path: Path) -> None:
-    name = SILOS[2]
-    key = key_in(open_hall.tls / "silos" / name, open_hall.agreement, name)
-    first, second = (private_silo(open_hall, halls, tmp_path / f"{k}.db", name) for k in range(2))
-    client = line_to(open_hall, open_hall.tls / "silos" / name)
-    client.greet(SignedSilo(first, key).hello())
-    with pytest.raises(SecondStore, match="another store of silo-02 takes part"):
-        participate(SignedSilo(second, key), client, lambda body: None)
-    assert second.status()["charged_mu"] == 0.0
-    assert second.status()["second_store"] is None
-    first.close()
-    second.close()
 
 
 class Desk:
@@ -188,7 +172,7 @@ def test_files_by_hand_are_whose_they_say(desk: Desk, halls: Halls, tmp_path: Pa
     for forged, words in [
         (body, "not a message that anybody has signed"),
         (bytes(altered), f"{ONE} has not signed this"),
-        (desk.keys[OTHER].seal("answer", body, "0" * 32), "in the name of"),
+        (desk.keys[OTHER].seal("answer", body), "in the name of"),
         (answer.replace(ONE.encode(), OTHER.encode(), 1), "has not signed this"),
         (other_run.answer(ONE), "belongs to another run"),
         (desk.keys[ONE].seal("hello", body), "a signed hello where the answer"),
@@ -231,16 +215,6 @@ def test_an_old_answer_is_known_and_changes_nothing(desk: Desk) -> None:
     for answer in old:
         assert take_answer(desk.server, answer, "a file")["repeated"]
     assert desk.run.coordinator.status() == before
-
-
-def test_a_file_from_a_second_store_is_fatal(desk: Desk, tmp_path: Path) -> None:
-    part = desk.run.parts[ONE]
-    take_answer(desk.server, desk.answer(ONE), "a file")
-    with Silo(tmp_path / "second.db", desk.run.agreement, ONE, private_key(ONE), part) as second:
-        message = SignedSilo(second, desk.keys[ONE]).answer(desk.question())
-    with pytest.raises(SecondStore, match=f"a file: two stores of {ONE}"):
-        take_answer(desk.server, message, "a file")
-    assert desk.run.coordinator.status()["state"] == "failed"
 
 
 def test_prototypes_are_signed_too(halls: Halls, tmp_path: Path) -> None:

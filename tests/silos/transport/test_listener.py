@@ -181,10 +181,10 @@ def test_no_silo_speaks_for_another(open_hall: Hall, tls: Path) -> None:
     forged = AnswerMessage(run, 0, 0, SILOS[0], "0" * 64, False, np.zeros(3, np.uint64)).encode()
     own, other = (key_in(tls / "silos" / name, open_hall.agreement, name) for name in (SILOS[1], SILOS[0]))
     for message, words in [
-        (own.seal("answer", forged, "0" * 32), f"{SILOS[1]} sent an answer in the name of {SILOS[0]}"),
-        (other.seal("answer", forged, "0" * 32), f"{SILOS[1]} sent a message in the name of {SILOS[0]}"),
+        (own.seal("answer", forged), f"{SILOS[1]} sent an answer in the name of {SILOS[0]}"),
+        (other.seal("answer", forged), f"{SILOS[1]} sent a message in the name of {SILOS[0]}"),
         (forged, "not a message that anybody has signed"),
-        (own.seal("hello", forged, "0" * 32), "a signed hello where the answer"),
+        (own.seal("hello", forged), "a signed hello where the answer"),
     ]:
         with pytest.raises(Refused, match=words):
             line_to(open_hall, tls / "silos" / SILOS[1]).answer(message)

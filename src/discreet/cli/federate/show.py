@@ -125,8 +125,6 @@ def _of_server(status: dict[str, Any]) -> list[tuple[str, str]]:
     if status["state"] == "running":
         rows.append(("late", ", ".join(status["waiting_for"]) or "nobody"))
     rows.append(("paid", f"{_paid(status)}, by the users of any silo, the round under way included"))
-    if status["second_stores"]:
-        rows.append(("two stores", f"{', '.join(status['second_stores'])}: what holds is in the statement"))
     return rows
 
 
@@ -138,8 +136,6 @@ def _of_silo(status: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         answered = f"answered up to round {status['round']} (in the ledger: {status['question']})"
     rows = [("silo", f"{status['silo']}, {answered}"), ("paid", _paid(status))]
-    if status["second_store"]:
-        rows.append(("two stores", status["second_store"]))
     return rows + [("refused", reason) for reason in status.get("refusals", ())]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise
 from discreet.privacy.own_noise import own_noise
 from discreet.types import Floats
 
@@ -45,6 +45,15 @@ class ShareNoise(Noise):
         if honest < 1:
             raise SettingsInvalid(f"at least one silo must be honest, got {honest}")
         self._honest = honest
+
+    @classmethod
+    def keyed(cls, honest: int, secret: bytes) -> ShareNoise:
+        """The share of one answer, from a secret that belongs to this answer alone (``proofs/keyed.md``)."""
+        if len(secret) != SECRET_BYTES:
+            raise SettingsInvalid(f"a secret has {SECRET_BYTES} bytes, not {len(secret)}")
+        share = cls(honest)
+        share._secret = secret
+        return share
 
     def integers(self, sigma: Floats) -> Floats:
         scale = self._scale(sigma)

@@ -22,7 +22,6 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage, digest
 from discreet.silos.shared.outcome import build_model
 from discreet.silos.shared.position import Position
-from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.shared.store import StoreOwner
 
 __all__ = ["Coordinator"]
@@ -77,12 +76,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             position = self._progress.position
             return self._store.question(position.round, position.attempt)
 
-    def register(self, silo_name: str, store_id: str) -> None:
-        """Serve this store of a silo, and no other; :class:`SecondStore` where another was there first."""
-        with self._store.lock:
-            self._store.silo_stores.register(silo_name, store_id)
-
-    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
+    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         """Take a silo's answer; it is on the disk when this returns.
 
         Parameters
@@ -91,8 +85,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             Who sent it, as far as the transport has made sure.
         body
             The message.
-        store_id
-            Of the silo's store that it came from, where that is known.
 
         Returns
         -------
@@ -103,9 +95,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         ------
         Refused
             For anything but the answer that is awaited from this silo, or the same answer again. Nothing has changed.
-        SecondStore
-            For an answer from a second store of the silo. That is kept, and the run has failed until it goes on
-            without the silo.
         """
         with self._store.lock:
             self._proceed()
@@ -113,7 +102,11 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if message.silo != silo_name:
                 raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
             known = self._store.digest_of(message.round, message.attempt, silo_name)
-            self._check_store(message, store_id, twice=known not in (None, digest(body)))
+            if known not in (None, digest(body)):
+                raise Refused(
+                    f"{silo_name} has answered round {message.round} already, with other bytes: it has two copies with "
+                    "different ratings or keys. The first answer stands; end the other copy"
+                )
             if known is None:
                 self._check(message)
                 self._store.receive(message, digest(body), body)
@@ -144,7 +137,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             position = self._progress.repeated(roster)
             self._ask(position)
             self._progress.repeat(position)
-            self._look_at_silo_stores()
 
     def finish_early(self) -> None:
         """End the run, failed or not, with what the completed rounds have taught.
@@ -192,7 +184,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "epsilon_spent": self._epsilon(progress.charged_mu),
                 "epsilon": self.agreement.epsilon,
                 "delta": self.agreement.delta,
-                "second_stores": self._store.silo_stores.twice(),
             }
 
     def _epsilon(self, mu: float) -> float:
@@ -222,7 +213,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 catalogue,
                 progress.ledger,
                 fixed_noise_key=fixed,
-                twice=self._store.silo_stores.twice(),
             )
 
     def _waiting_for(self) -> list[str]:
@@ -259,23 +249,6 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             )
         if len(message.masked) != answer_size(position):
             raise Refused(f"the answer of {message.silo} has the wrong length")
-
-    def _check_store(self, message: AnswerMessage, store_id: str, *, twice: bool) -> None:
-        """Stop for good at an answer that a second store of the silo has given."""
-        stores = self._store.silo_stores
-        try:
-            stores.check_answer(message.silo, message.round, store_id)
-            if twice:
-                raise stores.record(
-                    message.silo, message.round, "it has answered it already, with other bytes"
-                )
-        except SecondStore:
-            self._look_at_silo_stores()
-            raise
-
-    def _look_at_silo_stores(self) -> None:
-        if self._progress.running:
-            self._progress.failure = self._store.silo_stores.failure(self._progress.position.roster)
 
     def _proceed(self) -> None:
         """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
@@ -325,4 +298,3 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             progress.end()
         if progress.running and (not asked or asked[-1].release is not None):
             self._ask(progress.position)
-        self._look_at_silo_stores()

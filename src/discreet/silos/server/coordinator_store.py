@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from discreet.silos.server import silo_stores
-from discreet.silos.server.silo_stores import SiloStores
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.store import Store, pack, unpack
@@ -57,10 +55,8 @@ class CoordinatorStore:
     """The coordinator's file."""
 
     def __init__(self, path: Path, agreement: Agreement) -> None:
-        schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
         owner = f"{agreement.digest} coordinator"
-        self._store = Store(path, APPLICATION, schema, owner, agreement.model_dump_json())
-        self.silo_stores = SiloStores(self._store)
+        self._store = Store(path, APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
         self.lock = self._store.lock
         self.close = self._store.close
 

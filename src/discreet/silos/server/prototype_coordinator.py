@@ -17,12 +17,9 @@ from discreet.methods.prototypes.public.model import build_item_side, model_of
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
-from discreet.silos.server import silo_stores
-from discreet.silos.server.silo_stores import SiloStores
 from discreet.silos.shared.base_agreement import catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototypes
-from discreet.silos.shared.second_store import SecondStore, cost_of
 from discreet.silos.shared.store import Store, StoreOwner
 
 __all__ = ["APPLICATION", "PrototypeCoordinator"]
@@ -49,33 +46,21 @@ class PrototypeCoordinator(StoreOwner[Store]):
 
     def __init__(self, store: Path, agreement: PrototypeAgreement) -> None:
         self.agreement = agreement
-        schema = f"{_SCHEMA};{silo_stores.SCHEMA}"
         owner = f"{agreement.digest} coordinator"
-        self._store = Store(Path(store), APPLICATION, schema, owner, agreement.model_dump_json())
-        self._silo_stores = SiloStores(self._store)
+        self._store = Store(Path(store), APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
 
     def question(self) -> bytes | None:
         """Nothing is asked, as the agreement says it all: no bytes while messages are awaited, then ``None``."""
         with self._store.lock:
-            if (failure := self._failure()) is not None:
-                raise failure
             return b"" if self._waiting_for() else None
 
-    def register(self, silo_name: str, store_id: str) -> None:
-        """Serve this store of a silo, and no other; :class:`SecondStore` where another was there first."""
-        with self._store.lock:
-            self._silo_stores.register(silo_name, store_id)
-
-    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
+    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         """Take a silo's message; it is on the disk when this returns.
 
         Raises
         ------
         Refused
             For anything but the message awaited from this silo, or the same message again. Nothing has changed.
-        SecondStore
-            For a message from a second store of the silo. That is kept, and the run has failed until it goes on
-            without the silo.
         """
         with self._store.lock:
             silo, _ = decode_prototypes(body, self.agreement)
@@ -83,14 +68,14 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 raise Refused(f"{silo_name} sent a message in the name of {silo}")
             digest = hashlib.sha256(body).hexdigest()
             known = self._store.rows("SELECT digest FROM messages WHERE silo = ?", silo)
-            self._silo_stores.check_answer(silo, 0, store_id)
             if not known:
                 self._check_awaited(silo)
                 with self._store.transaction():
                     self._store.write("INSERT INTO messages VALUES (?, ?, ?)", silo, digest, body)
             elif known != [(digest,)]:
-                raise self._silo_stores.record(
-                    silo, 0, "it has sent its one message already, with other bytes"
+                raise Refused(
+                    f"{silo} has sent its one message already, with other bytes: it has a second store. The first "
+                    "message stands; end the other store, whose users have paid as well"
                 )
             return {"repeated": bool(known), **self.status()}
 
@@ -103,7 +88,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
             When one of them is not awaited, or nobody would be left.
         """
         with self._store.lock:
-            waiting = [*self._waiting_for(), *self._twice_in_it()]
+            waiting = self._waiting_for()
             if not silo_names:
                 raise Refused("name the silos to go on without")
             for name in silo_names:
@@ -117,7 +102,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
                     self._store.write("DELETE FROM messages WHERE silo = ?", name)
 
     def finish_early(self) -> None:
-        """End the run, failed or not, with the messages that have come.
+        """End the run with the messages that have come.
 
         Raises
         ------
@@ -126,7 +111,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
         """
         with self._store.lock:
             waiting = self._waiting_for()
-            if not waiting and self._failure() is None:
+            if not waiting:
                 raise Refused("the run is over; 'discreet federate model' saves its model")
             if set(self._roster()) <= set(waiting):
                 raise Refused("no silo has sent its message yet, so there is nothing to make a model of")
@@ -138,8 +123,6 @@ class PrototypeCoordinator(StoreOwner[Store]):
     def model(self, catalogue: Catalogue) -> Model:
         """The model, once the run is over: the same whenever it is asked for."""
         with self._store.lock:
-            if (failure := self._failure()) is not None:
-                raise failure
             if self._waiting_for():
                 raise Refused("the run is not over yet; there is no model")
             if catalogue_digest(catalogue) != self.agreement.catalogue:
@@ -147,11 +130,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
             messages = self._messages()
             settings = self.agreement.settings.model_dump(mode="json")
             settings["factors"] = self.agreement.factors.model_dump(mode="json")
-            model = model_of(self._item_side(messages), messages, catalogue, settings)
-            words = (cost_of(self.agreement).words(silo) for silo in self._silo_stores.twice())
-            open_ = (*model.statement.not_protected, *words)
-            statement = model.statement.model_copy(update={"not_protected": open_})
-            return Model(model.item_side, catalogue, statement, model.method, model.settings)
+            return model_of(self._item_side(messages), messages, catalogue, settings)
 
     def traffic(self) -> list[dict[str, int]]:
         """Bytes down and up before the model: there is one round, in which nothing is asked."""
@@ -160,14 +139,14 @@ class PrototypeCoordinator(StoreOwner[Store]):
     def status(self) -> dict[str, Any]:
         """Where the run stands, for people and for JSON."""
         with self._store.lock:
-            waiting, roster, failure = self._waiting_for(), self._roster(), self._failure()
+            waiting, roster = self._waiting_for(), self._roster()
             [(up, bytes_up)] = self._store.rows(
                 "SELECT count(*), coalesce(sum(length(message)), 0) FROM messages"
             )
             return {
                 "run": self.agreement.run_id,
-                "state": "failed" if failure is not None else "running" if waiting else "finished",
-                "reason": None if failure is None else str(failure),
+                "state": "running" if waiting else "finished",
+                "reason": None,
                 "round": 0 if waiting else 1,
                 "question": "prototypes" if waiting else None,
                 "rounds": 1,
@@ -180,7 +159,6 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 "epsilon_spent": self.agreement.epsilon if up else 0.0,
                 "epsilon": self.agreement.epsilon,
                 "delta": self.agreement.delta,
-                "second_stores": self._silo_stores.twice(),
             }
 
     def _check_awaited(self, silo: str) -> None:
@@ -188,15 +166,6 @@ class PrototypeCoordinator(StoreOwner[Store]):
             raise Refused(f"{silo} is not in the agreement")
         if silo not in self._roster():
             raise Refused(f"{silo} is out of this run: the others have gone on without it")
-
-    def _twice_in_it(self) -> list[str]:
-        """Silos of the roster with two stores, while that matters: what is released stays so."""
-        if self._store.rows("SELECT 1 FROM released UNION SELECT 1 FROM ended"):
-            return []
-        return [name for name in self._silo_stores.twice() if name in self._roster()]
-
-    def _failure(self) -> SecondStore | None:
-        return self._silo_stores.failure(self._twice_in_it())
 
     def _roster(self) -> list[str]:
         dropped = {silo for (silo,) in self._store.rows("SELECT silo FROM dropped")}

@@ -22,6 +22,7 @@ __all__ = [
     "key_stream",
     "mask",
     "mask_key",
+    "noise_secret",
     "public_key",
     "to_totals",
 ]
@@ -81,6 +82,17 @@ def derive_key(private: bytes, peer: str, key: str, *, salt: bytes, parts: Seque
     """A key that two silos have and nobody else; the first part says for what, and each use has parts of its own."""
     crypto, shared = _crypto(), _shared(_private(private), peer, key)
     derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, _joined(parts)).derive(shared)
+    return derived
+
+
+def noise_secret(private: bytes, *, salt: bytes, context: bytes, totals: bytes) -> bytes:
+    """Secret of a silo's noise in one answer: its own key, what was asked, and the exact totals that it hides.
+
+    Proof note: ``privacy/gaussian/proofs/keyed.md``.
+    """
+    _private(private)
+    crypto, info = _crypto(), _joined((b"discreet noise 1", context, totals))
+    derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, info).derive(private)
     return derived
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from discreet.catalogue import Catalogue
 from discreet.errors import Refused
 from discreet.methods.public_half import described
@@ -13,7 +11,6 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.statement import SiloTerms, Statement
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
-from discreet.silos.shared.second_store import cost_of
 
 __all__ = ["build_model", "state"]
 
@@ -30,12 +27,8 @@ def state(
     *,
     fixed_noise_key: bool,
     domain: tuple[str, ...] = _DOMAIN,
-    twice: Sequence[str] = (),
 ) -> Statement:
-    """The statement of a run, or of a silo's part in it; ends the ledger.
-
-    ``twice`` names silos that have answered from two stores: what holds for their users towards the server is less.
-    """
+    """The statement of a run, or of a silo's part in it; ends the ledger."""
     ledger.void(FIXED_KEY if fixed_noise_key else None)
     count = len(agreement.silos)
     if agreement.noise == "server":
@@ -43,7 +36,6 @@ def state(
     else:
         open_ = [f"users, if fewer than {agreement.honest} of all silos add their noise and keep it secret"]
     open_.append("whether a silo has at least two users with ratings: with fewer it cannot take part")
-    open_ += [cost_of(agreement).words(silo) for silo in twice]
     told = agreement.half.public_things(tuple(agreement.features or ()))
     return Statement.from_ledger(
         ledger,
@@ -63,7 +55,6 @@ def build_model(
     ledger: Ledger,
     *,
     fixed_noise_key: bool,
-    twice: Sequence[str] = (),
 ) -> Model:
     """The model at the end of a run, with the statement of what the ledger was charged."""
     if catalogue_digest(catalogue) != agreement.catalogue:
@@ -73,6 +64,6 @@ def build_model(
     copy = Ledger(ledger.budget)
     for charge in ledger.charges:
         copy.charge(charge.name, mu=charge.mu, detail=charge.detail)
-    statement = state(agreement, copy, fixed_noise_key=fixed_noise_key, twice=twice)
+    statement = state(agreement, copy, fixed_noise_key=fixed_noise_key)
     settings = described(agreement.half, agreement.settings, trained)
     return Model(trained.side, catalogue, statement, agreement.half.name, settings)

@@ -1,8 +1,8 @@
-"""Signed messages: any message of a run with who sent it, from which store, and a signature that the agreement judges.
+"""Signed messages: any message of a run with who sent it, and a signature that the agreement judges.
 
-A seal binds its content to the agreement (with its nonce: no other run), to the kind of message (no answer passes for a
-question), to the sender and to the sender's store. Within a run, round and attempt are in the content, and what comes
-a second time is known.
+A seal binds its content to the agreement (with its nonce: no other run), to the kind of message (no answer passes for
+a question) and to the sender. Within a run, round and attempt are in the content, and what comes a second time is
+known.
 """
 
 from __future__ import annotations
@@ -32,16 +32,14 @@ _DOMAIN = b"discreet seal 1"
 class _Header(Header):
     kind: Kind
     sender: Annotated[str, Field(max_length=63)]
-    store: Annotated[str, Field(pattern=r"^([0-9a-f]{32})?$")]
     signature: Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * SIGNATURE_BYTES}}}$")]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What was under a seal: who sent it, from which store (a silo's), and the message."""
+    """What was under a seal: who sent it, and the message."""
 
     sender: str
-    store: str
     body: bytes
 
 
@@ -62,10 +60,10 @@ class SigningKey:
         self.agreement, self.name = agreement, name
         self._private = private
 
-    def seal(self, kind: Kind, body: bytes, store: str = "") -> bytes:
+    def seal(self, kind: Kind, body: bytes) -> bytes:
         """The message, signed; the same bytes whenever it is sealed again."""
-        signature = sign(self._private, *_parts(self.agreement, kind, self.name, store, body))
-        header = _Header(kind=kind, sender=self.name, store=store, signature=signature.hex(), arrays=[])
+        signature = sign(self._private, *_parts(self.agreement, kind, self.name, body))
+        header = _Header(kind=kind, sender=self.name, signature=signature.hex(), arrays=[])
         return encode(MARK, header, {}, "<u8") + body
 
     def sign(self, *parts: bytes) -> bytes:
@@ -111,15 +109,15 @@ def open_seal(agreement: BaseAgreement, message: bytes, kind: Kind) -> Opened:
     if header.kind != kind:
         raise Refused(f"this is a signed {header.kind} where the {kind} of a run belongs")
     who = header.sender or "the server"
-    parts = _parts(agreement, header.kind, header.sender, header.store, body)
+    parts = _parts(agreement, header.kind, header.sender, body)
     if not is_signed(key_of(agreement, header.sender), bytes.fromhex(header.signature), *parts):
         raise Refused(
             f"{who} has not signed this for this run: it was altered, belongs to another run, or comes from "
             "somebody else"
         )
-    return Opened(header.sender, header.store, body)
+    return Opened(header.sender, body)
 
 
-def _parts(agreement: BaseAgreement, kind: str, sender: str, store: str, body: bytes) -> tuple[bytes, ...]:
+def _parts(agreement: BaseAgreement, kind: str, sender: str, body: bytes) -> tuple[bytes, ...]:
     content = hashlib.sha256(body).digest()
-    return (_DOMAIN, agreement.digest.encode(), kind.encode(), sender.encode(), store.encode(), content)
+    return (_DOMAIN, agreement.digest.encode(), kind.encode(), sender.encode(), content)

@@ -10,16 +10,13 @@ from discreet.errors import Refused
 from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
 from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.account.run import LedgerRun
-from discreet.privacy.ledger import Charge
-from discreet.privacy.pure.ledger import PureCharge
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import encode_prototypes
-from discreet.silos.shared.second_store import raised_statement
 from discreet.silos.shared.store import Store, StoreOwner
 from discreet.silos.silo.checks import check_public
-from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
+from discreet.silos.silo.silo_ledger import check_noise_key
 
 __all__ = ["APPLICATION", "PrototypeSilo", "open_store", "status_of"]
 
@@ -32,8 +29,7 @@ CREATE TABLE outcome(
     refusal TEXT,
     statement TEXT NOT NULL,
     CHECK ((message IS NULL) <> (refusal IS NULL))
-) STRICT;
-CREATE TABLE second_store(one INTEGER PRIMARY KEY CHECK (one = 1), reason TEXT NOT NULL) STRICT
+) STRICT
 """
 
 
@@ -82,27 +78,6 @@ class PrototypeSilo(StoreOwner[Store]):
         self._noise_key, self._journal = fixed_noise_key_not_private, journal
         self._store = open_store(Path(store), agreement, name)
 
-    @property
-    def store_id(self) -> str:
-        """Of the silo's store, by which the server tells it from another."""
-        return self._store.id
-
-    def learn_of_second_store(self, reason: str) -> None:
-        """Another store of this silo has sent a message too: both are owed, and this one sends no more.
-
-        Where nothing was made here, nothing was paid from here and nothing is owed.
-        """
-        with self._store.lock:
-            rows = self._outcome()
-            if not rows or self._second_store() is not None:
-                return
-            raised = raised_statement(Statement.from_json(rows[0][2]))
-            if self._journal is not None:
-                self._journal.settle(_charges(raised))
-            with self._store.transaction():
-                self._store.write("INSERT INTO second_store VALUES (1, ?)", reason)
-                self._store.write("UPDATE outcome SET statement = ?", raised.to_json())
-
     def answer(self, question: bytes = b"") -> bytes:
         """The message, ready to be sent: it is stored and paid for.
 
@@ -116,8 +91,6 @@ class PrototypeSilo(StoreOwner[Store]):
         if question:
             raise Refused("the server asks for something, where the agreement leaves nothing to ask")
         with self._store.lock:
-            if (reason := self._second_store()) is not None:
-                raise Refused(f"nothing more is sent from this store: {reason}")
             if not self._outcome():
                 self._make()
             [(message, refusal, _)] = self._outcome()
@@ -136,11 +109,8 @@ class PrototypeSilo(StoreOwner[Store]):
             rows = self._outcome()
             if not rows:
                 return None
-            second_store = self._second_store() is not None
-        return with_earlier(Statement.from_json(rows[0][2]), self._journal, second_store=second_store)
-
-    def _second_store(self) -> str | None:
-        return _second_store(self._store)
+        stated = Statement.from_json(rows[0][2])
+        return stated.with_earlier(None if self._journal is None else self._journal.earlier)
 
     def _outcome(self) -> list[tuple[Any, ...]]:
         return self._store.rows("SELECT message, refusal, statement FROM outcome")
@@ -170,29 +140,13 @@ def open_store(path: Path, agreement: PrototypeAgreement, name: str) -> Store:
 def status_of(store: Store, agreement: PrototypeAgreement, name: str) -> dict[str, Any]:
     """Where a silo stands, as its store shows it."""
     rows = store.rows("SELECT length(message) FROM outcome")
-    sent, second = bool(rows) and rows[0][0] is not None, _second_store(store)
+    sent = bool(rows) and rows[0][0] is not None
     return {
         "silo": name,
         "run": agreement.run_id,
         "messages": int(sent),
         "bytes": rows[0][0] if sent else 0,
-        "epsilon_spent": (1.0 if second is None else 2.0) * agreement.epsilon if rows else 0.0,
+        "epsilon_spent": agreement.epsilon if rows else 0.0,
         "epsilon": agreement.epsilon,
         "delta": agreement.delta,
-        "second_store": second,
     }
-
-
-def _second_store(store: Store) -> str | None:
-    rows = store.rows("SELECT reason FROM second_store")
-    return str(rows[0][0]) if rows else None
-
-
-def _charges(statement: Statement) -> list[Charge | PureCharge]:
-    """What a statement says was paid, as charges."""
-    return [
-        PureCharge(release.name, release.epsilon, {})
-        if release.epsilon
-        else Charge(release.name, release.mu, release.delta, {})
-        for release in statement.releases
-    ]

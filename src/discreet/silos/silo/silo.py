@@ -7,7 +7,8 @@ releases that come with the questions, and its own ledger; both survive a crash 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,18 @@ from discreet.methods.registry import find_method
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.masks import from_totals, mask, public_key
+from discreet.silos.shared.masks import from_totals, mask, noise_secret, public_key
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
 from discreet.silos.shared.outcome import state
 from discreet.silos.shared.position import Position, charge_detail, charge_name
-from discreet.silos.shared.second_store import CHARGE, unstated_mu
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
-from discreet.silos.silo.silo_ledger import check_noise_key, with_earlier
+from discreet.silos.silo.silo_ledger import check_noise_key
 from discreet.silos.silo.silo_store import Given, SiloStore
 from discreet.types import Floats
 
@@ -88,24 +89,6 @@ class Silo(StoreOwner[SiloStore]):
         self._ledger: Ledger = self._own_ledger()
         self._reload()
 
-    @property
-    def store_id(self) -> str:
-        """Of the silo's store, by which the server tells it from another."""
-        return self._store.id
-
-    def learn_of_second_store(self, reason: str) -> None:
-        """Another store of this silo has answered too: charge what that may have cost, and answer no more from here.
-
-        Where this store has answered nothing, nothing was paid from here and nothing is charged.
-        """
-        with self._store.lock:
-            self._store.log(reason)
-            if not self._begun or self._store.second_store is not None:
-                return
-            mu = unstated_mu(self.agreement, self._ledger.spent_mu)
-            self._store.learn_of_second_store(reason, CHARGE, mu)
-            self._ledger = self._own_ledger()
-
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, ready to be sent: it is stored and paid for.
 
@@ -138,15 +121,13 @@ class Silo(StoreOwner[SiloStore]):
                 fixed_noise_key=self._store.fixed_noise,
                 domain=self._domain,
             )
-        return with_earlier(stated, self._journal, second_store=self._store.second_store is not None)
+        return stated.with_earlier(None if self._journal is None else self._journal.earlier)
 
     def forget(self) -> None:
         """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
         self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
-        if self._store.second_store is not None:
-            raise Refused(f"nothing more is answered from this store: {self._store.second_store}")
         message = QuestionMessage.decode(body, self.agreement)
         known = self._store.answered(message.round, message.attempt)
         if known is not None:
@@ -199,14 +180,14 @@ class Silo(StoreOwner[SiloStore]):
         return position
 
     def _compute(self, message: QuestionMessage, question: str) -> Given:
-        shares = self._shares(message)
+        question_ = message.question
+        forms, sums = question_.mechanism.empty(), self._engine.totals(question_)
+        shares = self._shares(message, question, sums)
         not_own = why_not_private(shares, ShareNoise) is not None
         gate = SiloGate(self._ledger, shares if self.agreement.noise == "shares" else None)
-        question_ = message.question
         detail = charge_detail(len(message.roster), message.round, message.attempt)
         name = charge_name(message.question.name, message.attempt)
         try:
-            forms, sums = question_.mechanism.empty(), self._engine.totals(question_)
             vector = from_totals(gate.totals(name, forms, sums, mu=question_.mu, detail=detail))
         except (BudgetExceeded, SettingsInvalid) as error:
             raise Refused(str(error)) from None
@@ -232,14 +213,22 @@ class Silo(StoreOwner[SiloStore]):
             not_own,
         )
 
-    def _shares(self, message: QuestionMessage) -> ShareNoise:
-        key = self._key_of(message)
-        return ShareNoise(self.agreement.honest_among(len(message.roster)), key=key)
-
-    def _key_of(self, message: QuestionMessage) -> bytes | None:
-        """Of the noise of one answer, in tests that must see it twice."""
-        key = self._noise_key
-        return None if key is None else key + f"|{message.round}|{message.attempt}".encode()
+    def _shares(self, message: QuestionMessage, question: str, sums: Sequence[Total]) -> ShareNoise:
+        """This silo's part of the noise, which follows from its key, the question and the totals it is added to."""
+        honest = self.agreement.honest_among(len(message.roster))
+        if self._noise_key is not None:
+            return ShareNoise(honest, key=self._noise_key + f"|{message.round}|{message.attempt}".encode())
+        totals = hashlib.sha256()
+        for total in sums:
+            totals.update(f"{total.name} {total.value.shape}".encode())
+            totals.update(total.value.tobytes())
+        secret = noise_secret(
+            self._private_key,
+            salt=bytes.fromhex(self.agreement.digest),
+            context=bytes.fromhex(question),
+            totals=totals.digest(),
+        )
+        return ShareNoise.keyed(honest, secret)
 
     def _own_ledger(self) -> Ledger:
         """What the store says was charged; further charges go into the journal first."""

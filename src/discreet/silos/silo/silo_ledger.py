@@ -10,11 +10,10 @@ from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.records import Price
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
-from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 
-__all__ = ["begin_run", "check_noise_key", "with_earlier"]
+__all__ = ["begin_run", "check_noise_key"]
 
 
 def begin_run(ledger: LedgerFile, agreement: AnyAgreement, name: str) -> LedgerRun:
@@ -56,18 +55,6 @@ def check_noise_key(key: bytes | None, journal: LedgerRun | None) -> None:
     """Refuse noise that can be drawn again where a ledger is kept: it would say that something is private."""
     if key is not None and journal is not None:
         raise SettingsInvalid("a ledger takes runs with fresh noise alone; leave the fixed key out")
-
-
-def with_earlier(stated: Statement, journal: LedgerRun | None, *, second_store: bool) -> Statement:
-    """A silo's statement beside what earlier runs on its data cost, where a ledger is kept.
-
-    What the ledger knew when the run began is too little once a second store has answered: then the ledger is named.
-    """
-    if journal is None or not second_store:
-        return stated.with_earlier(None if journal is None else journal.earlier)
-    return stated.with_note(
-        "earlier runs on the same data are not in this statement; the ledger has all of them"
-    )
 
 
 def _method(agreement: AnyAgreement) -> str:

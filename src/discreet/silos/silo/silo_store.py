@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.second_store import raised_budget
 from discreet.silos.shared.store import Store, pack, unpack
 
 __all__ = ["APPLICATION", "Given", "SiloStore"]
@@ -33,13 +32,7 @@ CREATE TABLE answers(
     fixed_noise INTEGER NOT NULL,
     PRIMARY KEY (round, attempt)
 ) STRICT;
-CREATE TABLE refusals(reason TEXT PRIMARY KEY) STRICT;
-CREATE TABLE second_store(
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    reason TEXT NOT NULL,
-    charge TEXT NOT NULL,
-    mu REAL NOT NULL
-) STRICT
+CREATE TABLE refusals(reason TEXT PRIMARY KEY) STRICT
 """
 # Reasons kept; a server that sends nonsense for ever must not fill the disk.
 _MOST_REFUSALS = 100
@@ -84,7 +77,6 @@ class SiloStore:
         self.lock = self._store.lock
         self.close = self._store.close
         self.agreement, self.name = agreement, name
-        self.id = self._store.id
         self._refusals = [
             str(reason) for (reason,) in self._store.rows("SELECT reason FROM refusals ORDER BY rowid")
         ]
@@ -142,7 +134,6 @@ class SiloStore:
             "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
             "epsilon": self.agreement.epsilon,
             "delta": self.agreement.delta,
-            "second_store": self.second_store,
             "refusals": self.refusals(),
         }
 
@@ -155,26 +146,13 @@ class SiloStore:
         ]
 
     def ledger(self, agreement: Agreement) -> Ledger:
-        """All that was charged, charged again to a new ledger; and what a second store may have cost."""
-        ledger = Ledger(agreement.budget if self.second_store is None else raised_budget(agreement))
+        """All that was charged, charged again to a new ledger."""
+        ledger = Ledger(agreement.budget)
         for name, mu, detail in self._store.rows(
             "SELECT charge, mu, detail FROM answers ORDER BY round, attempt"
         ):
             ledger.redeem(ledger.charge(name, mu=mu, detail=json.loads(detail)))
-        for name, mu in self._store.rows("SELECT charge, mu FROM second_store"):
-            ledger.redeem(ledger.charge(name, mu=mu))
         return ledger
-
-    @property
-    def second_store(self) -> str | None:
-        """How this store learnt that another one of the silo has answered too; ``None`` where it has not."""
-        rows = self._store.rows("SELECT reason FROM second_store")
-        return str(rows[0][0]) if rows else None
-
-    def learn_of_second_store(self, reason: str, charge: str, mu: float) -> None:
-        """Keep that there is one, and what that may have cost, for good."""
-        with self._store.transaction():
-            self._store.write("INSERT OR IGNORE INTO second_store VALUES (1, ?, ?, ?)", reason, charge, mu)
 
     @property
     def fixed_noise(self) -> bool:

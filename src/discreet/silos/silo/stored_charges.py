@@ -36,8 +36,6 @@ def stored_charges(path: Path) -> StoredCharges | None:
     kind = application_of(path)
     if kind == silo_store.APPLICATION:
         charges = _rows(path, "SELECT charge, mu FROM answers ORDER BY round, attempt")
-        if _rows(path, "SELECT name, 0.0 FROM sqlite_master WHERE name = 'second_store'"):
-            charges += _rows(path, "SELECT charge, mu FROM second_store")
         return StoredCharges(tuple(charges))
     if kind == prototype_silo.APPLICATION:
         found = _rows(path, "SELECT statement, 0.0 FROM outcome")

@@ -17,9 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.errors import Refused, SettingsInvalid, Unreachable
-from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.transport.endorsement import ENDORSEMENT
-from discreet.silos.transport.http import SECOND_STORE, STATE, seconds_for
+from discreet.silos.transport.http import STATE, seconds_for
 from discreet.silos.transport.protocols import Vouches
 
 __all__ = ["Client", "Offer"]
@@ -150,7 +149,7 @@ class Client:
                 self._meet(certificate, shown, must=response.status < HTTPStatus.BAD_REQUEST)
                 if response.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
                     words = _words(_read(response, line, _WORDS_BYTES))
-                    raise self._refusal(response.status, words, known=certificate in self._known)
+                    raise _refusal(response.status, words)
                 return response.status, response.headers, _read(response, line, self._largest)
         finally:
             connection.close()
@@ -171,17 +170,13 @@ class Client:
                 f"{self._url} shows several certificates, not all of them endorsed; nothing was sent"
             )
 
-    def _refusal(self, status: int, said: dict[str, Any], *, known: bool) -> Exception:
-        """What a refusal comes to. Only the server of the agreement is believed that there is a second store."""
-        words = str(said.get("error", "no reason given"))
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return _Busy(f"{status}: {words}")
-        reason = f"the server refused ({status}): {words}"
-        return (
-            SecondStore(reason, str(said[SECOND_STORE]))
-            if known and SECOND_STORE in said
-            else Refused(reason)
-        )
+
+def _refusal(status: int, said: dict[str, Any]) -> Exception:
+    """What a refusal comes to."""
+    words = str(said.get("error", "no reason given"))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return _Busy(f"{status}: {words}")
+    return Refused(f"the server refused ({status}): {words}")
 
 
 def _certificate(connection: http.client.HTTPSConnection) -> bytes | None:

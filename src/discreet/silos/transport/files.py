@@ -10,7 +10,6 @@ from discreet.errors import Refused
 from discreet.model.directory import replace_file
 from discreet.silos.shared.agreements import AnyAgreement, largest_message
 from discreet.silos.shared.seal import MARK
-from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.transport.signed_run import SignedRun
 
 __all__ = ["check_message_place", "read_message", "take_answer", "write_message"]
@@ -78,7 +77,5 @@ def take_answer(run: SignedRun, message: bytes, source: str) -> dict[str, Any]:
     """Hand an answer to the coordinator of a run, as from the silo that has signed it, whoever carried it."""
     try:
         return run.receive(None, message)
-    except SecondStore as second:
-        raise SecondStore(f"{source}: {second}", second.silo) from None
     except Refused as error:
         raise Refused(f"{source}: {error}") from None

@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 __all__ = [
     "HEAD_BYTES",
-    "SECOND_STORE",
     "STATE",
     "BadRequest",
     "Request",
@@ -25,8 +24,6 @@ __all__ = [
 
 STATE = "Discreet-State"
 """Header of a response with a question: ``open`` or ``finished``."""
-SECOND_STORE = "second_store"
-"""In the words of a refusal: the silo that has two stores in the run."""
 HEAD_BYTES = 8 * 1024
 HEAD_SECONDS = 10.0
 SLOWEST = 16 * 1024

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable
 
 from discreet.errors import Refused
-from discreet.silos.shared.second_store import SecondStore
 from discreet.silos.transport.client import Client
 from discreet.silos.transport.protocols import SiloSide
 
@@ -37,24 +36,8 @@ def participate(
     ------
     Refused
         When the server asks for something that was not agreed, or does not take an answer it still asks for.
-    SecondStore
-        When a silo has a second store in the run. If it is this one, its account says what that may have cost; if it
-        had not answered anything yet, nothing was asked of it and nothing charged.
     """
-    try:
-        client.greet(silo.hello())
-        _answer_all(silo, client, finish, report)
-    except SecondStore as second:
-        # The server's word, which can only make this silo's account larger.
-        if second.silo == silo.name:
-            silo.learn_of_second_store(str(second))
-        client.take_leave()
-        raise
-
-
-def _answer_all(
-    silo: SiloSide, client: Client, finish: Callable[[bytes], object], report: Callable[[], None]
-) -> None:
+    client.greet(silo.hello())
     answered, refusal = "", None
     while True:
         try:
@@ -74,8 +57,6 @@ def _answer_all(
         answered, refusal = hashlib.sha256(offer.body).hexdigest(), None
         try:
             client.answer(answer)
-        except SecondStore:
-            raise  # fatal: the server may hold two noise draws under one mask
         except Refused as refused:
             # The round may have been repeated without this answer in the meantime: another question follows then.
             refusal = refused

@@ -14,7 +14,7 @@ class CoordinatorSide(Protocol):
         """What is asked now; ``None`` at the end."""
 
     def register(self, silo_name: str, hello: bytes) -> None:
-        """Serve the store of a silo that its hello names, and no other, or refuse it."""
+        """Take a greeting, or refuse it."""
 
     def receive(self, silo_name: str, message: bytes) -> dict[str, Any]:
         """Take an answer, or refuse it."""
@@ -35,13 +35,10 @@ class SiloSide(Protocol):
     name: str
 
     def hello(self) -> bytes:
-        """What it says before anything is asked: who it is, and from which store."""
+        """What it says before anything is asked: who it is."""
 
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, the same whenever it is asked again."""
-
-    def learn_of_second_store(self, reason: str) -> None:
-        """Another store of this silo is in the run: own up to what that may have cost."""
 
 
 class Vouches(Protocol):

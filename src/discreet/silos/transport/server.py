@@ -1,6 +1,6 @@
 """The server: it offers the current question to the silos, takes their answers, and never calls them.
 
-    POST /v1/RUN/hello                   a silo's store takes part; a second one of the same silo is refused
+    POST /v1/RUN/hello                   a silo takes part, if it is who it says
     GET  /v1/RUN/question?after=DIGEST   the current question, as soon as it is another than DIGEST
     POST /v1/RUN/answer                  an answer; the response comes after it is stored for good
     POST /v1/RUN/goodbye                 the silo has heard that the run is over
@@ -24,8 +24,7 @@ from socket import socket
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError, Refused
-from discreet.silos.shared.second_store import SecondStore
-from discreet.silos.transport.http import SECOND_STORE, STATE, BadRequest, Request, Response
+from discreet.silos.transport.http import STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
 from discreet.silos.transport.operations import Operations
 from discreet.silos.transport.protocols import CoordinatorSide, Vouches
@@ -229,7 +228,7 @@ class Server(Generic[C]):
         return Response(HTTPStatus.OK, self._question, headers={STATE: "open"})
 
     async def _greet(self, silo: str, hello: bytes) -> Response:
-        """Before anything is asked of a silo: whether it is who its certificate says, and this store is served."""
+        """Before anything is asked of a silo: whether it is who its certificate says."""
         try:
             await self._in_thread(partial(self._run.register, silo, hello))
         except DiscreetError as error:
@@ -240,8 +239,6 @@ class Server(Generic[C]):
         try:
             outcome = await self._in_thread(partial(self._run.receive, silo, answer))
         except DiscreetError as error:
-            if isinstance(error, SecondStore):
-                await self._look()
             return _refusal(HTTPStatus.CONFLICT, error)
         await self._look()
         return Response.words(HTTPStatus.OK, outcome)
@@ -263,8 +260,5 @@ class Server(Generic[C]):
 
 
 def _refusal(status: HTTPStatus, error: DiscreetError, before: str = "") -> Response:
-    """The words of an error, and whose second store it is about, if it is about one."""
-    content: dict[str, Any] = {"error": f"{before}{error}"}
-    if isinstance(error, SecondStore):
-        content[SECOND_STORE] = error.silo
-    return Response.words(status, content)
+    """The words of an error."""
+    return Response.words(status, {"error": f"{before}{error}"})

@@ -17,11 +17,8 @@ class Run(Protocol):
     def question(self) -> bytes | None:
         """What is asked now; ``None`` at the end."""
 
-    def register(self, silo_name: str, store_id: str) -> None:
-        """Serve this store of a silo and no other, or refuse it."""
-
-    def receive(self, silo_name: str, body: bytes, store_id: str = "") -> dict[str, Any]:
-        """Take an answer from a silo's store, or refuse it."""
+    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
+        """Take an answer from a silo, or refuse it."""
 
     def status(self) -> dict[str, Any]:
         """How far the run is, and whom it waits for."""
@@ -48,7 +45,7 @@ class SignedRun:
     Notes
     -----
     **Privacy.** What a silo sends is private as it is, whoever gets it. Signatures keep strangers from spending a
-    silo's place: an answer in its name that it never gave would spoil the sum, or end the run as a second store.
+    silo's place: an answer in its name that it never gave would spoil the sum.
     """
 
     def __init__(self, run: Run, agreement: BaseAgreement, key: SigningKey | None) -> None:
@@ -66,16 +63,14 @@ class SignedRun:
         return self._key.seal("question", question)
 
     def register(self, silo_name: str, hello: bytes) -> None:
-        """Serve the store that a signed hello names."""
-        opened = open_seal(self._agreement, hello, "hello")
-        _check_sender(opened, silo_name)
-        self.run.register(opened.sender, opened.store)
+        """Take a greeting that is signed by whom it should be."""
+        _check_sender(open_seal(self._agreement, hello, "hello"), silo_name)
 
     def receive(self, silo_name: str | None, message: bytes) -> dict[str, Any]:
         """Take a signed answer; without a name it is the signature alone that says whose it is."""
         opened = open_seal(self._agreement, message, "answer")
         _check_sender(opened, silo_name)
-        return self.run.receive(opened.sender, opened.body, opened.store)
+        return self.run.receive(opened.sender, opened.body)
 
 
 def _check_sender(opened: Opened, silo_name: str | None) -> None:

@@ -15,15 +15,8 @@ class Answers(Protocol):
 
     name: str
 
-    @property
-    def store_id(self) -> str:
-        """Of the silo's store."""
-
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, the same whenever it is asked again."""
-
-    def learn_of_second_store(self, reason: str) -> None:
-        """Another store of this silo is in the run: own up to what that may have cost."""
 
 
 class SignedSilo:
@@ -44,16 +37,16 @@ class SignedSilo:
 
     def __init__(self, silo: Answers, key: SigningKey) -> None:
         self._silo, self._key = silo, key
-        self.name, self.learn_of_second_store = silo.name, silo.learn_of_second_store
+        self.name = silo.name
 
     def hello(self) -> bytes:
-        """Which store of its own the silo works on, signed."""
-        return self._key.seal("hello", b"", self._silo.store_id)
+        """That it is the silo, signed."""
+        return self._key.seal("hello", b"")
 
     def answer(self, question: bytes) -> bytes:
         """The signed answer to a signed question; where nothing is asked (prototypes, by hand), to no question."""
         body = self._opened("question", question) if question else b""
-        return self._key.seal("answer", self._silo.answer(body), self._silo.store_id)
+        return self._key.seal("answer", self._silo.answer(body))
 
     def model(self, message: bytes) -> bytes:
         """The message with the model, if the server has signed it."""
