@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant(
         "the engine forgets the bound",
         "engines/memory.py",
-        "return exact_totals(self._users.answer(question), reach)",
+        "return exact_totals(self._users.answer(question))",
         "from discreet.privacy.gaussian.totals import Total\n\n        "
         "return [Total(b.name, 2 * b.total().astype('i8'), b.sigmas(1.0)) "
         "for b in self._users.answer(question)]",
