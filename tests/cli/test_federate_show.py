@@ -79,15 +79,6 @@ def test_while_a_process_works_on_the_store_it_speaks_for_it(
     assert not store.with_name("run.sqlite.status.json").exists()
 
 
-def test_stores_of_an_older_version_and_files_that_are_none(
-    run: Run, refused: Refused, site: Path, agreed: Path
-) -> None:
-    store = agreed / "run.sqlite"
-    Coordinator(store, Agreement.load(agreed / "agreement.json")).close()
-    with sqlite3.connect(store) as opened:
-        opened.execute("DROP TABLE identity")
-    opened.close()
-    assert "name the file with --agreement" in refused("federate", "show", store)
-    assert shown(run, store, "--agreement", agreed / "agreement.json")["state"] == "running"
+def test_files_that_are_none(refused: Refused, site: Path, agreed: Path) -> None:
     assert "cannot be read" in refused("federate", "show", agreed / "none.json")
     assert "cannot be used" in refused("federate", "show", site / "items.csv")

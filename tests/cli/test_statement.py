@@ -14,14 +14,14 @@ from discreet.model import Model
 from discreet.statements import write_document
 from discreet.statements.page import page
 from tests.cli.conftest import Run
-from tests.statements.test_earlier_models import FIXTURES
 from tests.statements.test_signature import KEY, pem, public_pem
+from tests.statements.test_stored_models import FIXTURES
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """A private model that can be loaded."""
-    return Model.load(FIXTURES / "0.2.0-undated-silos").save(tmp_path / "shop")
+    return Model.load(FIXTURES / "silos").save(tmp_path / "shop")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_another_model_or_statement_ends_with_exit_code_1(
     private, public = keys
     statement = tmp_path / "signed.json"
     run("statement", model, "--sign", private, "--out", statement)
-    other = run("statement", FIXTURES / "0.2.0-undated-central", "--verify", statement, "--key", public)
+    other = run("statement", FIXTURES / "central", "--verify", statement, "--key", public)
     assert other.exit_code == 1
     assert (
         "is NOT that model: catalogue.json has" in other.stdout or "is NOT that model: model" in other.stdout
@@ -90,7 +90,6 @@ def test_another_model_or_statement_ends_with_exit_code_1(
 def test_mistakes(refused: Callable[..., str], model: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
     private, public = keys
     assert "is not a model directory" in refused("statement", tmp_path)
-    assert "0.1.0 wrote them" in refused("statement", FIXTURES / "0.1.0-prototypes")
     assert "needs --key PUBLIC.pem" in refused("statement", model, "--verify", private)
     assert "belongs to --verify" in refused("statement", model, "--key", public)
     assert "belongs to --sign" in refused("statement", model, "--out", tmp_path / "x")
@@ -104,12 +103,11 @@ def test_mistakes(refused: Callable[..., str], model: Path, keys: tuple[Path, Pa
     assert "is the key itself" in refused("statement", model, "--sign", private, "--html", private)
     assert "No such file" in refused("statement", model, "--sign", tmp_path / "ghost.pem")
     assert "not a private key" in refused("statement", model, "--sign", public)
-    assert "signs nothing" in refused("statement", FIXTURES / "0.1.0-central", "--sign", private)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["key.pem", "public.pem", "shop"]
 
 
 def test_a_damaged_model_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    folder = shutil.copytree(FIXTURES / "0.1.0-central", tmp_path / "m")
+    folder = shutil.copytree(FIXTURES / "central", tmp_path / "m")
     (folder / "extra").write_text("")
     assert "does not belong to the model" in refused("statement", folder)
 

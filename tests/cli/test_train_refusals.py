@@ -136,10 +136,6 @@ def test_impossible_budgets(
         (("--method", "als", "--rank", "many"), "'many' is neither a whole number nor 'auto'"),
         (("--method", "als", "--rounds", "0"), "0 is below 1"),
         (("--method", "als", "--set", "colour=red"), "colour: no such setting. Known settings"),
-        (
-            ("--method", "als", "--set", "factor_penalty=.05"),
-            "factor_penalty: no such setting; it is called penalty. Known settings",
-        ),
         (("--method", "als", "--set", "penalti=.05"), "penalti: no such setting; did you mean penalty"),
         (("--method", "als", "--set", "penalty=-1"), "penalty"),
         (("--method", "als", "--set", "penalty"), "--set takes key=value"),

@@ -70,7 +70,7 @@ def at_hand(
     for file in market.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     if request.node.callspec.params["page"].startswith("officers/"):
-        shutil.copytree(ROOT / "tests/fixtures/models/0.2.0-undated-central", tmp_path / "model")
+        shutil.copytree(ROOT / "tests/fixtures/models/central", tmp_path / "model")
 
 
 @pytest.mark.usefixtures("at_hand")

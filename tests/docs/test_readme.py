@@ -145,7 +145,7 @@ def test_the_command_lines_of_the_page_on_statements_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "tests/fixtures/models/0.2.0-undated-central", tmp_path / "model")
+    shutil.copytree(ROOT / "tests/fixtures/models/central", tmp_path / "model")
     text = (ROOT / "docs/statement.md").read_text()
     commands = re.findall(r"^    ((?:discreet|openssl) .*?)(?: +#.*)?$", text, re.MULTILINE)
     assert len(commands) == 8

@@ -73,7 +73,7 @@ def _genuine(folder: Path) -> list[Genuine]:
     }
     for name, model in made.items():
         model.save(folder / name)
-    for name in ("0.2.0-undated-central", "0.2.0-undated-tuned"):
+    for name in ("central", "tuned"):
         shutil.copytree(STORED / name, folder / name)
     return [Genuine(path) for path in sorted(folder.iterdir())]
 

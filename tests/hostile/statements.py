@@ -33,9 +33,7 @@ class StatementText(Kind):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._genuine = [
-            (STORED / f"0.2.0-undated-{name}" / "statement.json").read_bytes() for name in _NAMES
-        ]
+        self._genuine = [(STORED / f"{name}" / "statement.json").read_bytes() for name in _NAMES]
 
     def attempt(self, draw: Random) -> Outcome:
         """Spoil the text; what is read is at least as expensive as its releases, and survives being written."""
@@ -76,7 +74,7 @@ class SignedStatement(Kind):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        model = STORED / "0.2.0-undated-central"
+        model = STORED / "central"
         key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
         self._content, self._signature = sign(write_document(model), key)
         self._key, self._model = key.public_key(), describe(model)

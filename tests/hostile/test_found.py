@@ -29,7 +29,7 @@ from discreet.errors import (
 )
 from discreet.methods.dpals.settings import DPALSSettings
 from discreet.model.description import describe
-from discreet.model.wire import _as_noise, item_side_from_bytes, item_side_to_bytes
+from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.selection import composed_epsilon
 from discreet.silos.shared.agreements import load_agreement
 from tests.hostile.requests import AgreementFile, HistoryFile
@@ -194,12 +194,6 @@ def test_an_epsilon_beyond_the_accounting() -> None:
 def test_a_ratio_of_noise_whose_square_overflows() -> None:
     with pytest.raises(SettingsInvalid, match="noise_ratio"):
         DPALSSettings.checked(noise_ratio=1e-300)
-
-
-@pytest.mark.filterwarnings("error")
-def test_variances_of_half_precision_that_leave_nothing_to_divide_by() -> None:
-    noise = _as_noise(np.full(2, 0.5, dtype=np.float16), 0.5, 3.0)
-    assert noise.tolist() == [3.0, 3.0]
 
 
 @pytest.mark.filterwarnings("error")

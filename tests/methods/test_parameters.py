@@ -71,41 +71,11 @@ def test_a_frame_is_refused_with_the_way_to_make_ratings_of_it(name: str) -> Non
             METHODS[name]().fit(frame, *([] if name == "als" else [BUDGET]))
 
 
-OLD: list[tuple[type[Estimator], str, Any, str]] = [
-    (DPALS, "most", 30, "max_ratings"),
-    (DPALS, "typical_count", 30.0, "typical_ratings"),
-    (DPALS, "centring", "middle", "centre"),
-    (DPALS, "preset", "ml-10m-eps-1", "the class method from_preset"),
-    (FrankWolfe, "steps", 3, "rounds"),
-    (FrankWolfe, "usual", 40, "typical_ratings"),
-    (FrankWolfe, "row_bound", 2.0, "row_clip"),
-    (ProjectedGradient, "steps", 3, "rounds"),
-    (PrivateSVD, "residual_bound", 1.0, "entry_clip"),
-    (PrivateSVD, "own_stabiliser", 1.0, "user_stabiliser"),
-    (PrivateSVD, "factor_penalty", 1.0, "penalty"),
-    (BudgetedALS, "factor_penalty", 1.0, "penalty"),
-    (ALS, "factor_penalty", 1.0, "penalty"),
-]
-
-
-@pytest.mark.parametrize(("cls", "old", "value", "new"), OLD)
-def test_an_old_name_is_refused_with_the_new_one(
-    cls: type[Estimator], old: str, value: Any, new: str
-) -> None:
-    said = rf"{old}: no such setting; it is called {new}"
-    with pytest.raises(SettingsInvalid, match=said):
-        cls(**{old: value})
-    with pytest.raises(SettingsInvalid, match=said):
-        cls().set_params(**{old: value})
-
-
 @pytest.mark.parametrize(
     ("cls", "name", "said"),
     [
         (ALS, "penalti", "penalti: no such setting; did you mean penalty"),
         (ALS, "offset_penality", "did you mean offset_penalty"),
-        (ALS, "lambda", "lambda: no such setting; it is called penalty"),
-        (DPALS, "iterations", "it is called rounds"),
         (ALS, "colour", r"colour: no such setting\. Known settings: count_exponent, goal"),
         # It has no penalty, so it must not be sent there.
         (FrankWolfe, "factor_penalty", r"factor_penalty: no such setting\. Known settings"),

@@ -24,9 +24,9 @@ from discreet.statements.text import facts, text_lines
 from discreet.statements.words import answers, headline, in_a_hundred
 from discreet.version import __version__
 from tests.model.models import make_model
-from tests.statements.test_earlier_models import FIXTURES
+from tests.statements.test_stored_models import FIXTURES, MODELS
 
-CENTRAL = FIXTURES / "0.2.0-undated-central"
+CENTRAL = FIXTURES / "central"
 
 
 def document(name: str) -> Document:
@@ -34,7 +34,7 @@ def document(name: str) -> Document:
 
 
 def test_attacks_follow_from_mu() -> None:
-    content = document("0.2.0-undated-central").to_dict()
+    content = document("central").to_dict()
     mu, normal = content["statement"]["mu"], NormalDist()
     for attack, rate in zip(content["meaning"]["attacks"], (0.01, 0.05), strict=True):
         power = normal.cdf(normal.inv_cdf(rate) + mu)
@@ -48,11 +48,11 @@ def test_attacks_follow_from_mu() -> None:
 @pytest.mark.parametrize(
     ("name", "follows"),
     [
-        ("0.2.0-undated-discovered", "mu, and the part of delta"),
-        ("0.2.0-undated-tuned", "Rényi bound on the whole selection"),
-        ("0.2.0-undated-prototypes", "epsilon alone"),
-        ("0.2.0-undated-devices", "epsilon alone"),
-        ("0.2.0-undated-silos", "mu, exactly"),
+        ("discovered", "mu, and the part of delta"),
+        ("tuned", "Rényi bound on the whole selection"),
+        ("prototypes", "epsilon alone"),
+        ("devices", "epsilon alone"),
+        ("silos", "mu, exactly"),
     ],
 )
 def test_it_says_what_the_bounds_follow_from(name: str, follows: str) -> None:
@@ -62,7 +62,7 @@ def test_it_says_what_the_bounds_follow_from(name: str, follows: str) -> None:
 
 
 def test_digests_are_those_of_sha256sum() -> None:
-    model = document("0.2.0-undated-central").to_dict()["model"]
+    model = document("central").to_dict()["model"]
     names = sorted({path.name for path in CENTRAL.iterdir()} - {"manifest.json"})
     printed = subprocess.run(
         ["sha256sum", *names], cwd=CENTRAL, capture_output=True, check=True, text=True
@@ -74,6 +74,7 @@ def test_digests_are_those_of_sha256sum() -> None:
     lines = catalogue + arrays + f"{model['settings']}  settings\n" + statement
     assert model["digest"] == hashlib.sha256(lines.encode()).hexdigest()
     stored = json.loads((CENTRAL / "model.json").read_text())
+    del stored["written"]
     compact = json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert model["settings"] == hashlib.sha256(compact.encode()).hexdigest()
 
@@ -104,7 +105,7 @@ def test_a_tuned_model_bears_no_date(tmp_path: Path) -> None:
     """When a search ended tells something about how many trials there were, which must stay secret."""
     from discreet.model import Model
 
-    saved = Model.load(FIXTURES / "0.2.0-undated-tuned").save(tmp_path / "again")
+    saved = Model.load(FIXTURES / "tuned").save(tmp_path / "again")
     description = json.loads((saved / "model.json").read_text())
     assert description["written"] == {"by": __version__}
     text = "\n".join(text_lines(write_document(saved)))
@@ -126,18 +127,18 @@ def test_a_statement_that_does_not_fit_the_arrays_is_refused(tmp_path: Path) -> 
     ("name", "expected"),
     [
         (
-            "0.2.0-undated-central",
+            "central",
             ["Every person", "Anybody who gets the model", "epsilon 1: strong", "Nothing of this"],
         ),
         (
-            "0.2.0-undated-silos",
+            "silos",
             ["Every person", "the server included", "epsilon 5: moderate", "Nothing of this"],
         ),
         (
-            "0.2.0-undated-devices",
+            "devices",
             ["Every person", "the collector included", "epsilon 4: very weak", "Nothing of this"],
         ),
-        ("0.1.0-not-private", ["Nobody", "Against nothing", "Not at all", "There was none"]),
+        ("not-private", ["Nobody", "Against nothing", "Not at all", "There was none"]),
     ],
 )
 def test_the_four_questions(name: str, expected: list[str]) -> None:
@@ -147,26 +148,24 @@ def test_the_four_questions(name: str, expected: list[str]) -> None:
 
 
 def test_who_must_be_trusted_is_said() -> None:
-    silos = answers(document("0.2.0-undated-silos").statement, None)[1].more
+    silos = answers(document("silos").statement, None)[1].more
     assert "As long as 2 of 3 silos add the noise" in silos
     assert "A person in two silos has epsilon 11.27 instead" in silos
-    assert (
-        "Not against whoever trained it" in answers(document("0.2.0-undated-central").statement, None)[1].more
-    )
-    each = answers(document("0.2.0-undated-prototypes").statement, None)[1].more
+    assert "Not against whoever trained it" in answers(document("central").statement, None)[1].more
+    each = answers(document("prototypes").statement, None)[1].more
     assert each.startswith("Not against one's own silo.")
 
 
 def test_the_headline_is_in_the_terms_of_the_field() -> None:
     assert (
-        headline(document("0.2.0-undated-central").statement)
+        headline(document("central").statement)
         == "user-level differential privacy, epsilon 1 at delta 1e-6 (mu 0.2368)"
     )
-    assert headline(document("0.2.0-undated-devices").statement) == (
+    assert headline(document("devices").statement) == (
         "user-level local differential privacy, epsilon 4 at delta 0"
     )
-    assert "a trial" in headline(document("0.2.0-undated-tuned").statement)
-    assert headline(document("0.1.0-not-private").statement).startswith("Not private: trained by plain ALS")
+    assert "a trial" in headline(document("tuned").statement)
+    assert headline(document("not-private").statement).startswith("Not private: trained by plain ALS")
     assert headline(Statement.nothing_released()).startswith("Nothing computed from ratings")
 
 
@@ -187,21 +186,17 @@ def test_shares_are_rounded_up(share: float, shown: str) -> None:
 
 
 def test_every_term_is_met_by_somebody_and_only_the_fitting_ones() -> None:
-    met = {
-        term
-        for path in FIXTURES.glob("0.2.0-undated-*")
-        for term in terms_for(write_document(path).statement)
-    }
+    met = {term for name in MODELS for term in terms_for(document(name).statement)}
     assert met == set(GLOSSARY)
-    assert "local differential privacy" not in terms_for(document("0.2.0-undated-central").statement)
-    assert "private selection" not in terms_for(document("0.2.0-undated-central").statement)
+    assert "local differential privacy" not in terms_for(document("central").statement)
+    assert "private selection" not in terms_for(document("central").statement)
 
 
 def test_the_same_document_gives_the_same_bytes_and_json_has_all() -> None:
-    one, two = (document("0.2.0-undated-silos").to_json() for _ in range(2))
+    one, two = (document("silos").to_json() for _ in range(2))
     assert one == two
     content = json.loads(one)
-    assert Statement.from_json(json.dumps(content["statement"])) == document("0.2.0-undated-silos").statement
+    assert Statement.from_json(json.dumps(content["statement"])) == document("silos").statement
     assert sum(cost["share"] for cost in content["costs"]) == pytest.approx(1.0)
     assert [cost["times"] for cost in content["costs"]] == [1, 1, 4]
 
@@ -229,7 +224,7 @@ class Wider(Statement):
 
 
 def wider(**fields: object) -> Document:
-    known = document("0.2.0-undated-central")
+    known = document("central")
     content = json.dumps({**known.statement.model_dump(mode="json"), **fields})
     return replace(known, model=replace(known.model, statement=Wider.model_validate_json(content)))
 
@@ -275,4 +270,4 @@ def test_what_earlier_runs_cost_and_what_is_left_is_said() -> None:
     left = answers(first.statement, first.meaning)[3]
     assert left.short == "epsilon 2.31 spent, no limit set"
     assert left.more.startswith("No earlier run on the same ratings (shop, group May) is known.")
-    assert "Not recorded in this statement" in page(document("0.2.0-undated-central"))
+    assert "Not recorded in this statement" in page(document("central"))

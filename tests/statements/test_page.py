@@ -19,7 +19,7 @@ from discreet.statements import Document, write_document
 from discreet.statements.page import page
 from discreet.statements.page_parts import MOST_COSTS
 from discreet.statements.text import text_lines
-from tests.statements.test_earlier_models import FIXTURES, MODELS
+from tests.statements.test_stored_models import FIXTURES, MODELS
 
 CSS = (files("discreet.statements") / "page.css").read_text()
 VOID = {"meta", "br", "rect", "path", "polyline"}
@@ -66,7 +66,7 @@ def with_statement(document: Document, **changes: object) -> Document:
 
 @pytest.fixture
 def central() -> Document:
-    return write_document(FIXTURES / "0.2.0-undated-central")
+    return write_document(FIXTURES / "central")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -105,7 +105,7 @@ def test_names_are_shown_and_never_obeyed(central: Document) -> None:
     evil = "<script>alert('x')</script>\"><img src=x onerror=y>"
     releases = [{**release.model_dump(mode="json"), "name": evil} for release in central.statement.releases]
     document = with_statement(central, public=[evil], not_protected=[evil], notes=[evil], releases=releases)
-    document = replace(document, model=replace(document.model, name=evil, method=evil, unloadable=evil))
+    document = replace(document, model=replace(document.model, name=evil, method=evil))
     read = Reader(page(document))
     assert not {"script", "img"} & {tag for tag, _ in read.tags}
     assert read.text.count("alert('x')") >= 5
@@ -122,7 +122,7 @@ def test_signs_that_move_a_cursor_or_turn_the_reading_are_taken_out(central: Doc
 
 
 def test_a_model_that_is_not_private_says_so_first() -> None:
-    text = Reader(page(write_document(FIXTURES / "0.1.0-not-private"))).text
+    text = Reader(page(write_document(FIXTURES / "not-private"))).text
     assert "Not private: people in the data are not protected" in text
     assert "Who is protected? Nobody" in text
     assert "What that means" not in text
@@ -209,7 +209,7 @@ def sheets(document: Document, folder: Path) -> int:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium to print")
 def test_a_long_statement_prints_on_two_sheets(central: Document, tmp_path: Path) -> None:
-    silos = write_document(FIXTURES / "0.2.0-undated-silos")
+    silos = write_document(FIXTURES / "silos")
     long = [
         f"entry {i}: something that is said in about as many words as these lists usually have"
         for i in range(30)

@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.
 
-    Models of every earlier version are read. Signing needs the package cryptography (pip install 'discreet[sign]').
+    Signing needs the package cryptography (pip install 'discreet[sign]').
     With --verify the exit code is 1 if the key did not sign the statement, or the model is another one.
 
     \b

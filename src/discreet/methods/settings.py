@@ -29,33 +29,6 @@ Rounds = Annotated[int, Field(ge=1, le=1000)]
 MaxRatings = Annotated[int, Field(ge=1, le=100_000)]
 Auto = Literal["auto"]
 
-# Names that settings had before they were brought together, and names that other libraries have for them; whoever
-# uses one is told the name here.
-_RENAMED = {
-    "most": "max_ratings",
-    "usual": "typical_ratings",
-    "typical_count": "typical_ratings",
-    "steps": "rounds",
-    "centring": "centre",
-    "factor_penalty": "penalty",
-    "row_bound": "row_clip",
-    "residual_bound": "entry_clip",
-    "own_stabiliser": "user_stabiliser",
-    "items_per_user": "max_ratings",
-    "value_cap": "entry_clip",
-    "row_norm": "row_clip",
-    "preset": "the class method from_preset (--preset on the command line)",
-    "regularization": "penalty",
-    "regularisation": "penalty",
-    "reg": "penalty",
-    "lambda": "penalty",
-    "alpha": "gravity",
-    "factors": "rank",
-    "features": "rank",
-    "iterations": "rounds",
-    "epochs": "rounds",
-}
-
 
 class Settings(BaseModel):
     """Frozen, strict, nothing unknown, no infinities."""
@@ -92,8 +65,5 @@ def _words(name: str | int, message: str, settings: type[Settings]) -> str:
         return message
     if name in known:
         return f"{name}: {message}"
-    new = _RENAMED.get(str(name), "")
-    if new in known or " " in new:
-        return f"{name}: no such setting; it is called {new}"
     near = get_close_matches(str(name), known, 1)
     return f"{name}: no such setting" + (f"; did you mean {near[0]}" if near else "")

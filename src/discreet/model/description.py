@@ -1,7 +1,4 @@
-"""What a model folder says about itself: whose it is, what it promises, and the digests of its files.
-
-Folders of every format are described, also those whose arrays this release does not load.
-"""
+"""What a model folder says about itself: whose it is, what it promises, and the digests of its files."""
 
 from __future__ import annotations
 
@@ -9,11 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.catalogue import Catalogue
-from discreet.errors import ModelInvalid
 from discreet.model import storage
 from discreet.model.model import Model
-from discreet.model.wire import item_side_from_bytes
 from discreet.privacy.statement import Statement
 
 __all__ = ["Description", "describe"]
@@ -35,8 +29,6 @@ class Description:
         Of the model, and of method and settings: the same on whatever day they were written.
     digests
         SHA-256 of each file.
-    unloadable
-        Why this release cannot load the arrays; None where it can, and found that they fit the statement.
     """
 
     name: str
@@ -49,49 +41,29 @@ class Description:
     digest: str
     settings_digest: str
     digests: dict[str, str]
-    unloadable: str | None
 
 
 def describe(directory: str | Path) -> Description:
-    """Read and verify a model folder of any format.
+    """Read and verify a model folder.
 
     Raises
     ------
     ModelInvalid
-        When a file is missing, altered or added, when the statement does not add up or does not fit the arrays, and
-        for what another version wrote in a form of its own; the message names the version that reads it.
+        When a file is missing, altered or added, or when the statement does not add up or does not fit the arrays.
     """
     folder = Path(directory)
     stored = storage.verified(folder)
-    method, settings, written = storage.parse(
-        folder / storage.MODEL, lambda: storage.description(stored.files[storage.MODEL], stored.version)
-    )
-    catalogue = storage.parse(
-        folder / storage.CATALOGUE, lambda: Catalogue.from_json(stored.files[storage.CATALOGUE].decode())
-    )
-    statement = storage.parse(
-        folder / storage.STATEMENT, lambda: Statement.from_json(stored.files[storage.STATEMENT].decode())
-    )
-    unloadable = None
-    if stored.version in storage.EARLIER:
-        unloadable = f"format {stored.version}, which discreet {storage.EARLIER[stored.version]} loads"
-    else:
-        try:
-            side = item_side_from_bytes(stored.files[storage.ARRAYS])
-        except ModelInvalid as error:
-            unloadable = f"{storage.ARRAYS}: {error}"
-        else:
-            statement = Model(side, catalogue, statement, method, settings).statement
+    parts, written = storage.unpack(folder, stored)
+    model = Model(parts.item_side, parts.catalogue, parts.statement, parts.method, parts.settings)
     return Description(
         name=folder.absolute().name,
-        format=stored.version,
-        method=method,
-        settings=settings,
+        format=storage.VERSION,
+        method=model.method,
+        settings=model.settings,
         written=written,
-        items=len(catalogue),
-        statement=statement,
-        digest=storage.model_digest(stored.files, method, settings),
-        settings_digest=storage.settings_digest(method, settings),
+        items=len(model.catalogue),
+        statement=model.statement,
+        digest=storage.model_digest(stored.files, model.method, model.settings),
+        settings_digest=storage.settings_digest(model.method, model.settings),
         digests=stored.digests(),
-        unloadable=unloadable,
     )

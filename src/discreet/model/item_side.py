@@ -8,7 +8,7 @@ the training data is treated exactly like one who was.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,10 +23,6 @@ from discreet.model.fold_in.histories import Rows
 from discreet.types import Bools, Floats, Indices
 
 __all__ = ["ItemSide"]
-
-# Files do not mention these fields where they are None (discreet.model.wire): an item side without them is written as
-# it was before there were any, which is what devices and older files have.
-_LATER = {"wire": "left out"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +53,8 @@ class ItemSide:
     factors: Floats
     rule: FoldIn
     popularity: Floats | None = None
-    doubt: Doubt | None = field(default=None, metadata=_LATER)
-    feature_map: FeatureMap | None = field(default=None, metadata=_LATER)
+    doubt: Doubt | None = None
+    feature_map: FeatureMap | None = None
 
     def __post_init__(self) -> None:
         """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""

@@ -1,7 +1,7 @@
 """A model on disk: arrays as safetensors, the rest as JSON, and a manifest with the digest of every file.
 
     model.safetensors   the item side: arrays, and the rule that folds people in (discreet.model.wire)
-    model.json          method and settings; since 0.2.0 the day on which, and the version by which, it was written
+    model.json          method and settings; the day on which, and the version by which, it was written
     catalogue.json      the items in the order of the arrays
     statement.json      what the release promises
     manifest.json       format, version, SHA-256 of each file above
@@ -35,29 +35,25 @@ from discreet.privacy.statement import Statement
 from discreet.version import __version__
 
 __all__ = [
-    "EARLIER",
     "MANIFEST",
     "Parts",
     "Stored",
     "Written",
     "check_target",
-    "description",
     "digest",
     "load",
     "model_digest",
     "parse",
     "save",
     "settings_digest",
+    "unpack",
     "verified",
 ]
 
 FORMAT, VERSION = "discreet-model", 2
-EARLIER = {1: "0.1.0"}
-"""Formats that are not loaded any more, and the version of this package that does."""
 MANIFEST = "manifest.json"
 ARRAYS, MODEL, CATALOGUE, STATEMENT = "model.safetensors", "model.json", "catalogue.json", "statement.json"
 FILES = (ARRAYS, MODEL, CATALOGUE, STATEMENT)
-_FACTORS_OF_0_1 = "factors.bin"
 
 T = TypeVar("T")
 
@@ -75,17 +71,16 @@ class Parts:
 
 @dataclass(frozen=True)
 class Written:
-    """The day on which, and the version by which, a model was written; None where the files do not say."""
+    """The version by which a model was written, and the day, which one that was chosen among trials does not have."""
 
+    by: str
     on: str | None = None
-    by: str | None = None
 
 
 @dataclass(frozen=True)
 class Stored:
     """The bytes of a model's files, each with the digest that the manifest gives it."""
 
-    version: int
     files: dict[str, bytes]
 
     def digests(self) -> dict[str, str]:
@@ -160,45 +155,37 @@ def check_target(directory: str | Path, *, overwrite: bool = False) -> Path:
 def load(directory: str | Path) -> Parts:
     """Read, verify and parse all files; any deviation is a `ModelInvalid` that names the file."""
     folder = Path(directory)
-    stored = verified(folder)
-    if stored.version != VERSION:
-        raise ModelInvalid(
-            f"{folder} has a model of format {stored.version}, which discreet {EARLIER[stored.version]} reads; this "
-            f"release reads format {VERSION}. Train it again; 'discreet statement' still says what it promised"
-        )
-    method, settings, _ = parse(folder / MODEL, lambda: description(stored.files[MODEL]))
-    return Parts(
+    return unpack(folder, verified(folder))[0]
+
+
+def unpack(folder: Path, stored: Stored) -> tuple[Parts, Written]:
+    """What the files of a folder hold, and when and by which version they were written."""
+    method, settings, written = parse(folder / MODEL, lambda: _description(stored.files[MODEL]))
+    parts = Parts(
         item_side=parse(folder / ARRAYS, lambda: item_side_from_bytes(stored.files[ARRAYS])),
         catalogue=parse(folder / CATALOGUE, lambda: Catalogue.from_json(stored.files[CATALOGUE].decode())),
         statement=parse(folder / STATEMENT, lambda: Statement.from_json(stored.files[STATEMENT].decode())),
         method=method,
         settings=settings,
     )
+    return parts, written
 
 
-def description(content: bytes, version: int = VERSION) -> tuple[str, dict[str, Any], Written]:
-    """Method, settings, and when and by which version they were written.
-
-    Format 1 has the rule of the item side in the same file.
-    """
-    read = _object(content, {"method", "settings"}, {"written"} if version == VERSION else {"item_side"})
-    method, settings, written = read["method"], read["settings"], read.get("written", {})
+def _description(content: bytes) -> tuple[str, dict[str, Any], Written]:
+    read = _object(content, {"method", "settings", "written"})
+    method, settings, written = read["method"], read["settings"], read["written"]
     if not isinstance(method, str) or not isinstance(settings, dict):
         raise ValueError("the method must be a name, and its settings an object")
-    if not isinstance(written, dict) or not written.keys() <= {"on", "by"}:
-        raise ValueError("'written' must be an object with 'on' and 'by' at most")
+    if not isinstance(written, dict) or not {"by"} <= written.keys() <= {"on", "by"}:
+        raise ValueError("'written' must be an object with 'by', and 'on' at most beside")
     if not all(isinstance(entry, str) for entry in written.values()):
         raise ValueError("'written' must give a day and a version as text")
     return method, settings, Written(**written)
 
 
 def verified(folder: Path) -> Stored:
-    """The bytes of every file, each with the digest the manifest gives it; of any format this project ever had."""
+    """The bytes of every file, each with the digest the manifest gives it."""
     if not (folder / MANIFEST).is_file():
-        if (folder / _FACTORS_OF_0_1).is_file():
-            raise ModelInvalid(
-                f"{folder} has factors of a run with prototypes as discreet 0.1.0 wrote them; that version reads them"
-            )
         if not folder.exists():
             raise ModelInvalid(no_file(folder, "model"))
         raise ModelInvalid(f"{folder} is not a model directory: it has no {MANIFEST}")
@@ -207,7 +194,7 @@ def verified(folder: Path) -> Stored:
         lambda: _object(_whole(folder / MANIFEST), {"format", "version", "files"}),
     )
     version = manifest["version"]
-    if manifest["format"] != FORMAT or type(version) is not int or version not in (VERSION, *EARLIER):
+    if manifest["format"] != FORMAT or type(version) is not int or version != VERSION:
         raise ModelInvalid(
             f"{folder / MANIFEST} says {manifest['format']!r} version {version!r}; this release "
             f"reads {FORMAT!r} version {VERSION}: a later release may read it, or the file was altered"
@@ -218,7 +205,7 @@ def verified(folder: Path) -> Stored:
     present = {entry.name for entry in folder.iterdir()}
     for name in sorted(present - {MANIFEST, *FILES}):
         raise ModelInvalid(f"{folder / name} does not belong to the model; take it out of the directory")
-    return Stored(version, {name: _verified_bytes(folder / name, digests[name]) for name in FILES})
+    return Stored({name: _verified_bytes(folder / name, digests[name]) for name in FILES})
 
 
 def _written(statement: Statement) -> dict[str, str]:
@@ -260,11 +247,10 @@ def _dump(content: dict[str, Any]) -> bytes:
     return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False).encode()
 
 
-def _object(content: bytes, keys: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
+def _object(content: bytes, keys: Set[str]) -> dict[str, Any]:
     read = json.loads(content, parse_constant=_no_constant)
-    if not isinstance(read, dict) or not keys <= set(read) <= keys | optional:
-        beside = f", and at most {', '.join(sorted(optional))} beside" if optional else ""
-        raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}{beside}")
+    if not isinstance(read, dict) or set(read) != keys:
+        raise ValueError(f"it must be an object with exactly {', '.join(sorted(keys))}")
     _dump(read)  # what could not have been written: 1e999, half of a surrogate pair
     return read
 

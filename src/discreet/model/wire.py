@@ -2,8 +2,7 @@
 
 A field that is an array goes to the arrays under its path (``side.factors``); everything else is JSON. Reading is
 strict and follows the type of each field, so that only what could have been written comes back: nothing missing,
-nothing added, no infinities, arrays of the right kind and number of dimensions. A field with the metadata
-``{"wire": "left out"}`` is not mentioned where it is None; so a class gets a field and still reads older files.
+nothing added, no infinities, arrays of the right kind and number of dimensions.
 
 The item side as bytes is a safetensors file whose metadata is that JSON; model folders, silos and devices all use it.
 The same item side gives the same bytes, always. Devices read them with the standard library alone
@@ -101,40 +100,9 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
         raise ModelInvalid(f"this is not an item side: {error}") from None
-    if isinstance(content, dict) and content.get("kind") == ItemSide.__name__:
-        raise ModelInvalid(
-            "a state of 0.2.0 before its release wrote it, which no release reads; train it again"
-        )
-    doubled = {name: _doubled(array) for name, array in arrays.items()}
-    if "doubt.variances" in doubled:
-        _bring_up_to_date(content, doubled)
-    side = from_parts(ItemSide, content, doubled)
+    side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
     side.check()
     return side
-
-
-def _bring_up_to_date(content: Any, arrays: Arrays) -> None:
-    """A doubt that had one variance an item and one covariance, in the form it has now: as sure of each item."""
-    try:
-        doubt, prior = content["doubt"], float(content["doubt"].pop("prior"))
-        values, basis = np.linalg.eigh(arrays["doubt.directions"])
-        most = 1e6 * prior
-        arrays["doubt.noise"] = _as_noise(arrays.pop("doubt.variances"), prior, most)
-        arrays["doubt.directions"] = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * basis.T
-        arrays["doubt.prior"] = np.full(len(values), prior)
-        doubt.update(reach=None, shared=0.0, scale=0.0)
-        if (guess := content.get("feature_map")) is not None:
-            guess["variance"] = float(_as_noise(np.array(guess["variance"]), prior, most))
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, np.linalg.LinAlgError):
-        raise ModelInvalid("the doubt is not of a form that any release wrote") from None
-
-
-def _as_noise(variance: AnyArray, prior: float, most: float) -> AnyArray:
-    """The noise at which a prior variance leaves this one."""
-    left = np.maximum(prior - variance, 1e-300)
-    # What is infinite ends at the most, what is no number is refused.
-    with np.errstate(all="ignore"):
-        return np.minimum(np.maximum(prior * variance / left, 0.0), most)
 
 
 def _doubled(array: AnyArray) -> AnyArray:
@@ -173,11 +141,7 @@ def _write(value: Any, path: str, arrays: Arrays) -> Any:
             if field.init
         }
         # An array that is there is said by its name among the arrays.
-        present = {
-            name: item
-            for name, item in fields.items()
-            if _join(path, name) not in arrays and not (item is None and name in _left_out(value))
-        }
+        present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
         return {KIND: type(value).__name__, **present}
     if isinstance(value, tuple | list):
         return [
@@ -214,20 +178,16 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     unknown = set(content) - {KIND, *names}
     if unknown:
         raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
-    values, later = {}, _left_out(wanted)
+    values = {}
     for name in names:
         place = _join(path, name)
         if name in content and place in arrays:
             raise ModelInvalid(f"{place} is there twice, as an array and beside it")
-        if name in later and content.get(name, _ABSENT) is None:
-            raise ModelInvalid(f"{place} is left out where there is none")
         if (
             name not in content
             and place not in arrays
             and not any(key.startswith(place + ".") for key in arrays)
         ):
-            if name in later:
-                continue
             raise ModelInvalid(f"{place} is missing")
         values[name] = _read(hints[name], content.get(name, _ABSENT), place, arrays)
     try:
@@ -236,11 +196,6 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
         raise
     except Exception as error:  # whatever a class refuses in its own words
         raise ModelInvalid(f"{path or wanted.__name__} cannot be used: {error}") from None
-
-
-def _left_out(kind: Any) -> set[str]:
-    """Fields that are not mentioned where they are None."""
-    return {field.name for field in dataclasses.fields(kind) if field.metadata.get("wire") == "left out"}
 
 
 _ABSENT = object()

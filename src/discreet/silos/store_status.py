@@ -49,24 +49,20 @@ class StoredRun:
     silo: str | None
 
     @classmethod
-    def find(cls, path: Path, given: AnyAgreement | None = None) -> StoredRun:
-        """The run of a store, which has its agreement in it; one of an older version needs it ``given``.
+    def find(cls, path: Path) -> StoredRun:
+        """The run of a store, which has its agreement in it.
 
         Raises
         ------
         StoreInUse
             When a process works on it.
         SettingsInvalid
-            When it cannot be read, or the agreement given is not the one it belongs to.
+            When it cannot be read, or the agreement in it is not the one it belongs to.
         """
         owner, text = _identity(path)
-        agreement = parse_agreement(text.encode()) if text else given
-        if agreement is None:
-            raise SettingsInvalid(
-                f"{path} is of an older version and has no agreement in it: name the file with --agreement"
-            )
+        agreement = parse_agreement(text.encode())
         digest, _, whose = owner.partition(" ")
-        if agreement.digest != digest or (given is not None and given.digest != digest):
+        if agreement.digest != digest:
             raise SettingsInvalid(f"{path} belongs to another agreement, with digest {digest}")
         return cls(path, agreement, whose.removeprefix("silo ") if whose != "coordinator" else None)
 
@@ -85,12 +81,10 @@ class StoredRun:
 
 
 def _identity(path: Path) -> tuple[str, str]:
-    """Owner and agreement's text of a store; no text in one of an older version."""
+    """Owner and agreement's text of a store."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)) as opened:
             [(owner,)] = opened.execute("SELECT owner FROM owner").fetchall()
-            if not opened.execute("SELECT 1 FROM sqlite_master WHERE name = 'identity'").fetchall():
-                return str(owner), ""
             [(text,)] = opened.execute("SELECT agreement FROM identity").fetchall()
             return str(owner), str(text)
     except (sqlite3.Error, ValueError) as error:

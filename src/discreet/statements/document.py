@@ -65,7 +65,6 @@ class Document:
                 "items": model.items,
                 "format": model.format,
                 "written": asdict(model.written),
-                "unloadable": model.unloadable,
                 "digest": model.digest,
                 "files": model.digests,
                 "catalogue": model.digests["catalogue.json"],
@@ -88,7 +87,7 @@ class Document:
 
 
 def write_document(directory: str | Path) -> Document:
-    """The statement of a model folder, of whatever format, as of today.
+    """The statement of a model folder, as of today.
 
     Raises
     ------

@@ -96,11 +96,6 @@ def _head(document: Document) -> Iterator[str]:
         )
     else:
         yield "<p class='warning' role='note'>Not private: people in the data are not protected by this model.</p>"
-    if document.model.unloadable is not None:
-        yield (
-            "<p class='warning' role='note'>This release cannot load the arrays: "
-            f"{escape(document.model.unloadable)}. The statement is shown as it was stored.</p>"
-        )
     yield "</header><ul class='answers'>"
     for answer in answers(statement, document.meaning):
         yield (

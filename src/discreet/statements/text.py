@@ -73,7 +73,7 @@ def identity(document: Document) -> dict[str, str]:
     goal = {"rank": ", trained to rank", "rate": ", trained to predict ratings"}.get(
         model.statement.goal or "", ""
     )
-    known = {
+    return {
         "method": f"{model.method}{goal}, {model.items:,} items",
         "written": _written(document),
         "stated": f"on {document.issued_on} by discreet {document.issued_by}",
@@ -81,19 +81,13 @@ def identity(document: Document) -> dict[str, str]:
         "catalogue digest": model.digests["catalogue.json"],
         "settings digest": model.settings_digest,
     }
-    if model.unloadable is not None:
-        known["not loaded"] = (
-            f"this release cannot load the arrays ({model.unloadable}); the statement is as it was stored"
-        )
-    return known
 
 
 def _written(document: Document) -> str:
     written = document.model.written
-    by = "an earlier version that did not note it" if written.by is None else f"discreet {written.by}"
-    if written.on is None and document.statement.selection is not None:
-        return f"by {by}; no date, as it would tell how long the search took"
-    return f"on {written.on} by {by}" if written.on else f"by {by}; no date"
+    if written.on is None:
+        return f"by discreet {written.by}; no date, as it would tell how long the search took"
+    return f"on {written.on} by discreet {written.by}"
 
 
 def _entry(text: str) -> list[str]:

@@ -22,10 +22,9 @@ __all__ = ["show_command"]
 
 @click.command("show")
 @click.argument("file", metavar="FILE")
-@click.option("--agreement", metavar="FILE", help="What was agreed, for the store of an older version.")
 @optional_catalogue_option
 @json_option
-def show_command(file: str, agreement: str | None, catalogue: str | None, as_json: bool) -> None:
+def show_command(file: str, catalogue: str | None, as_json: bool) -> None:
     """Print an agreement in words, with its digest; or of a store of silo or server, where the run stands.
 
     Everybody who signs an agreement compares the digest by another way than the one the file came. For a store: what
@@ -44,8 +43,7 @@ def show_command(file: str, agreement: str | None, catalogue: str | None, as_jso
         else:
             _print(_terms(agreed))
         return
-    given = None if agreement is None else load_agreement(agreement)
-    agreed, status, at = _status(path, given, catalogue)
+    agreed, status, at = _status(path, catalogue)
     role = "silo" if "silo" in status else "server"
     if as_json:
         print_json({"kind": role, "digest": agreed.digest, "name": agreed.name, "as_of": at, **status})
@@ -55,12 +53,10 @@ def show_command(file: str, agreement: str | None, catalogue: str | None, as_jso
     _print([*head, *rows, *([] if at is None else [("as of", f"{at}, from the process that is running")])])
 
 
-def _status(
-    path: Path, given: AnyAgreement | None, catalogue: str | None
-) -> tuple[AnyAgreement, dict[str, Any], str | None]:
+def _status(path: Path, catalogue: str | None) -> tuple[AnyAgreement, dict[str, Any], str | None]:
     """Agreement, status, and when it was written if a running process did."""
     try:
-        run = StoredRun.find(path, given)
+        run = StoredRun.find(path)
         features = read_agreed_features(catalogue, run.agreement) if run.silo is None else None
         return run.agreement, run.status(features), None
     except StoreInUse as in_use:
@@ -112,7 +108,7 @@ def _terms(agreed: AnyAgreement) -> list[tuple[str, str]]:
     if agreed.signing_keys is None or agreed.server_key is None:
         return [
             *rows,
-            ("signing keys", "none: made by an older version, and refused by whoever sends messages"),
+            ("signing keys", "none: refused by whoever sends messages"),
         ]
     keys = {"the server": agreed.server_key, **agreed.signing_keys}
     return rows + [(f"signing key of {name}", key) for name, key in keys.items()]

@@ -96,11 +96,11 @@ class Manifest(_Frozen):
     reading: Reading
     source: str
     user_ids: IdKind
-    partitions: _Count | None = None
+    partitions: _Count
     left_out: Annotated[tuple[_Count, _Count, _Count, _Count], Field(strict=False)]
     blocks: list[BlockEntry]
-    merged: _Count = 0
-    weightless: _Count = 0
+    merged: _Count
+    weightless: _Count
 
     @property
     def digest(self) -> str:

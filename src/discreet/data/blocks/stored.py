@@ -52,10 +52,6 @@ class StoredRatings:
     @property
     def partitions(self) -> int:
         """In how many partitions the users are: what must agree for two tables to be read side by side."""
-        if self._manifest.partitions is None:
-            raise RatingsInvalid(
-                f"{self.folder} was prepared by an earlier version, which did not note its partitions; prepare it again"
-            )
         return self._manifest.partitions
 
     @property

@@ -157,8 +157,9 @@ def _arrays(header: dict[str, Any], data: memoryview) -> tuple[dict[str, array[f
 
 def _rule(content: dict[str, Any], has_popularity: bool) -> dict[str, Any]:
     """Centre, penalties and range from the description of the item side."""
-    wanted = {"class", "scale", "centre", "rule"} | (set() if has_popularity else {"popularity"})
-    if set(content) != wanted or content["class"] != "ItemSide" or content.get("popularity") is not None:
+    absent = {"doubt", "feature_map"} | (set() if has_popularity else {"popularity"})
+    fits = set(content) == {"class", "scale", "centre", "rule"} | absent and content["class"] == "ItemSide"
+    if not fits or any(content[name] is not None for name in absent):
         raise ItemSideInvalid("the content of a released item side is scale, centre and rule")
     scale, rule = content["scale"], content["rule"]
     if not isinstance(scale, dict) or set(scale) != {"class", "range"} or scale["class"] != "RatingScale":

@@ -75,9 +75,8 @@ def check_has_keys(agreement: BaseAgreement) -> None:
     """Refuse an agreement by which nobody can tell who has sent a message."""
     if agreement.signing_keys is None:
         raise SettingsInvalid(
-            "the agreement has no signing keys (it was made by an older version), so nobody could tell who sent a "
-            "message; make keys with 'discreet federate key --signing' and a new agreement. What older stores hold can "
-            "still be read: 'discreet federate show', 'finish' and 'model'"
+            "the agreement has no signing keys, so nobody could tell who sent a message; make keys with "
+            "'discreet federate key --signing' and a new agreement"
         )
 
 

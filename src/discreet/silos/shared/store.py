@@ -141,19 +141,19 @@ class Store:
         self.write("PRAGMA secure_delete = ON")
         with self.transaction():
             if self.rows("PRAGMA application_id") == [(0,)] and not self.rows("SELECT 1 FROM sqlite_master"):
-                self.write("CREATE TABLE owner(owner TEXT NOT NULL) STRICT")
+                for statement in f"CREATE TABLE owner(owner TEXT NOT NULL) STRICT;{schema};{_IDENTITY}".split(
+                    ";"
+                ):
+                    self.write(statement)
                 self.write(f"PRAGMA application_id = {application}")
                 self.write("INSERT INTO owner VALUES (?)", owner)
+                self.write("INSERT INTO identity VALUES (1, ?, ?)", secrets.token_hex(16), agreement)
             if self.rows("PRAGMA application_id") != [(application,)]:
                 raise SettingsInvalid(f"{self._path} is another program's file, or another kind of store")
             if self.rows("SELECT owner FROM owner") != [(owner,)]:
                 raise SettingsInvalid(
                     f"{self._path} belongs to another run or another silo; every run needs a store of its own"
                 )
-            # A store of an older version lacks the tables that came since.
-            for statement in f"{schema};{_IDENTITY}".split(";"):
-                self.write(statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1))
-            self.write("INSERT OR IGNORE INTO identity VALUES (1, ?, ?)", secrets.token_hex(16), agreement)
             self.id = str(self.rows("SELECT id FROM identity")[0][0])
         self.forget_deleted()  # what kind of store it is stands in the file, for who cannot open it now
 

@@ -45,7 +45,7 @@ class PublicKeys:
         if not isinstance(silos, dict) or not all(map(_is_pair, silos.values())):
             raise SettingsInvalid(
                 f"{path} must be an object with silos (by name: mask and signing, 64 hexadecimal digits each) and "
-                f"server (64 hexadecimal digits); files of older versions have no signing keys: {_MAKE}"
+                f"server (64 hexadecimal digits): {_MAKE}"
             )
         server = content.get("server", "")
         if server and not _is_key(server):

@@ -479,10 +479,10 @@ function readArrays(header, data) {
 }
 
 function readRule(content, hasPopularity) {
-  const wanted = ["class", "scale", "centre", "rule", ...(hasPopularity ? [] : ["popularity"])];
-  const right = hasFields(content, wanted) && content.get("class") === "ItemSide";
+  const absent = ["doubt", "feature_map", ...(hasPopularity ? [] : ["popularity"])];
+  const right = hasFields(content, ["class", "scale", "centre", "rule", ...absent]) && content.get("class") === "ItemSide";
   demand(
-    right && (content.get("popularity") ?? null) === null,
+    right && absent.every((name) => content.get(name) === null),
     "the content of a released item side is scale, centre and rule",
   );
   const [scale, rule] = [content.get("scale"), content.get("rule")];
