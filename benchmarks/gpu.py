@@ -84,12 +84,9 @@ def main() -> None:
         entry: dict[str, Any] = {"kernels": measured_kernels(on_device, rank, given.repeats)}
         entry["plain_torch_ms"] = plain(on_device, rank)
         torch.cuda.empty_cache()
-        told: list[gpu_rounds.Heard] = []
-        with gpu_rounds.overheard(told):
-            entry["round"], question = gpu_rounds.rounds(ratings, rank, "cuda", number=9)
+        entry["round"], question = gpu_rounds.rounds(ratings, rank, "cuda", number=9)
         entry["peak_device_bytes"] = torch.cuda.max_memory_allocated()
-        entry["item_steps"] = gpu_rounds.item_steps(told[0], ratings.n_items, rank)
-        print(f"rank {rank}:", json.dumps({name: entry[name] for name in ("round", "item_steps")}, indent=1))
+        print(f"rank {rank}:", json.dumps(entry["round"], indent=1))
         if given.profile:
             print(gpu_rounds.profiled(ratings, rank))
         found["ranks"][str(rank)] = entry

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 
 from discreet.kernels import gpu
-from discreet.kernels.gpu import rows
 
 DEVICE = torch.device("cuda")
 
@@ -159,45 +158,6 @@ def steps(world: World, rank: int) -> list[Step]:
             10.0 * n * order,
             0,
             2.0 * n * order**2,
-            "float64_gflop_s",
-        ),
-        *item_steps(m, order),
-    ]
-
-
-def item_steps(m: int, order: int) -> list[Step]:
-    """The kernels of the item step, on random rows."""
-    generator = torch.Generator(DEVICE).manual_seed(3)
-
-    def numbers(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, device=DEVICE, generator=generator, dtype=torch.float64)
-
-    wide, matrix, sizes = numbers(m, order), numbers(order, order), [numbers(m).abs() for _ in range(3)]
-    values = numbers(order).abs()
-    return [
-        Step(
-            "item rows times a matrix",
-            lambda: rows.transform_rows(wide, matrix, sizes[0], wide),
-            24.0 * m * order,
-            # Every tile of columns reads all rows.
-            8.0 * m * order * -(-order // rows.COLUMNS),
-            2.0 * m * order**2,
-            "float64_gflop_s",
-        ),
-        Step(
-            "weighted moment of items",
-            lambda: rows.weighted_moment(wide, sizes[0]),
-            8.0 * m * order,
-            16.0 * m * order * -(-order // rows.COLUMNS),
-            m * order * (order + 1.0),
-            "float64_gflop_s",
-        ),
-        Step(
-            "shrunk item rows",
-            lambda: rows.shrink_rows(wide, matrix, values, sizes[1], sizes[2]),
-            16.0 * m * order,
-            16.0 * m * order * -(-order // rows.COLUMNS),
-            4.0 * m * order**2,
             "float64_gflop_s",
         ),
     ]

@@ -29,8 +29,6 @@ def page(found: dict[str, Any]) -> str:
             "",
             *_kernels(entry, top),
             "",
-            *_item_steps(entry),
-            "",
             *_agreement(entry),
         ]
     return "\n".join(lines) + "\n"
@@ -42,24 +40,7 @@ def without_comparison(found: dict[str, Any]) -> str:
     for rank, entry in found["ranks"].items():
         parts = [f"{name}: {1e3 * seconds:,.1f} ms" for name, seconds in entry["round"].items()]
         lines += [f"## Rank {rank}", "", *parts, "", *_kernels(entry, found["ceilings"]), ""]
-        lines += [*_item_steps(entry), ""]
     return "\n".join(lines)
-
-
-def _item_steps(entry: dict[str, Any]) -> list[str]:
-    told = entry["item_steps"]
-    apart = [
-        f"{name}: {count:,} numbers, by up to {steps} units of last place"
-        for name, (count, steps) in told["kernels"].items()
-        if count
-    ]
-    apart += [f"question {place}" for place in told["different"]]
-    return [
-        f"The item steps of one run worked out again from its releases: {1e3 * told['cuda_s']:,.1f} ms a step with the "
-        f"card ({'used' if told['used'] else 'NOT USED: it rounds differently'}), {1e3 * told['cpu_s']:,.1f} ms "
-        f"without. Same bits as the CPU: {'NO: ' + '; '.join(apart) if apart else 'yes'}, in "
-        f"{len(told['kernels'])} kernels at full size and in {told['questions']} questions."
-    ]
 
 
 def _round(entry: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from discreet.engines.device_memory import PER_ENTRY, PER_RATING
 from discreet.engines.gpu import GpuEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.kernels import gpu
-from discreet.kernels.gpu import placed
 from discreet.methods.budgeted.private.answers import BudgetedAnswers
 from discreet.methods.budgeted.private.gpu_answers import GpuBudgetedAnswers
 from discreet.methods.budgeted.public.questions import RoundQuestion
@@ -70,81 +69,6 @@ def watched(seconds: dict[str, list[float]], asked: list[Any]) -> Iterator[None]
     finally:
         for (owner, name), work in kept.items():
             setattr(owner, name, work)
-
-
-class Heard(NamedTuple):
-    """What the public half of a run was told: enough to work it out again."""
-
-    started: tuple[Any, Any, Any]
-    releases: list[tuple[Any, float]]
-
-
-@contextmanager
-def overheard(told: list[Heard]) -> Iterator[None]:
-    """Note every release that a conversation takes, and what it began with."""
-    take = Conversation.take
-
-    def noted(self: Any, release: Any, noise_excess: float = 1.0) -> None:
-        if not told:
-            told.append(Heard((self._half, self._settings, self._facts), []))
-        told[0].releases.append((release, noise_excess))
-        take(self, release, noise_excess)
-
-    Conversation.take = noted  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Conversation.take = take  # type: ignore[method-assign]
-
-
-def replayed(heard: Heard, device: str) -> tuple[list[Any], list[float]]:
-    """The questions of the same releases, and what was learnt, with the public half on a device; seconds a step."""
-    conversation, found, seconds = Conversation(*heard.started, np.random.default_rng(0)), [], []
-    found.append(conversation.question)
-    for release, excess in heard.releases:
-        begin = time.perf_counter()
-        with kernels.rows_on(device):
-            conversation.take(release, excess)
-        seconds.append(time.perf_counter() - begin)
-        found.append(conversation.question or conversation.trained)
-    return found, seconds
-
-
-def item_steps(heard: Heard, n_items: int, rank: int) -> dict[str, Any]:
-    """The public half of a run again, on the CPU and on the device, after a warm-up: where bits differ, and times."""
-    for device in ("cpu", "cuda"):
-        replayed(heard, device)
-    (here, cpu), (there, cuda) = replayed(heard, "cpu"), replayed(heard, "cuda")
-    wrong = [
-        f"{number}: {name}"
-        for number, (one, other) in enumerate(zip(here, there, strict=True))
-        for name, (left, right) in _arrays(one, other).items()
-        if not np.array_equal(left, right)
-    ]
-    there_now = placed.placed_on("cuda")
-    return {
-        "used": placed.same_bits(there_now),
-        "kernels": placed.different(there_now, n_items, 1 + rank),
-        "questions": len(here),
-        "different": wrong,
-        # Activity, offsets and two rounds come before, the end of the run after.
-        "cpu_s": statistics.median(cpu[4:-1]),
-        "cuda_s": statistics.median(cuda[4:-1]),
-    }
-
-
-def _arrays(one: Any, other: Any) -> dict[str, tuple[Any, Any]]:
-    """What two questions, or two outcomes, are made of."""
-    if not hasattr(one, "side"):
-        return {"mu": (one.mu, other.mu)}
-    found = {
-        "factors": (one.side.factors, other.side.factors),
-        "offsets": (one.side.offsets, other.side.offsets),
-    }
-    if hasattr(one, "frame"):
-        found["frame"] = one.frame.whiten, other.frame.whiten
-        found["item weights"] = one.item_weights, other.item_weights
-    return found
 
 
 def profiled(world: Ratings, rank: int, number: int = 9) -> str:

@@ -107,7 +107,7 @@ def test_plans_are_as_honest_as_the_page_says() -> None:
     ("page", "number"),
     [
         ("README.md", 6),
-        ("docs/methods.md", 2),
+        ("docs/methods.md", 1),
         ("docs/silos.md", 3),
         ("docs/local.md", 5),
         ("docs/ledger.md", 5),

@@ -21,7 +21,8 @@ CHECK = """
 KINDS = ["float32", "float64"]
 import numpy as np
 from discreet import kernels
-from discreet.kernels import reference, registers
+from discreet.kernels import registers
+from tests.kernels import reference
 from tests.kernels.worlds import noisy_moments, sparse_rows, whole
 
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import reference
+from tests.kernels import reference
 
 
 def words(seed: int, size: int) -> np.ndarray:

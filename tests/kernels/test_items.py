@@ -7,7 +7,7 @@ import pytest
 
 from discreet import kernels
 from discreet.kernels import items as items_module
-from discreet.kernels import reference
+from tests.kernels import reference
 from tests.kernels.worlds import sparse_rows, whole
 
 N_ITEMS = 40

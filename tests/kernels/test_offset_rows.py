@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import reference
+from tests.kernels import reference
 from tests.kernels.worlds import sparse_rows
 
 LENGTHS = [0, 1, 3, 7, 8, 9, 40, 0, 130, 2500]

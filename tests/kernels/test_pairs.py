@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import reference
+from tests.kernels import reference
 from tests.kernels.worlds import sparse_rows
 
 

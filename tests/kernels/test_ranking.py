@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import kernels
-from discreet.kernels import reference
+from tests.kernels import reference
 
 
 def small_world(seed, rows, m, d, excluded, allowed_share):

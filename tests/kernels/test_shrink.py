@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import reference
+from tests.kernels import reference
 
 
 def case(n: int, d: int) -> list[np.ndarray]:

@@ -7,9 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from discreet import kernels
-from discreet.kernels import reference
-from discreet.kernels.positive import NODES, solve_positive
-from discreet.kernels.solve import _common
+from tests.kernels import reference
 from tests.kernels.worlds import noisy_moments
 
 
@@ -59,39 +57,6 @@ def test_the_solution_scales_with_its_units(scale):
     H, q, ridge = noisy_moments(rng, 12, 10, 1.0), rng.standard_normal((12, 10)), np.full(10, 0.3)
     plain = kernels.solve_items(H, q, ridge)
     np.testing.assert_allclose(kernels.solve_items(H * scale, q, ridge * scale) * scale, plain, rtol=1e-9)
-
-
-@pytest.mark.parametrize("d", [1, 2, 40])
-@pytest.mark.parametrize("size", [1e-4, 1.0, 1e5])
-def test_quadrature_is_as_exact_as_eigenvectors(d, size):
-    rng = np.random.default_rng(7)
-    diagonal, beside = rng.standard_normal(d) * size, rng.standard_normal(d) * size
-    T = np.diag(diagonal) + np.diag(beside[: d - 1], 1) + np.diag(beside[: d - 1], -1)
-    b, x, z = rng.standard_normal(d), np.empty(d), np.empty(d)
-    solve_positive(diagonal, beside, 0.4, b, x, z, np.empty((4, d * NODES)))
-    values, vectors = np.linalg.eigh(T)
-    inverse = (vectors / (np.maximum(values, 0) + 0.4)) @ vectors.T
-    np.testing.assert_allclose(x, inverse @ b, atol=1e-11)
-    np.testing.assert_allclose(z, inverse[:, 0], atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("ridge", "value", "lead"),
-    [
-        ([2.0], 2.0, 0),
-        ([1.0, 2.0], 2.0, 0),
-        ([1.0, 2.0, 2.0], 2.0, 0),
-        ([2.0, 2.0, 1.0], 2.0, 2),
-        ([2.0, 1.0, 2.0], 2.0, 1),
-        ([1.0, 2.0, 3.0], np.nan, None),
-        ([2.0, 2.0, 1.0, 1.0], np.nan, None),
-        ([1.0, 0.0, 0.0], np.nan, None),
-    ],
-)
-def test_the_common_ridge_is_found(ridge, value, lead):
-    found, place = _common(np.array(ridge))
-    np.testing.assert_equal(found, value)
-    assert lead is None or place == lead
 
 
 def test_singular_even_with_its_ridge_gives_zeros():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import reference
+from tests.kernels import reference
 
 
 @pytest.mark.parametrize(("count", "order"), [(1, 1), (5, 3), (400, 60), (1, 1_100), (0, 4), (3, 0)])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import reference
 from discreet.kernels.transpose import longest_first
+from tests.kernels import reference
 from tests.kernels.worlds import sparse_rows
 
 

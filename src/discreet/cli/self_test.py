@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from randomgen import AESCounter
 
 from discreet import kernels
 from discreet.catalogue import Catalogue, RatingScale
-from discreet.kernels import reference
 from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
@@ -69,11 +68,20 @@ def kernel_agreement() -> Outcome:
         np.int32
     )
     features, targets = rng.standard_normal((40, 5)), rng.standard_normal(len(items))
+    rows = [(features[items[start:end]], targets[start:end]) for start, end in pairwise(indptr)]
     whole = rng.integers(-4000, 4000, (60, 5)).astype(np.int16)
+    t_indptr, t_users = kernels.transpose(indptr, items, 40)[:2]
+    columns = [whole[t_users[start:end]].astype(np.int64) for start, end in pairwise(t_indptr)]
+    people = rng.standard_normal((9, 5))
+    best, scores = kernels.top_n(people, features, np.zeros(40), 7)
     differences = {
-        "solve_rows": _difference("solve_rows", indptr, items, targets, features, np.full(5, 0.5)),
-        "item_moments": _difference("item_moments", *kernels.transpose(indptr, items, 40)[:2], whole),
-        "top_n": _difference("top_n", rng.standard_normal((9, 5)), features, np.zeros(40), 7),
+        "solve_rows": _apart(
+            kernels.solve_rows(indptr, items, targets, features, np.full(5, 0.5)),
+            [np.linalg.solve(row.T @ row + 0.5 * np.eye(5), row.T @ goal) for row, goal in rows],
+        ),
+        "item_moments": _apart(kernels.item_moments(t_indptr, t_users, whole), [c.T @ c for c in columns]),
+        "top_n": _apart(scores, np.take_along_axis(people @ features.T, best.astype(np.int64), 1))
+        + _apart(scores, -np.sort(-(people @ features.T))[:, :7]),
     }
     right = differences["item_moments"] == 0.0 and max(differences.values()) < 1e-9
     return Outcome(right, ", ".join(f"{name} {value:.1g}" for name, value in differences.items()))
@@ -108,17 +116,10 @@ def compile_cache() -> Outcome:
     return Outcome(bool(folders), ", ".join(map(str, sorted(folders))) or "no kernel is cached")
 
 
-def _difference(name: str, *arguments: Any) -> float:
-    """Largest difference between a kernel and its plain twin, infinite if they disagree about what exists."""
-    found, wanted = (_flat(getattr(module, name)(*arguments)) for module in (kernels, reference))
-    if found.shape != wanted.shape or not np.array_equal(np.isnan(found), np.isnan(wanted)):
-        return float("inf")
-    return float(np.nanmax(np.abs(found - wanted), initial=0.0))
-
-
-def _flat(result: Any) -> npt.NDArray[np.float64]:
-    parts = result if isinstance(result, tuple) else (result,)
-    return np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])
+def _apart(found: Any, wanted: Any) -> float:
+    """Largest difference between what a kernel gave and what NumPy says; infinite where a number is missing."""
+    apart = np.abs(np.asarray(found) - np.asarray(wanted))
+    return float("inf") if np.isnan(apart).any() else float(apart.max())
 
 
 def _cache_folders() -> Iterator[str]:

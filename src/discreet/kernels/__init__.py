@@ -1,6 +1,6 @@
 """Arrays in, arrays out: the heavy arithmetic, with no I/O and no privacy in it.
 
-Exported are the compiled versions; `discreet.kernels.reference` has the same functions in plain NumPy.
+Compiled; `tests/kernels/reference.py` has the same functions in plain NumPy.
 """
 
 from discreet.kernels.comoment import co_moment
@@ -10,13 +10,11 @@ from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.entries import above_offsets, row_squares, row_sums, truncated
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
-from discreet.kernels.lapack import one_blas_thread
 from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
 from discreet.kernels.moments import weighted_moment
 from discreet.kernels.offset_rows import solve_offset_rows
 from discreet.kernels.pairs import dot_pairs, residuals
-from discreet.kernels.placement import rows_on
 from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import ranking_on, top_n
 from discreet.kernels.rows import solve_rows
@@ -24,7 +22,7 @@ from discreet.kernels.shrink import shrink_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
-from discreet.kernels.threads import beside, by_rows, get_threads, set_threads, threads
+from discreet.kernels.threads import beside, by_rows, get_threads, one_blas_thread, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 from discreet.kernels.transpose import transpose
 from discreet.kernels.walsh_hadamard import walsh_hadamard
@@ -56,7 +54,6 @@ __all__ = [
     "row_distances",
     "row_squares",
     "row_sums",
-    "rows_on",
     "set_threads",
     "shrink_rows",
     "size_likelihoods",

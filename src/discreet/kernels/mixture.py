@@ -8,8 +8,6 @@ import numpy as np
 
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import kernel
-from discreet.kernels.lanes import load, splat, store, total
-from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
 from discreet.types import Floats
 
@@ -54,10 +52,9 @@ def mixture_shares(likely: Floats, counts: Floats, steps: int) -> Floats:
     """
     n, size = likely.shape
     check_shapes(counts=(counts, (n,)))
-    table = np.pad(likely, ((0, 0), (0, padded(size, np.float64) - size))) if size % HEIGHT else likely
-    share_of = np.full((1, table.shape[1]), 1.0 / size)
-    _mixture(np.ascontiguousarray(table), np.ascontiguousarray(counts, np.float64), steps, share_of)
-    return share_of[0, :size]
+    share_of = np.full(size, 1.0 / size)
+    _mixture(np.ascontiguousarray(likely), np.ascontiguousarray(counts, np.float64), steps, share_of)
+    return share_of
 
 
 def expected_sizes(
@@ -103,26 +100,22 @@ def _likelihoods(
 
 @kernel
 def _mixture(likely: Any, counts: Any, steps: int, share_of: Any) -> None:
-    """Whole registers: ``share_of`` is one row, as wide as the table."""
     n, size = likely.shape
-    step = BYTES // likely.itemsize
-    part, raised = np.empty((1, size)), np.empty((1, size))
-    whole = 0.0
-    for j in range(n):
-        whole += counts[j]
+    part, raised = np.empty(size), np.empty(size)
+    whole = counts.sum()
     for _ in range(steps):
         for k in range(size):
-            part[0, k] = 0.0
-            raised[0, k] = share_of[0, k] * RAISED
+            part[k] = 0.0
+            raised[k] = share_of[k] * RAISED
         for j in range(n):
-            sums = load(likely, j, 0) * load(raised, 0, 0)
-            for k in range(step, size, step):
-                sums = sums + load(likely, j, k) * load(raised, 0, k)
-            scale = splat(counts[j] * RAISED / total(sums))
-            for k in range(0, size, step):
-                store(part, 0, k, load(part, 0, k) + scale * load(likely, j, k))
+            total = 0.0
+            for k in range(size):
+                total += likely[j, k] * raised[k]
+            scale = counts[j] * RAISED / total
+            for k in range(size):
+                part[k] += scale * likely[j, k]
         for k in range(size):
-            share_of[0, k] *= part[0, k] / whole
+            share_of[k] *= part[k] / whole
 
 
 @kernel

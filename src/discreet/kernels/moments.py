@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import exact_kernel
-from discreet.kernels.placement import placed
 from discreet.kernels.products import add_square, aligned
 from discreet.kernels.registers import padded
 from discreet.kernels.threads import claim, share
@@ -32,8 +31,6 @@ def weighted_moment(rows: Array, weights: Array) -> Floats:
     """
     n, d = rows.shape
     check_shapes(weights=(weights, (n,)))
-    if (there := placed(rows)) is not None:
-        return there.weighted_moment(rows, weights)
     size = part_size(n)
     parts = np.zeros((-(-n // size), padded(d, np.float64), padded(d, np.float64)))
     share(

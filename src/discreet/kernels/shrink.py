@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import exact_kernel
-from discreet.kernels.placement import placed
 from discreet.kernels.products import add_product, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, share
@@ -52,8 +51,7 @@ def shrink_rows(
     Notes
     -----
     Products are sums of fused operations in the order of the columns, as in `transform_rows`; all other operations are
-    rounded one by one, as they are written. A device that does the same has the same bits
-    (`discreet.kernels.gpu.shrink_rows`).
+    rounded one by one, as they are written.
     """
     n, d = rows.shape
     check_shapes(
@@ -61,8 +59,6 @@ def shrink_rows(
     )
     if told is not None:
         check_shapes(told=(told, (n, d)))
-    if (there := placed(rows)) is not None:
-        return there.shrink_rows(rows, basis, values, square, variance, told)
     shrunk, left = np.empty((n, d)), np.empty(n)
     share(
         _shrink_rows,

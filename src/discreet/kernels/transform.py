@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet.kernels.checks import check_shapes
 from discreet.kernels.compile import exact_kernel, kernel
-from discreet.kernels.placement import placed
 from discreet.kernels.products import add_product, aligned, clear
 from discreet.kernels.registers import HEIGHT, padded
 from discreet.kernels.threads import claim, share
@@ -43,8 +42,6 @@ def transform_rows(
         check_shapes(scale=(scale, (len(rows),)))
     if plus is not None:
         check_shapes(plus=(plus, (len(rows), len(matrix))))
-    if (there := placed(rows)) is not None:
-        return there.transform_rows(rows, matrix, scale, plus)
     columns = np.zeros((rows.shape[1], padded(len(matrix), np.float64)))
     columns[:, : len(matrix)] = matrix.T
     out = np.empty((len(rows), len(matrix)))

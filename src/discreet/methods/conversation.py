@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet import kernels
 from discreet.errors import BudgetInvalid
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
@@ -209,12 +208,8 @@ def converse(
     engine: Engine,
     gate: Gate,
     progress: Progress | None = None,
-    device: str = "cpu",
 ) -> Trained:
-    """The one driver: question, the engine's exact total, the gate, release, until the public half is done.
-
-    On a ``device`` the public half works where that changes no bit (`discreet.kernels.rows_on`).
-    """
+    """The one driver: question, the engine's exact total, the gate, release, until the public half is done."""
     conversation = Conversation(half, settings, facts, rng)
     done = 0
     while (question := conversation.question) is not None:
@@ -225,17 +220,13 @@ def converse(
             release = gate.release_totals(
                 question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu
             )
-        with kernels.rows_on(device):
-            conversation.take(release, facts.noise_excess)
+        conversation.take(release, facts.noise_excess)
         conversation.forget()
         done += 1
     _report(progress, done, done)
     trained = conversation.trained
     assert trained is not None
-    if device == "cpu":
-        return trained
-    # A device keeps what it gave as long as the array lives, and nobody may write to that; a model is the host's own.
-    return trained._replace(side=replace(trained.side, factors=trained.side.factors.copy()))
+    return trained
 
 
 def _report(progress: Progress | None, done: int, planned: int) -> None:

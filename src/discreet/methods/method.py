@@ -257,8 +257,7 @@ class PrivateMethod(Estimator):
         else:
             engine = engine_on(device, self.private_half, self.gpu_half, ratings)
         # Of a cluster it is the nodes that have GPUs.
-        here = device if cluster is None else "cpu"
-        trained = converse(self.public_half, settings, facts, generator, engine, gate, progress, here)
+        trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
         statement = Statement.from_ledger(
             gate.ledger,
             public=public,

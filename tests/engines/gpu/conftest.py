@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import importlib.util
-import math
 import os
 
-import numpy as np
 import pytest
 
 _MISSING = [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]
@@ -34,25 +30,3 @@ def pytest_report_header() -> str | None:
 def device():
     """Where the kernels run."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-@pytest.fixture
-def fused(monkeypatch):
-    """Fused operations in Triton's interpreter too, which before 3.9 rounds a product before it adds."""
-    if torch.cuda.is_available():
-        return
-    from triton.runtime import interpreter
-
-    if hasattr(interpreter._interpreter, "fma_fp64"):
-        return
-    fma = getattr(math, "fma", None)
-    if fma is None:
-        fma = ctypes.CDLL(ctypes.util.find_library("m")).fma
-        fma.restype, fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3
-    every = np.frompyfunc(fma, 3, 1)
-
-    def create_fma(self, x, y, z):
-        found = np.asarray(every(x.data, y.data, z.data), np.float64)
-        return interpreter.TensorHandle(found, z.dtype.scalar)
-
-    monkeypatch.setattr(interpreter.InterpreterBuilder, "create_fma", create_fma)

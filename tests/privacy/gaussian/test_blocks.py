@@ -10,7 +10,6 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.kernels import reference
 from discreet.privacy.gaussian.blocks import (
     Block,
     ItemMatrix,
@@ -21,6 +20,7 @@ from discreet.privacy.gaussian.blocks import (
     UserVector,
 )
 from discreet.privacy.gaussian.noise import Noise
+from tests.kernels import reference
 from tests.privacy.checks.gate import check_repeated_pairs_are_refused
 from tests.privacy.checks.samples import mute, one_of_each
 from tests.privacy.worlds import Floats

@@ -12,7 +12,6 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.kernels import reference
 from discreet.privacy.gaussian import gate as gate_module
 from discreet.privacy.gaussian.blocks import CoMoment
 from discreet.privacy.gaussian.clipped import CoMoments, Products
@@ -21,6 +20,7 @@ from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
+from tests.kernels import reference
 from tests.privacy.worlds import BUDGET, MU, Floats, Scales, distance, exact_release
 
 M = 12

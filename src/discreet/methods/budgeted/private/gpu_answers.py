@@ -38,7 +38,6 @@ class GpuBudgetedAnswers:
 
     def __init__(self, ratings: Ratings, device: torch.device) -> None:
         self._ratings, self._device = ratings, device
-        self._public = gpu.placed_on(str(device))
         self._host = BudgetedAnswers(ratings)  # refuses rows that cannot be bounded
         self._csr = gpu.Csr.upload(ratings.indptr, ratings.items, ratings.n_items, device)
         self._values = self._upload(ratings.values)
@@ -59,8 +58,7 @@ class GpuBudgetedAnswers:
         offsets = torch.index_select(self._upload(side.offsets), 0, csr.items)
         goal = self._taken(side) if isinstance(side.rule, Clicks) else self._values
         targets = goal - side.centre - offsets
-        # Public, and there already where the last step was worked out there.
-        factors = self._public.tensor(side.factors)
+        factors = self._upload(side.factors)
         solved = self._coefficients(side, factors.to(torch.float32), offsets).to(torch.float64)
         own, vectors = solved[:, 0].contiguous(), solved[:, 1:].contiguous()
         explained: torch.Tensor | None = vectors

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.kernels.lapack import one_blas_thread
+from discreet.kernels.threads import one_blas_thread
 from discreet.methods.prototypes.public.believed import believed_offsets
 from discreet.methods.prototypes.public.evidence import SCATTER, WEIGHT_SHARE, Evidence, rating_weight
 from discreet.methods.shared.public.item_weights import ItemWeights
