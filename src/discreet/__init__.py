@@ -6,6 +6,7 @@ ratings = discreet.Ratings.from_parquet("ratings.parquet", user="user", item="it
 model = discreet.BudgetedALS().fit(ratings, budget=discreet.Budget(epsilon=1.0, delta=1e-6)).model_
 model.recommend({"item-17": 5, "item-3": 2}, n=10)
 print(model.statement)
+print(discreet.evaluate(model, test, history=ratings))  # test: what was held back
 
 A trusted server: the methods (`BudgetedALS` is the default) and their `fit`. Several organisations:
 `discreet.silos.fit`. Nobody but people's own devices: `discreet.devices.fit`. Methods of one's own subclass
@@ -57,6 +58,7 @@ _HOMES = {
     "UnchargedRelease": "discreet.errors",
     "Unreachable": "discreet.errors",
     "UserMean": "discreet.methods.trivial.estimators",
+    "evaluate": "discreet.evaluation.protocol",
     "plan": "discreet.planning",
     "tune": "discreet.methods.tuning",
 }
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
         UnchargedRelease,
         Unreachable,
     )
+    from discreet.evaluation.protocol import evaluate
     from discreet.methods.als import ALS
     from discreet.methods.budgeted.estimator import BudgetedALS
     from discreet.methods.dpals.estimator import DPALS
@@ -131,6 +134,7 @@ __all__ = [
     "Unreachable",
     "UserMean",
     "devices",
+    "evaluate",
     "plan",
     "silos",
     "tune",

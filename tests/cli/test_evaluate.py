@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+import discreet
+from discreet.catalogue import RatingScale
 from discreet.data.ratings import Ratings
-from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.model import Model
 from discreet.model.fold_in import Clicks, Ridge
 from tests.cli.conftest import Run
@@ -41,22 +43,99 @@ def test_explicit(run: Run, explicit_model: Path, files: tuple[Path, Path]) -> N
         )
         for path in (train, test)
     )
-    ratings, ranking = evaluate_ratings(model, past, held_out), evaluate_ranking(model, past, held_out, 20)
+    found = discreet.evaluate(model, held_out, history=past, k=20)
+    popular = {name: one.value for name, one in found.popularity.items()}
+    assert found.global_mean is not None
+    assert found.user_mean is not None
+    intervals = content.pop("intervals")
+    assert content.pop("holder") == {
+        "with_relevant": 2,
+        "with_disliked": 1,
+        "with_both": 0,
+        "also_in_history": 0,
+        "history": {"users": 3, "items": 12, "ratings": 5, "dropped": 0, "merged": 0},
+        "test": {"users": 3, "items": 12, "ratings": 4, "dropped": 0, "merged": 0},
+    }
+    assert content["baselines"]["popularity"].pop("intervals")["mrr"][0] == found.popularity["mrr"].low
     assert content == {
         "goal": "rate",
-        "rmse": ratings.rmse,
-        "mae": ratings.mae,
-        "recall@20": ranking.recall,
-        "ndcg@20": ranking.ndcg,
-        "coverage": ranking.coverage,
+        **{name: None if name == "auc" else one.value for name, one in found.metrics.items()},
         "users": 3,
         "ratings": 4,
+        "relevant": 3.4,
+        "disliked": 2.6,
         "baselines": {
-            "global_mean": {"rmse": ratings.global_mean_rmse},
-            "user_mean": {"rmse": ratings.user_mean_rmse},
-            "popularity": {"recall@20": ranking.popularity_recall, "ndcg@20": ranking.popularity_ndcg},
+            "global_mean": {"rmse": found.global_mean.value},
+            "user_mean": {"rmse": found.user_mean.value},
+            "popularity": popular | {"auc": None},
         },
     }
+    assert set(content) >= {"rmse", "mae", "recall@20", "ndcg@20", "disliked@20", "coverage"}
+    assert set(intervals) == set(found.metrics)
+    assert intervals["rmse"] == [found["rmse"].low, found["rmse"].high]
+
+
+def test_one_row_a_user_for_their_holder_alone(
+    run: Run, refused: Callable[..., str], explicit_model: Path, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    arguments = (
+        "evaluate",
+        explicit_model,
+        files[1],
+        "--history",
+        files[0],
+        *COLUMNS,
+        "--json",
+        "--per-user",
+    )
+    whole = json.loads(run(*arguments, tmp_path / "users.csv").stdout)
+    run(*arguments, tmp_path / "users.parquet")
+    tables = [pl.read_csv(tmp_path / "users.csv"), pl.read_parquet(tmp_path / "users.parquet")]
+    for table in tables:
+        assert table.sort("user").select("user", "relevant", "disliked").rows() == [
+            (1, 2, 0),
+            (2, 0, 1),
+            (9, 1, 0),
+        ]
+        assert table["recall@20"].mean() == pytest.approx(whole["recall@20"])
+        assert table["disliked@20"].null_count() == 2
+    for name in ("users.csv", "users.parquet"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert "--per-user writes Parquet or CSV" in refused(*arguments, tmp_path / "users.txt")
+
+
+def test_from_which_rating_up_a_row_should_come_back(
+    run: Run,
+    refused: Callable[..., str],
+    explicit_model: Path,
+    implicit_model: Path,
+    files: tuple[Path, Path],
+) -> None:
+    arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
+    content = json.loads(run(*arguments, "--relevant", 5, "--json").stdout)
+    assert (content["relevant"], content["holder"]["with_relevant"]) == (5.0, 1)
+    assert "relevant: 5 and more" in run(*arguments, "--relevant", 5).stdout
+    assert "relevant (--relevant) is 6, outside" in refused(*arguments, "--relevant", 6)
+
+
+def test_weights_that_are_graded_dislike_nothing(run: Run, tmp_path: Path) -> None:
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("who,what,plays\n1,item-2,9\n2,item-7,1\n")
+    test.write_text("who,what,plays\n1,item-3,1\n2,item-5,9\n")
+    made = make_model("explicit")
+    side = replace(made.item_side, scale=RatingScale((0.0, 1.0)), centre=0.5)
+    model = replace(made, item_side=side, statement=STATEMENT).save(tmp_path / "model")
+    columns = ("--user", "who", "--item", "what", "--weight", "plays", "--graded", 9)
+    content = json.loads(run("evaluate", model, test, "--history", train, *columns, "--json").stdout)
+    assert (content["holder"]["with_relevant"], content["holder"]["with_disliked"]) == (2, 0)
+
+
+def test_a_test_that_is_the_history_is_told_of(
+    run: Run, explicit_model: Path, files: tuple[Path, Path]
+) -> None:
+    result = run("evaluate", explicit_model, files[0], "--history", files[0], *COLUMNS, "--json")
+    assert "5 of 5 test rows are in the history too" in result.stderr
+    assert "too" not in result.stdout
 
 
 def test_the_table_and_another_length(run: Run, explicit_model: Path, files: tuple[Path, Path]) -> None:
@@ -65,36 +144,29 @@ def test_the_table_and_another_length(run: Run, explicit_model: Path, files: tup
         assert word in text
 
 
-def test_errors_alone_do_not_rank(
+def test_errors_alone_do_not_rank_and_rankings_alone_predict_nothing(
     run: Run, explicit_model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ranking is what costs."""
     arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
     both = json.loads(run(*arguments, "--json").stdout)
-    monkeypatch.setattr("discreet.cli.evaluate.evaluate_ranking", _not_called)
-    content = json.loads(run(*arguments, "--only", "errors", "--json").stdout)
-    nothing = {"recall@20": None, "ndcg@20": None}
-    baselines = both["baselines"] | {"popularity": nothing}
-    assert content == both | nothing | {"coverage": None, "baselines": baselines}
-    text = run(*arguments, "--only", "errors").stdout
-    assert "rmse" in text
-    assert "recall" not in text
-    assert "popularity" not in text
-
-
-def test_rankings_alone_predict_no_ratings(
-    run: Run, explicit_model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
-    both = json.loads(run(*arguments, "--json").stdout)
-    monkeypatch.setattr("discreet.cli.evaluate.evaluate_ratings", _not_called)
-    content = json.loads(run(*arguments, "--only", "rankings", "--json").stdout)
-    nothing = {"rmse": None}
-    baselines = both["baselines"] | {"global_mean": nothing, "user_mean": nothing}
-    assert content == both | nothing | {"mae": None, "baselines": baselines}
+    rankings = json.loads(run(*arguments, "--only", "rankings", "--json").stdout)
     text = run(*arguments, "--only", "rankings").stdout
     assert "rmse" not in text
     assert "recall@20" in text
+    errors_of = {"rmse", "mae"}
+    assert {name for name in both if rankings[name] != both[name]} == errors_of | {"intervals", "baselines"}
+    assert all(rankings[name] is None for name in errors_of)
+    assert rankings["baselines"]["user_mean"] == rankings["baselines"]["global_mean"] == {"rmse": None}
+    monkeypatch.setattr(Model, "top_items", _not_called)
+    errors = json.loads(run(*arguments, "--only", "errors", "--json").stdout)
+    text = run(*arguments, "--only", "errors").stdout
+    assert "rmse" in text
+    assert "recall" not in text
+    assert "popularity" not in text.partition("\n")[0]
+    assert all(errors[name] == both[name] for name in errors_of)
+    assert all(errors[name] is None for name in ("recall@20", "ndcg@20", "coverage", "disliked@20", "mrr"))
+    assert set(errors) == set(both)
 
 
 def _not_called(*_: object) -> None:

@@ -43,10 +43,13 @@ def test_evaluation(run: Run, refused: Refused, model: Path, shop: Path, tmp_pat
         assert done.exit_code == 0, done.output
         return dict(json.loads(done.stdout))
 
-    def flat(content: dict[str, Any]) -> dict[str, float]:
-        assert content.pop("goal") == "rate"
-        free = content.pop("baselines").items()
-        return content | {f"{name} {key}": value for name, of in free for key, value in of.items()}
+    def flat(content: Any, name: str = "") -> dict[str, Any]:
+        if not isinstance(content, dict | list):
+            return {f"{name}: {content}": 0.0} if isinstance(content, str) else {name: content}
+        entries = content.items() if isinstance(content, dict) else enumerate(content)
+        return {
+            place: one for key, part in entries for place, one in flat(part, f"{name} {key}".strip()).items()
+        }
 
     in_memory = flat(told("--history", shop / "train.csv", "--engine", "memory"))
     for history, more in (

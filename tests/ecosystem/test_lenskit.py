@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from discreet.evaluation import evaluate_ranking, evaluate_ratings
+import discreet
+from discreet.evaluation.relevance import Relevance
 from tests.ecosystem.conftest import World
 
 with warnings.catch_warnings():
@@ -15,7 +16,8 @@ with warnings.catch_warnings():
     pytest.importorskip("lenskit", reason="needs LensKit, which needs PyTorch: make ecosystem")
     from lenskit import batch
     from lenskit.data import ItemList, ItemListCollection, UserIDKey, from_interactions_df
-    from lenskit.metrics import MAE, NDCG, RMSE, LogRankWeight, Recall, RunAnalysis
+    from lenskit.metrics import MAE, NDCG, RMSE, Hit, LogRankWeight, Precision, Recall, RecipRank, RunAnalysis
+    from lenskit.metrics.ranking import AveragePrecision
     from lenskit.pipeline import Pipeline, RecPipelineBuilder, predict_pipeline
 
     from discreet.ecosystem.lenskit import CatalogueCandidates, DiscreetScorer
@@ -51,20 +53,44 @@ def test_what_others_met_does_not_decide_what_may_be_recommended(world: World) -
 
 
 @pytest.mark.parametrize("k", [5, 20])
-def test_recall_and_ndcg(world: World, k: int) -> None:
+def test_lists_are_measured_alike(world: World, k: int) -> None:
+    """Theirs, of our lists and the rows that are liked; what comes back of disliked ones is their recall of these."""
     pipeline = lists_of(world, k)
     pipeline.train(from_interactions_df(frame(world.history)))
-    test = collection(world.test)
-    lists = batch.recommend(pipeline, test.keys(), n=k, n_jobs=1)
-    analysis = RunAnalysis()
-    analysis.add_metric(Recall(k))
-    analysis.add_metric(NDCG(k, weight=LogRankWeight(offset=1)))
-    theirs = analysis.measure(lists, test).list_metrics()
-    ours = evaluate_ranking(world.model, world.history, world.test, k)
-    assert len(theirs) == ours.users
-    assert theirs[f"Recall@{k}"].mean() == pytest.approx(ours.recall, rel=1e-12)
-    assert theirs[f"NDCG@{k}"].mean() == pytest.approx(ours.ndcg, rel=1e-12)
-    assert 0.1 < ours.recall < 0.9
+    ours = discreet.evaluate(world.model, world.test, history=world.history, k=k)
+    liked, disliked = Relevance.of(world.test.scale).masks(world.test)
+    for rows, names in (
+        (
+            liked,
+            {
+                Recall: "recall",
+                NDCG: "ndcg",
+                Precision: "precision",
+                AveragePrecision: "map",
+                RecipRank: "mrr",
+                Hit: "hit_rate",
+            },
+        ),
+        (disliked, {Recall: "disliked"}),
+    ):
+        kept = world.test.keep(rows)
+        test = collection(kept.take_users(np.diff(kept.indptr) > 0))
+        lists = batch.recommend(pipeline, test.keys(), n=k, n_jobs=1)
+        assert all(len(one) == k for one in lists.lists())
+        analysis = RunAnalysis()
+        for metric, name in names.items():
+            weight = {"weight": LogRankWeight(offset=1)} if metric is NDCG else {}
+            analysis.add_metric(metric(k, **weight), label=name)
+        theirs = analysis.measure(lists, test).list_metrics()
+        assert (
+            50 < len(theirs) == (ours.holder.with_disliked if rows is disliked else ours.holder.with_relevant)
+        )
+        for name in names.values():
+            measured = ours["mrr" if name == "mrr" else f"{name}@{k}"]
+            assert theirs[name].mean() == pytest.approx(measured.value, rel=1e-6), name
+            reach = 1.96 * theirs[name].std(ddof=1) / np.sqrt(len(theirs))
+            assert measured.high - measured.value == pytest.approx(reach, rel=1e-6), name
+            assert 0.0 < measured.value < 1.0
 
 
 def test_errors_of_predicted_ratings(world: World) -> None:
@@ -79,11 +105,13 @@ def test_errors_of_predicted_ratings(world: World) -> None:
     analysis.add_metric(RMSE())
     analysis.add_metric(MAE())
     theirs = analysis.measure(predicted, test).list_metrics()
-    ours = evaluate_ratings(world.model, world.history, world.test)
+    ours = discreet.evaluate(world.model, world.test, history=world.history, only="errors")
     counts = np.diff(world.test.indptr)  # LensKit has a number for each user, we have one for all ratings
     by_user = theirs.reset_index().sort_values("user_id")
-    assert np.sqrt(np.average(by_user["RMSE"] ** 2, weights=counts)) == pytest.approx(ours.rmse, rel=1e-6)
-    assert np.average(by_user["MAE"], weights=counts) == pytest.approx(ours.mae, rel=1e-6)
+    assert np.sqrt(np.average(by_user["RMSE"] ** 2, weights=counts)) == pytest.approx(
+        ours["rmse"].value, rel=1e-6
+    )
+    assert np.average(by_user["MAE"], weights=counts) == pytest.approx(ours["mae"].value, rel=1e-6)
 
 
 def test_what_the_model_does_not_know_has_no_score(world: World) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from discreet.evaluation import evaluate_ranking
+import discreet
+from discreet.evaluation.relevance import Relevance
 from tests.ecosystem.conftest import World
 
 with warnings.catch_warnings():
@@ -15,7 +17,18 @@ with warnings.catch_warnings():
     pytest.importorskip("rectools", reason="needs RecTools: make ecosystem")
     from rectools import Columns
     from rectools.dataset import Dataset
-    from rectools.metrics import NDCG, Recall, calc_metrics
+    from rectools.metrics import (
+        MAP,
+        MRR,
+        NDCG,
+        CatalogCoverage,
+        HitRate,
+        MeanInvUserFreq,
+        Precision,
+        Recall,
+        calc_metrics,
+    )
+    from sklearn.metrics import roc_auc_score
 
     from discreet.ecosystem.rectools import DiscreetModel
 
@@ -29,20 +42,57 @@ def frame(ratings):  # type: ignore[no-untyped-def]
     )
 
 
-def test_recall_and_ndcg(world: World) -> None:
+def test_lists_are_measured_alike(world: World) -> None:
     k = 20
-    assert np.diff(world.test.indptr).max() <= k  # then both mean the same by recall
+    assert np.diff(world.test.indptr).max() <= k  # then both mean the same by recall and by average precision
+    ours = discreet.evaluate(world.model, world.test, history=world.history, k=k)
+    liked, disliked = Relevance.of(world.test.scale).masks(world.test)
     dataset = Dataset.construct(frame(world.history))
     model = DiscreetModel(world.model).fit(dataset)
-    lists = model.recommend(world.test.user_ids, dataset, k=k, filter_viewed=True)
-    metrics = {"recall": Recall(k), "ndcg": NDCG(k, divide_by_achievable=True)}
-    theirs = calc_metrics(
-        metrics, reco=lists, interactions=frame(world.test), catalog=world.model.catalogue.ids
-    )
-    ours = evaluate_ranking(world.model, world.history, world.test, k)
-    assert theirs["recall"] == pytest.approx(ours.recall, rel=1e-12)
-    assert theirs["ndcg"] == pytest.approx(ours.ndcg, rel=1e-12)
-    assert 0.1 < ours.recall < 0.9
+    for rows, metrics in (
+        (
+            liked,
+            {
+                f"recall@{k}": Recall(k),
+                f"ndcg@{k}": NDCG(k, divide_by_achievable=True),
+                f"precision@{k}": Precision(k),
+                f"map@{k}": MAP(k),
+                "mrr": MRR(k),
+                f"hit_rate@{k}": HitRate(k),
+                "novelty": MeanInvUserFreq(k),
+                "coverage": CatalogCoverage(k, normalize=True),
+            },
+        ),
+        (disliked, {f"disliked@{k}": Recall(k)}),
+    ):
+        kept = world.test.keep(rows)
+        test = kept.take_users(np.diff(kept.indptr) > 0)
+        lists = model.recommend(test.user_ids, dataset, k=k, filter_viewed=True)
+        theirs = calc_metrics(
+            metrics,
+            reco=lists,
+            interactions=frame(test),
+            prev_interactions=frame(world.history),
+            catalog=world.model.catalogue.ids,
+        )
+        assert set(theirs) == set(metrics)
+        for name, value in theirs.items():
+            assert value == pytest.approx(ours[name].value, rel=1e-12), name
+            assert value > 0.02
+
+
+def test_liked_above_disliked_is_the_area_that_scikit_learn_measures(world: World) -> None:
+    test = world.test
+    ours = discreet.evaluate(world.model, test, history=world.history, only="rankings")
+    order, _ = world.model.score_pairs(world.history.for_users(test.user_ids), test.indptr, test.items)
+    liked, disliked = Relevance.of(test.scale).masks(test)
+    theirs = []
+    for start, end in pairwise(test.indptr):
+        told = np.flatnonzero((liked | disliked)[start:end]) + start
+        if 0 < liked[told].sum() < len(told):
+            theirs.append(roc_auc_score(liked[told], order[told]))
+    assert len(theirs) == ours.holder.with_both > 50
+    assert np.mean(theirs) == pytest.approx(ours["auc"].value, rel=1e-12)
 
 
 def test_what_others_met_does_not_decide_what_may_be_recommended(world: World) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.evaluation import metrics
+from tests.evaluation import reference
 
 ITEMS = 9
 
@@ -30,7 +31,7 @@ def rankings(draw: st.DrawFn) -> tuple[npt.NDArray[np.int32], list[set[int]]]:
 
 
 def compressed(targets: list[set[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    indptr = np.concatenate([[0], np.cumsum([len(target) for target in targets])])
+    indptr = np.concatenate([[0], np.cumsum([len(target) for target in targets])]).astype(np.int64)
     return indptr, np.array([item for target in targets for item in sorted(target)], dtype=np.int64)
 
 
@@ -40,42 +41,72 @@ def same(found: float, expected: list[float]) -> bool:
 
 @given(case=rankings(), k=st.integers(1, 7))
 @settings(max_examples=200, deadline=None)
-def test_recall_as_the_paper_defines_it(case: tuple[npt.NDArray[np.int32], list[set[int]]], k: int) -> None:
+def test_lists_as_their_metrics_are_defined(
+    case: tuple[npt.NDArray[np.int32], list[set[int]]], k: int
+) -> None:
     ranking, targets = case
-    expected = []
-    for row, target in zip(ranking.tolist(), targets, strict=True):
+    found = metrics.list_metrics(ranking, *compressed(targets), k)
+    for user, (row, target) in enumerate(zip(ranking.tolist(), targets, strict=True)):
+        told = {name: float(values[user]) for name, values in found.items()}
         if target:
-            predicted = {item for item in row[:k] if item >= 0}
-            expected.append(len(predicted & target) / min(k, len(target)))
-    assert same(metrics.recall_at_k(ranking, *compressed(targets), k), expected)
-
-
-@given(case=rankings(), k=st.integers(1, 7))
-@settings(max_examples=200, deadline=None)
-def test_ndcg(case: tuple[npt.NDArray[np.int32], list[set[int]]], k: int) -> None:
-    ranking, targets = case
-    expected = []
-    for row, target in zip(ranking.tolist(), targets, strict=True):
-        if target:
-            gain = sum(1 / math.log2(place + 2) for place, item in enumerate(row[:k]) if item in target)
-            best = sum(1 / math.log2(place + 2) for place in range(min(k, len(target))))
-            expected.append(gain / best)
-    assert same(metrics.ndcg_at_k(ranking, *compressed(targets), k), expected)
+            wanted = reference.list_metrics([item for item in row if item >= 0], target, k)
+            assert told == pytest.approx(wanted)
+        else:
+            assert all(math.isnan(value) for value in told.values())
+    recalls = [float(one) for one, target in zip(found["recall"], targets, strict=True) if target]
+    assert same(metrics.recall_at_k(ranking, *compressed(targets), k), recalls)
+    assert metrics.recalls(ranking, *compressed(targets), k) == pytest.approx(found["recall"], nan_ok=True)
 
 
 @given(case=rankings())
 @settings(max_examples=100, deadline=None)
-def test_coverage(case: tuple[npt.NDArray[np.int32], list[set[int]]]) -> None:
+def test_novelty(case: tuple[npt.NDArray[np.int32], list[set[int]]]) -> None:
     ranking, _ = case
-    shown = {item for row in ranking.tolist() for item in row if item >= 0}
-    assert metrics.coverage(ranking, ITEMS) == pytest.approx(len(shown) / ITEMS)
+    counts = {item: item // 2 for item in range(ITEMS)}
+    found = metrics.novelties(ranking, np.array([float(counts[item]) for item in range(ITEMS)]), 11)
+    for row, value in zip(ranking.tolist(), found.tolist(), strict=True):
+        items = [item for item in row if item >= 0]
+        assert (value == pytest.approx(reference.novelty(items, counts, 11))) if items else math.isnan(value)
+
+
+@given(
+    rows=st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["liked", "disliked", "neither"])), max_size=8),
+        min_size=1,
+        max_size=5,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_liked_above_disliked_of_the_same_person(rows: list[list[tuple[int, str]]]) -> None:
+    """Scores from 0 to 3, so that there are ties, within people and between them."""
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    flat = [entry for row in rows for entry in row]
+    kinds = np.array([kind for _, kind in flat], dtype="U8")
+    found = metrics.aucs(
+        np.array([float(score) for score, _ in flat]), indptr, kinds == "liked", kinds == "disliked"
+    )
+    for row, value in zip(rows, found.tolist(), strict=True):
+        liked, disliked = ([float(one) for one, kind in row if kind == of] for of in ("liked", "disliked"))
+        both = liked and disliked
+        assert (value == pytest.approx(reference.auc(liked, disliked))) if both else math.isnan(value)
 
 
 def test_a_perfect_and_a_hopeless_ranking() -> None:
     targets = compressed([{1, 2}, {0}])
-    assert metrics.recall_at_k(np.array([[2, 1, 5], [0, 3, 4]]), *targets, 3) == 1.0
-    assert metrics.ndcg_at_k(np.array([[2, 1, 5], [0, 3, 4]]), *targets, 3) == pytest.approx(1.0)
-    assert metrics.recall_at_k(np.array([[3, 4, 5], [1, 2, 3]]), *targets, 3) == 0.0
+    perfect = metrics.list_metrics(np.array([[2, 1, 5], [0, 3, 4]]), *targets, 3)
+    for name in ("recall", "ndcg", "map", "mrr", "hit_rate"):
+        assert perfect[name] == pytest.approx([1.0, 1.0])
+    assert perfect["precision"] == pytest.approx([2 / 3, 1 / 3])
+    hopeless = metrics.list_metrics(np.array([[3, 4, 5], [1, 2, 3]]), *targets, 3)
+    assert all(not values.any() for values in hopeless.values())
+
+
+def test_no_places_and_no_people() -> None:
+    nobody = metrics.list_metrics(np.empty((0, 3), dtype=np.int32), *compressed([]), 3)
+    assert all(values.shape == (0,) for values in nobody.values())
+    empty = metrics.list_metrics(np.empty((1, 0), dtype=np.int32), *compressed([{1}]), 3)
+    assert all(values.tolist() == [0.0] for values in empty.values())
+    assert metrics.aucs(np.empty(0), np.array([0, 0]), np.zeros(0, bool), np.zeros(0, bool)).shape == (1,)
 
 
 def test_one_user_s_targets_are_not_another_s() -> None:

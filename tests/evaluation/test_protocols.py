@@ -130,7 +130,7 @@ def test_a_model_that_ranks_by_ratings_has_a_ranking_and_no_errors() -> None:
 def test_what_cannot_be_evaluated() -> None:
     explicit, implicit = make_model("explicit"), make_model("implicit")
     query = random_ratings(implicit, HISTORY_USERS, 1)
-    with pytest.raises(SettingsInvalid, match="evaluate its ranking"):
+    with pytest.raises(SettingsInvalid, match="evaluate its lists"):
         evaluate_ratings(implicit, query, query)
     with pytest.raises(SettingsInvalid, match="at least 1"):
         evaluate_ranking(implicit, query, query, 0)

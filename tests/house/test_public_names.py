@@ -135,6 +135,7 @@ def test_the_names_of_the_package() -> None:
         "Unreachable",
         "UserMean",
         "devices",
+        "evaluate",
         "plan",
         "silos",
         "tune",

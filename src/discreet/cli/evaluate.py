@@ -1,8 +1,9 @@
-"""``discreet evaluate``: how good is a model on held-out ratings."""
+"""``discreet evaluate``: how good is a model on held-out rows."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,15 +11,18 @@ import click
 from discreet import kernels
 from discreet.cli.columns import column_options, file_options
 from discreet.cli.device_option import device_option
+from discreet.cli.holder import counts
 from discreet.cli.model_ratings import reading_for
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.cli.place_options import Place, place_options
+from discreet.cli.recommendation_file import check_file
 from discreet.cli.row_options import row_options
 from discreet.data.blocks import StoredRatings
-from discreet.engines.choice import AnyRatings
+from discreet.data.rules import GRADES
 from discreet.errors import SettingsInvalid
-from discreet.evaluation import Comparison, RankingScores, RatingScores, evaluate_ranking, evaluate_ratings
+from discreet.evaluation.protocol import Only, evaluate, no_errors
 from discreet.model import Model
+from discreet.model.directory import replace_file
 
 __all__ = ["command"]
 
@@ -29,15 +33,24 @@ __all__ = ["command"]
 @click.option("--history", required=True, metavar="TRAIN", help="What the test's users did before.")
 @column_options
 @file_options
+@click.option("--at", type=click.IntRange(min=1), default=20, show_default=True, help="Length of the lists.")
 @click.option(
-    "--at", type=click.IntRange(min=1), default=20, show_default=True, help="Length of the rankings."
+    "--relevant",
+    type=float,
+    metavar="R",
+    help="Rows of TEST rated R or more should come back. The lower two fifths of the rating range should not.  "
+    "[default: the upper two fifths; all clicks]",
 )
 @row_options("error")
 @click.option(
     "--only",
     type=click.Choice(["errors", "rankings"]),
-    help="Errors of predicted ratings alone, or rankings alone. Ranking every item for every user can take as long as "
-    "training.  [default: both, or rankings for a model that ranks]",
+    help="Errors of predicted ratings alone, or lists alone.  [default: both, or lists for a model that ranks]",
+)
+@click.option(
+    "--per-user",
+    metavar="FILE",
+    help="Write one row a user (.parquet or .csv), readable by you alone.",
 )
 @place_options
 @device_option
@@ -47,18 +60,20 @@ def command(
     test: str,
     history: str,
     at: int,
-    only: str | None,
+    relevant: float | None,
+    only: Only | None,
+    per_user: str | None,
     engine: str,
     blocks: str | None,
     device: str,
     as_json: bool,
     **columns: Any,
 ) -> None:
-    """Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.
+    """Compare the lists and predictions of MODEL with TEST, from each user's own rows in TRAIN.
 
-    A model that ranks predicts no ratings: its errors are left out. The free baselines stand beside: the mean
-    of all ratings in TRAIN, each user's own mean, and for rankings the items most often met in TRAIN. What
-    this prints depends on TEST and TRAIN without any noise: keep it to yourself.
+    Liked rows of TEST should be among the first, disliked ones should not (disliked@20, auc). Beside each number
+    stand its 95 % interval over users and what popularity in TRAIN reaches. A model that ranks predicts no ratings,
+    so it has no rmse. All numbers depend on TEST and TRAIN without any noise: keep them to yourself.
 
     Tables that do not fit into memory are grouped by user on disk first. TRAIN may be the folder that train --blocks
     kept, if rows are to be read as they were there.
@@ -66,89 +81,35 @@ def command(
     \b
     Examples:
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars
-      discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --only errors
-      discreet evaluate model/ test.parquet --history blocks/ --user user --item item
+      discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --relevant 3
+      discreet evaluate model/ test.parquet --history blocks/ --user user --item item --per-user users.parquet
     """
     model = Model.load(model_directory)
+    scale = model.item_side.scale
     if only == "errors" and model.goal == "rank":
-        raise SettingsInvalid(f"--only errors: {_no_errors(model)}; leave it out")
+        raise SettingsInvalid(f"--only errors: {no_errors(scale.explicit)}; leave it out")
+    out = None if per_user is None else Path(per_user)
+    if out is not None:
+        check_file(out, "--per-user")
+    if relevant is None and scale.range == GRADES and columns["graded"] is not None:
+        relevant = GRADES[0]  # somebody who played it little does not dislike it
     reading = reading_for(model, columns)
-    with ExitStack() as held, kernels.ranking_on(device):
+    with ExitStack() as held, kernels.ranking_on(device), progress_bar() as report:
         place = Place(engine, blocks, [history, test], held)
         past = place.read(history, "history", model, reading)
         alike = past if isinstance(past, StoredRatings) else None
         held_out = place.read(test, "test", model, reading, alike)
-        rates = model.goal == "rate" and only != "rankings"
-        errors = evaluate_ratings(model, past, held_out) if rates else None
-        ranking = evaluate_ranking(model, past, held_out, at) if only != "errors" else None
+        found = evaluate(model, held_out, history=past, k=at, relevant=relevant, only=only, progress=report)
+    if out is not None:
+        write = found.per_user.write_csv if out.suffix.lower() == ".csv" else found.per_user.write_parquet
+        replace_file(out, write, private=True)
     if as_json:
-        print_json(_as_dict(model, errors, ranking, held_out, at))
+        content = found.to_dict()
+        content["holder"] |= {"history": counts(past), "test": counts(held_out)}
+        print_json(content)
     else:
-        printer().print(_table(errors, ranking, held_out).to_rich())
-    if model.goal == "rank" and past.explicit and only is None:
-        click.echo(f"No errors of predicted ratings: {_no_errors(model)}.", err=True)
-    warning = _worse_than_popularity(model, ranking)
-    if warning is not None:
-        click.echo(warning, err=True)
-
-
-def _no_errors(model: Model) -> str:
-    if model.item_side.scale.explicit:
-        return "this model ranks; it does not predict ratings: train with --goal rate"
-    return "the model was trained without ratings, so it predicts none"
-
-
-def _as_dict(
-    model: Model, errors: RatingScores | None, ranking: RankingScores | None, test: AnyRatings, k: int
-) -> dict[str, Any]:
-    """What was measured; null where it was not."""
-    return {
-        "goal": model.goal,
-        "rmse": None if errors is None else errors.rmse,
-        "mae": None if errors is None else errors.mae,
-        f"recall@{k}": None if ranking is None else ranking.recall,
-        f"ndcg@{k}": None if ranking is None else ranking.ndcg,
-        "coverage": None if ranking is None else ranking.coverage,
-        "users": test.n_users,
-        "ratings": test.n_ratings,
-        "baselines": {
-            "global_mean": {"rmse": None if errors is None else errors.global_mean_rmse},
-            "user_mean": {"rmse": None if errors is None else errors.user_mean_rmse},
-            "popularity": {
-                f"recall@{k}": None if ranking is None else ranking.popularity_recall,
-                f"ndcg@{k}": None if ranking is None else ranking.popularity_ndcg,
-            },
-        },
-    }
-
-
-def _table(errors: RatingScores | None, ranking: RankingScores | None, test: AnyRatings) -> Comparison:
-    columns: dict[str, int] = {}
-    model: dict[str, float] = {}
-    if errors is not None:
-        columns |= {"rmse": 4, "mae": 4}
-        model |= {"rmse": errors.rmse, "mae": errors.mae}
-    if ranking is not None:
-        recall, ndcg = f"recall@{ranking.k}", f"ndcg@{ranking.k}"
-        columns |= {recall: 4, ndcg: 4, "coverage": 3}
-        model |= {recall: ranking.recall, ndcg: ranking.ndcg, "coverage": ranking.coverage}
-    table = Comparison(columns, title=f"{test.n_users if ranking is None else ranking.users:,} users")
-    if errors is not None:
-        table.add("global mean", rmse=errors.global_mean_rmse)
-        table.add("user mean", rmse=errors.user_mean_rmse)
-    if ranking is not None:
-        table.add("popularity", **{recall: ranking.popularity_recall, ndcg: ranking.popularity_ndcg})
-    table.add("model", **model)
-    return table
-
-
-def _worse_than_popularity(model: Model, ranking: RankingScores | None) -> str | None:
-    """One sentence where the same list for everybody ranks better."""
-    if ranking is None or not ranking.recall < ranking.popularity_recall:
-        return None
-    found = f"recall@{ranking.k} {ranking.recall:.4f}, popularity {ranking.popularity_recall:.4f}"
-    if model.goal == "rate":
-        way = "it was trained to predict ratings; to recommend, train with --goal rank"
-    else:
-        way = "train with more budget or more users, or recommend what is popular"
-    return f"This model ranks worse than popularity ({found}): {way}."
+        printer().print(str(found))
+    if model.goal == "rank" and scale.explicit and only is None:
+        click.echo(f"No errors of predicted ratings: {no_errors(True)}.", err=True)
+    for note in found.notes:
+        click.echo(note, err=True)

@@ -23,11 +23,11 @@ __all__ = ["check_file", "recommend_in_parts", "write_frames"]
 _ROWS = 1 << 20
 
 
-def check_file(out: Path) -> None:
+def check_file(out: Path, option: str = "--out") -> None:
     """Refuse a place that nothing can be written to, before anything is computed."""
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise SettingsInvalid(
-            f"--out writes Parquet or CSV; give the file the extension .parquet or .csv, not {out.name!r}"
+            f"{option} writes Parquet or CSV; give the file the extension .parquet or .csv, not {out.name!r}"
         )
     if not out.parent.is_dir():
         raise SettingsInvalid(f"there is no directory {out.parent} to write {out.name} to")

@@ -1,8 +1,8 @@
-"""Metrics of predictions and rankings: arrays in, one number out.
+"""Metrics of predictions and lists: arrays in, numbers out.
 
 Rankings are arrays of item positions, one row a user and best first, with -1 where fewer items were left.
-Targets are compressed rows of item positions. A user without targets says nothing and is left out of every
-mean.
+Targets are compressed rows of item positions. A user without targets says nothing: the number is NaN, and no mean
+counts it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.types import Floats
+from discreet.types import Bools, Floats
 
-__all__ = ["coverage", "gains", "hits", "mae", "ndcg_at_k", "recall_at_k", "recalls", "rmse"]
+__all__ = ["aucs", "hits", "list_metrics", "mae", "novelties", "recall_at_k", "recalls", "rmse"]
 
 Index = npt.NDArray[Any]
 
@@ -29,7 +29,7 @@ def mae(predicted: Floats, actual: Floats) -> float:
     return float(np.mean(np.abs(predicted - actual))) if len(actual) else float("nan")
 
 
-def hits(ranking: Index, target_indptr: Index, target_items: Index) -> npt.NDArray[np.bool_]:
+def hits(ranking: Index, target_indptr: Index, target_items: Index) -> Bools:
     """Whether each place of each user's ranking is one of that user's targets."""
     users = len(target_indptr) - 1
     if len(ranking) != users:
@@ -41,45 +41,91 @@ def hits(ranking: Index, target_indptr: Index, target_items: Index) -> npt.NDArr
     return np.isin(keys, wanted) & (ranking >= 0)
 
 
-def recall_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
-    """Recall@k as DPALS defines it (the long version, section on metrics).
+def list_metrics(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> dict[str, Floats]:
+    """For each user: recall, ndcg, precision, map, mrr and hit_rate of the first ``k`` places.
 
-    For one user, |top k among the items not in the query, and in the target| / min(k, |target|); then the
-    mean over users. The ranking must already leave out the query.
+    The definitions are LensKit's, and RecTools' for users with at most ``k`` targets: a recall and an average
+    precision of 1 can be reached by everybody, since they are divided by min(k, targets).
+
+    Notes
+    -----
+    recall: |list and targets| / min(k, |targets|) (DPALS, the long version, section on metrics). precision: the same
+    over k. ndcg: sum of 1 / log2(place + 1) over the places that hit, over the most that was possible. map: mean over
+    min(k, |targets|) of the precision at each place that hits. mrr: one over the first place that hits. The ranking
+    must already leave out the history.
     """
-    return _mean(recalls(ranking, target_indptr, target_items, k))
+    counts = np.diff(target_indptr)
+    found = hits(ranking[:, :k], target_indptr, target_items)
+    width = found.shape[1]
+    places = np.arange(1, width + 1)
+    least = np.minimum(counts, k).astype(np.float64)
+    least[counts == 0] = np.nan
+    hit = found.sum(axis=1)
+    precise = np.cumsum(found, axis=1) * found / places
+    # Beyond the longest list and the most targets there is nothing to add up.
+    worth = 1.0 / np.log2(np.arange(2, 2 + min(k, max(width, int(counts.max(initial=0))))))
+    best = np.concatenate([[0.0], np.cumsum(worth)])[np.minimum(counts, len(worth))]
+    best[counts == 0] = np.nan
+    first = np.where(hit > 0, found.argmax(axis=1) + 1 if width else 1, np.inf)
+    nobody = np.where(counts > 0, 0.0, np.nan)
+    return {
+        "recall": hit / least,
+        "ndcg": found @ worth[:width] / best,
+        "precision": hit / k + nobody,
+        "map": precise.sum(axis=1) / least,
+        "mrr": 1.0 / first + nobody,
+        "hit_rate": (hit > 0) + nobody,
+    }
 
 
 def recalls(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> Floats:
-    """Recall@k of each user who has a target."""
+    """Recall@k of each user; of items that somebody dislikes it is better small."""
     counts = np.diff(target_indptr)
     found = hits(ranking[:, :k], target_indptr, target_items).sum(axis=1)
-    shares: Floats = found / np.minimum(np.maximum(counts, 1), k)
-    return shares[counts > 0]
+    shares: Floats = found / np.where(counts > 0, np.minimum(counts, k), np.nan)
+    return shares
 
 
-def ndcg_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
-    """Discounted gain (1 / log2(place + 1), every target counts 1) over the best that was possible."""
-    return _mean(gains(ranking, target_indptr, target_items, k))
+def recall_at_k(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> float:
+    """Mean recall@k of the users who have a target; NaN where nobody has."""
+    shares = recalls(ranking, target_indptr, target_items, k)
+    shares = shares[~np.isnan(shares)]
+    return float(shares.mean()) if len(shares) else float("nan")
 
 
-def gains(ranking: Index, target_indptr: Index, target_items: Index, k: int) -> Floats:
-    """NDCG@k of each user who has a target."""
-    counts = np.diff(target_indptr)
-    k = min(k, max(ranking.shape[1], int(counts.max(initial=0))))  # beyond that there is nothing to add up
-    worth = 1.0 / np.log2(np.arange(2, k + 2))
-    found = hits(ranking[:, :k], target_indptr, target_items)
-    best = np.concatenate([[0.0], np.cumsum(worth)])[np.minimum(counts, k)]
-    gained = found @ worth[: found.shape[1]]
-    shares: Floats = np.divide(gained, best, out=np.zeros(len(best)), where=best > 0)
-    return shares[counts > 0]
+def novelties(ranking: Index, counts: Floats, people: int) -> Floats:
+    """Mean of -log2(share of people who met the item) over each user's list; NaN for an empty one.
+
+    RecTools' mean inverse user frequency: an item that nobody met counts as if one person had.
+    """
+    there = ranking >= 0
+    surprise = -np.log2(np.maximum(counts, 1.0) / max(people, 1))
+    length = there.sum(axis=1)
+    total = np.where(there, surprise[np.maximum(ranking, 0)], 0.0).sum(axis=1) if len(counts) else length
+    mean: Floats = total / np.where(length > 0, length, np.nan)
+    return mean
 
 
-def coverage(ranking: Index, n_items: int) -> float:
-    """Share of the catalogue that appears in at least one user's ranking."""
-    shown = np.unique(ranking)
-    return float(np.count_nonzero(shown >= 0) / n_items)
+def aucs(scores: Floats, indptr: Index, liked: Bools, disliked: Bools) -> Floats:
+    """For each user, how often a liked item has a higher score than a disliked one; ties count a half.
 
-
-def _mean(per_user: Floats) -> float:
-    return float(per_user.mean()) if len(per_user) else float("nan")
+    NaN for users who have not both. From ranks: the sum of the ranks of liked items (ties share the middle of theirs)
+    says how many pairs are in order.
+    """
+    users = len(indptr) - 1
+    kept = liked | disliked
+    rows, values, good = np.repeat(np.arange(users), np.diff(indptr))[kept], scores[kept], liked[kept]
+    order = np.lexsort((values, rows))
+    rows, values, good = rows[order], values[order], good[order]
+    fresh = np.ones(len(rows), dtype=np.bool_)
+    fresh[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
+    ties = np.cumsum(fresh) - 1
+    sizes = np.bincount(ties)
+    middle = (np.cumsum(sizes) - (sizes - 1) / 2.0)[ties]
+    totals = np.bincount(rows, minlength=users)
+    ranks = middle - (np.cumsum(totals) - totals)[rows]
+    above = np.bincount(rows[good], minlength=users)
+    pairs = above * (totals - above)
+    ordered = np.bincount(rows[good], weights=ranks[good], minlength=users) - above * (above + 1) / 2.0
+    shares: Floats = np.divide(ordered, pairs, out=np.full(users, np.nan), where=pairs > 0)
+    return shares

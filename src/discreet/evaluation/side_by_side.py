@@ -9,8 +9,7 @@ import numpy as np
 from discreet.data.blocks import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, RatingsInvalid
-from discreet.model import Model
-from discreet.model.blocks import check_histories
+from discreet.evaluation.recommender import Recommender
 from discreet.types import Floats
 
 __all__ = ["AnyRatings", "count_items", "mean_rating", "pairs"]
@@ -19,7 +18,7 @@ AnyRatings = Ratings | StoredRatings
 """Ratings in memory, or prepared on disk."""
 
 
-def pairs(model: Model, history: AnyRatings, test: AnyRatings) -> Iterator[tuple[Ratings, Ratings]]:
+def pairs(model: Recommender, history: AnyRatings, test: AnyRatings) -> Iterator[tuple[Ratings, Ratings]]:
     """Every user of the test once: what they did before, and their test, in the same rows.
 
     Raises
@@ -30,7 +29,7 @@ def pairs(model: Model, history: AnyRatings, test: AnyRatings) -> Iterator[tuple
     found, example = 0, None
     for past, held_out in _parts(history, test):
         for part in (past, held_out):
-            check_histories(part, model.catalogue, model.item_side)
+            model.check_histories(part)
         rows = past.for_users(held_out.user_ids)
         found += rows.n_ratings
         if example is None and past.n_users and held_out.n_users:
@@ -50,12 +49,13 @@ def mean_rating(ratings: AnyRatings) -> float:
     return float(sum(part.values.sum() for part in _blocks(ratings)) / max(ratings.n_ratings, 1))
 
 
-def count_items(ratings: AnyRatings) -> Floats:
-    """How often each item was met."""
-    counts = np.zeros(ratings.n_items)
+def count_items(ratings: AnyRatings) -> tuple[Floats, int]:
+    """How often each item was met, and how many people met any. Exact: for the holder alone."""
+    counts, people = np.zeros(ratings.n_items), 0
     for part in _blocks(ratings):
         counts += np.bincount(part.items, minlength=ratings.n_items)
-    return counts
+        people += int(np.count_nonzero(np.diff(part.indptr)))
+    return counts, people
 
 
 def _blocks(ratings: AnyRatings) -> Iterator[Ratings]:

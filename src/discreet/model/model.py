@@ -21,7 +21,7 @@ from discreet.model.doubt import Mark
 from discreet.model.explanation import Explanation, explain
 from discreet.model.history import Histories, History, UnknownItems, locate, name_some, read_history
 from discreet.model.item_side import ItemSide
-from discreet.model.listing import listed_by_popularity, order_of
+from discreet.model.listing import listed_by_popularity, order_of, order_terms
 from discreet.model.new_items import add_items, check_features
 from discreet.model.recommendations import SAME_ORDER, Recommendation, Recommendations
 from discreet.model.similarity import compared
@@ -159,7 +159,7 @@ class Model:
         ``standard_error`` and ``mark`` (see `Recommendation`).
         """
         _check_n(n)
-        check_histories(histories, self.catalogue, self.item_side)
+        self.check_histories(histories)
         mask, _ = self._mask(allowed, blocked, unknown_items)
         index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
         scores = np.full(index.shape, np.nan)
@@ -174,6 +174,40 @@ class Model:
             if errors is not None:
                 errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best, score)
         return self._frame(histories.user_ids, index, scores, errors)
+
+    def top_items(self, histories: Histories, n: int) -> npt.NDArray[np.int32]:
+        """The ``n`` best items outside each user's history, by position; -1 where no more are left.
+
+        One row a user: who asks for many users asks a block of them at a time.
+        """
+        self.check_histories(histories)
+        ranking = np.full((len(histories.indptr) - 1, min(n, len(self.catalogue))), -1, dtype=np.int32)
+        for part in fold_in_blocks(self.item_side, histories):
+            seen = (part.indptr, part.items)
+            ranking[part.users], _ = score_top(
+                self.item_side, part.coefficients, n, seen, by_popularity=self.by_popularity
+            )
+        return ranking
+
+    def score_pairs(
+        self, histories: Histories, indptr: npt.NDArray[np.int64], items: npt.NDArray[Any]
+    ) -> tuple[Floats, Floats]:
+        """What orders lists, and what `predict` says, of some items (compressed rows) of each user of ``histories``."""
+        self.check_histories(histories)
+        design, level = order_terms(self.item_side, self.by_popularity)
+        order, predicted = level[items], np.empty(len(items))
+        for part in fold_in_blocks(self.item_side, histories):
+            bounds = indptr[part.users.start : part.users.stop + 1]
+            here = slice(int(bounds[0]), int(bounds[-1]))
+            users = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+            order[here] += kernels.dot_pairs(users, items[here], part.coefficients, design)
+            if self.by_popularity:
+                predicted[here] = self.item_side.predict(part.coefficients, users, items[here])
+        return order, predicted if self.by_popularity else self.item_side.clipped(order)
+
+    def check_histories(self, histories: Histories) -> None:
+        """Refuse histories over another catalogue, or with values that the model cannot take (`HistoryInvalid`)."""
+        check_histories(histories, self.catalogue, self.item_side)
 
     def similar(self, item: Any, n: int = 10) -> Recommendations:
         """The ``n`` items that are most like an item, without the item itself.

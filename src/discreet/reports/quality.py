@@ -15,27 +15,18 @@ import numpy.typing as npt
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.evaluation import baselines, metrics
-from discreet.evaluation.protocols import predictions, rankings
+from discreet.evaluation.intervals import Measured
 from discreet.evaluation.side_by_side import pairs
 from discreet.model import Model
 from discreet.types import Bools, Floats
 
-__all__ = ["AT", "Measured", "Quality", "Slice", "quality_of"]
+__all__ = ["AT", "Quality", "Slice", "quality_of"]
 
 AT = 20
 """Length of the lists."""
 
 _DRAWS = 500
 _SLICES = (("head", 0.2), ("middle", 0.5), ("tail", 1.0))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A number with its interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -96,7 +87,7 @@ def _errors(
     overall = baselines.global_mean(history)
     own = np.repeat(baselines.user_means(rows, overall), np.diff(test.indptr))
     predicted = {
-        "model": predictions(model, rows, test),
+        "model": model.score_pairs(rows, test.indptr, test.items)[1],
         "global mean": np.full(len(test.values), overall),
         "user mean": own,
     }
@@ -126,11 +117,13 @@ def _lists(
 ) -> Quality:
     n_items = model.item_side.n_items
     lists = {
-        "model": rankings(model, rows, AT),
+        "model": model.top_items(rows, AT),
         "popularity": baselines.popularity_ranking(history, rows, n_items, AT),
     }
     with_target = np.diff(test.indptr) > 0
-    recalls = {name: metrics.recalls(one, test.indptr, test.items, AT) for name, one in lists.items()}
+    recalls = {
+        name: metrics.recalls(one, test.indptr, test.items, AT)[with_target] for name, one in lists.items()
+    }
     totals = _resampled(np.column_stack([*recalls.values(), np.ones(int(with_target.sum()))]), rng)
     drawn = {name: totals[:, k] / np.maximum(totals[:, -1], 1.0) for k, name in enumerate(recalls)}
     values = {name: float(one.mean()) for name, one in recalls.items()}

@@ -1,0 +1,254 @@
+"""How good a model is on held-out rows: lists, dislikes, and errors of predicted ratings.
+
+Lists and predictions are made from each user's own history, a block of users at a time; the users may or may not have
+been in training. Evaluating on private test data is not covered by the model's privacy statement.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.catalogue import as_ids
+from discreet.data.ratings import Ratings
+from discreet.errors import SettingsInvalid
+from discreet.evaluation import baselines, metrics
+from discreet.evaluation.intervals import Measured, covered, mean_of, pooled
+from discreet.evaluation.recommender import Recommender
+from discreet.evaluation.relevance import Relevance
+from discreet.evaluation.result import Evaluation, Holder, list_names
+from discreet.evaluation.side_by_side import AnyRatings, count_items, mean_rating, pairs
+from discreet.types import Floats, Ints
+
+__all__ = ["Only", "evaluate", "no_errors"]
+
+Only: TypeAlias = Literal["errors", "rankings"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+_BLOCK_USERS, _BLOCK_PLACES = 8192, 1 << 22
+
+
+def evaluate(
+    model: Recommender,
+    test: AnyRatings,
+    *,
+    history: AnyRatings,
+    k: int = 20,
+    relevant: float | None = None,
+    only: Only | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Compare the lists and predictions of a model with what people went on to do.
+
+    Parameters
+    ----------
+    test
+        What is looked for; its rows must not be in ``history``.
+    history
+        What each user did before, from which they get their list, without what they have. A test user who is not in
+        it gets the list of an empty history. Popularity is counted here.
+    k
+        Length of the lists.
+    relevant
+        From which rating up a test row should come back; the upper two fifths of the rating range if left out (4 and
+        5 of 1 to 5). The lower two fifths are disliked. Clicks are all relevant.
+    only
+        ``"errors"`` of predicted ratings alone, or ``"rankings"`` alone.
+    progress
+        Called with (stage, users done, users).
+
+    Returns
+    -------
+    Evaluation
+        With 95 % intervals over people (:mod:`discreet.evaluation.intervals`), and popularity beside.
+
+    Raises
+    ------
+    SettingsInvalid
+        For errors of a model that predicts no ratings, and for what cannot be relevant.
+    HistoryInvalid
+        If nobody of the test has a history.
+
+    Notes
+    -----
+    **Privacy.** What comes back depends on the ratings without any noise: for their holder alone.
+    """
+    if k < 1:
+        raise SettingsInvalid(f"the number of items to rank must be at least 1, not {k}")
+    if only == "errors" and model.goal == "rank":
+        raise SettingsInvalid(f"{no_errors(test.explicit)}; evaluate its lists")
+    rule = Relevance.of(test.scale, relevant)
+    found = _Found(model, history, k, rule, lists=only != "errors", errors=only != "rankings")
+    for past, held_out in pairs(model, history, test):
+        for before, after in _blocks(past, held_out, min(k, len(model.catalogue))):
+            found.add(before, after)
+            if progress is not None:
+                progress("people", found.users, test.n_users)
+    return found.evaluation(test)
+
+
+def no_errors(explicit: bool) -> str:
+    """Why a model has no errors of predicted ratings."""
+    if explicit:
+        return 'this model ranks; it does not predict ratings: train with --goal rate (in Python goal="rate")'
+    return "the model was trained without ratings, so it predicts none"
+
+
+def _blocks(history: Ratings, test: Ratings, k: int) -> Iterator[tuple[Ratings, Ratings]]:
+    size = max(1, min(_BLOCK_USERS, _BLOCK_PLACES // max(k, 1)))
+    for start in range(0, test.n_users, size):
+        users = slice(start, start + size)
+        yield history.take_users(users), test.take_users(users)
+
+
+class _Shown:
+    """Which items are in how many lists, and whose the last one was."""
+
+    def __init__(self, n_items: int) -> None:
+        self._lists = np.zeros(n_items, dtype=np.int64)
+        self._last = np.zeros(n_items, dtype=np.int64)
+
+    def add(self, ranking: npt.NDArray[np.int32], users: Ints) -> None:
+        there = ranking >= 0
+        items = ranking[there]
+        self._lists += np.bincount(items, minlength=len(self._lists))
+        self._last[items] = np.broadcast_to(users[:, np.newaxis], ranking.shape)[there]
+
+    def coverage(self, with_list: Floats) -> Measured:
+        """``with_list``: which users were given a list that counts."""
+        alone = np.bincount(self._last[self._lists == 1], minlength=len(with_list))
+        return covered(self._lists > 0, alone[with_list > 0].astype(np.float64))
+
+
+class _Found:
+    """Numbers of each user, block after block."""
+
+    def __init__(
+        self, model: Recommender, history: AnyRatings, k: int, rule: Relevance, *, lists: bool, errors: bool
+    ) -> None:
+        self._model, self._k, self._rule = model, k, rule
+        self._lists, self._errors = lists, errors and model.goal == "rate"
+        self._overall = mean_rating(history) if self._errors else 0.0
+        self._counts, self._people = count_items(history) if lists else (np.empty(0), 0)
+        self._shown = {way: _Shown(len(model.catalogue)) for way in ("model", "popularity")}
+        self._columns: dict[tuple[str, str], list[Floats]] = defaultdict(list)
+        self._ids: list[npt.NDArray[np.generic]] = []
+        self._repeated = 0
+        self.users = 0
+
+    def add(self, history: Ratings, test: Ratings) -> None:
+        """A block of users: what they did before, and their test, in the same rows."""
+        liked, disliked = self._rule.masks(test)
+        owners = np.repeat(np.arange(test.n_users), np.diff(test.indptr))
+        self._ids.append(test.user_ids)
+        self._repeated += _repeats(history, test, owners)
+        self._keep("people", relevant=_count(owners, liked, test), disliked=_count(owners, disliked, test))
+        if self._errors or (self._lists and disliked.any()):
+            order, predicted = self._model.score_pairs(history, test.indptr, test.items)
+        if self._errors:
+            self._add_errors(history, test, predicted, owners)
+        if self._lists:
+            scores = {"model": order, "popularity": self._counts[test.items]} if disliked.any() else {}
+            rankings = {
+                "model": self._model.top_items(history, self._k),
+                "popularity": baselines.rank_by_count(self._counts, history, self._k),
+            }
+            good, bad = test.keep(liked), test.keep(disliked)
+            counted = np.flatnonzero(np.diff(good.indptr))
+            for way, ranking in rankings.items():
+                told = metrics.list_metrics(ranking, good.indptr, good.items, self._k)
+                told["novelty"] = np.full(test.n_users, np.nan)
+                told["novelty"][counted] = metrics.novelties(ranking[counted], self._counts, self._people)
+                told["disliked"] = metrics.recalls(ranking, bad.indptr, bad.items, self._k)
+                told["auc"] = (
+                    metrics.aucs(scores[way], test.indptr, liked, disliked)
+                    if scores
+                    else np.full(test.n_users, np.nan)
+                )
+                self._keep(way, **told)
+                self._shown[way].add(ranking[counted], self.users + counted)
+        self.users += test.n_users
+
+    def _add_errors(self, history: Ratings, test: Ratings, predicted: Floats, owners: Ints) -> None:
+        own = np.repeat(baselines.user_means(history, self._overall), np.diff(test.indptr))
+        wrong = predicted - test.values
+        for name, rows in {
+            "rows": np.ones(len(wrong)),
+            "squares": np.square(wrong),
+            "sizes": np.abs(wrong),
+            "global_mean": np.square(self._overall - test.values),
+            "user_mean": np.square(own - test.values),
+        }.items():
+            self._keep("errors", **{name: np.bincount(owners, rows, test.n_users).astype(np.float64)})
+
+    def _keep(self, way: str, **columns: Floats) -> None:
+        for name, column in columns.items():
+            self._columns[way, name].append(column)
+
+    def _column(self, way: str, name: str) -> Floats:
+        parts = self._columns[way, name]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def evaluation(self, test: AnyRatings) -> Evaluation:
+        """All of it."""
+        relevant, disliked = self._column("people", "relevant"), self._column("people", "disliked")
+        ids = np.concatenate(self._ids) if self._ids else np.empty(0, dtype=object)
+        per_user = {"user": as_ids(ids), "relevant": relevant.astype(np.int64)}
+        found: dict[str, Measured] = {}
+        popularity: dict[str, Measured] = {}
+        if test.explicit:
+            per_user["disliked"] = disliked.astype(np.int64)
+        global_mean = user_mean = None
+        if self._errors:
+            squares, sizes, rows = (self._column("errors", name) for name in ("squares", "sizes", "rows"))
+            found |= {"rmse": pooled(squares, rows, root=True), "mae": pooled(sizes, rows)}
+            global_mean = pooled(self._column("errors", "global_mean"), rows, root=True)
+            user_mean = pooled(self._column("errors", "user_mean"), rows, root=True)
+            with np.errstate(invalid="ignore"):
+                per_user |= {"rmse": np.sqrt(squares / rows), "mae": sizes / rows}
+        for name in list_names(self._k) if self._lists else ():
+            short = name.partition("@")[0]
+            if short in ("disliked", "auc") and not test.explicit:
+                continue
+            for way, told in (("model", found), ("popularity", popularity)):
+                if short == "coverage":
+                    told[name] = self._shown[way].coverage(relevant)
+                else:
+                    told[name] = mean_of(self._column(way, short), np.inf if short == "novelty" else 1.0)
+            if short != "coverage":
+                per_user[name] = self._column("model", short)
+        return Evaluation(
+            goal=self._model.goal,
+            k=self._k,
+            relevant=self._rule.liked,
+            disliked=self._rule.disliked,
+            users=test.n_users,
+            ratings=test.n_ratings,
+            metrics=found,
+            popularity=popularity,
+            global_mean=global_mean,
+            user_mean=user_mean,
+            holder=Holder(
+                with_relevant=int(np.count_nonzero(relevant)),
+                with_disliked=int(np.count_nonzero(disliked)),
+                with_both=int(np.count_nonzero((relevant > 0) & (disliked > 0))),
+                also_in_history=self._repeated,
+            ),
+            per_user=pl.DataFrame(per_user).fill_nan(None),
+        )
+
+
+def _count(owners: Ints, mask: npt.NDArray[np.bool_], test: Ratings) -> Floats:
+    return np.bincount(owners[mask], minlength=test.n_users).astype(np.float64)
+
+
+def _repeats(history: Ratings, test: Ratings, owners: Ints) -> int:
+    """How many test rows the same user's history has too."""
+    past = np.repeat(np.arange(history.n_users), np.diff(history.indptr)) * test.n_items + history.items
+    return int(np.isin(owners * test.n_items + test.items, past).sum())
