@@ -28,7 +28,6 @@ KINDS = {
     415: "wrong_type",
     421: "wrong_name",
     422: "malformed",
-    429: "too_many",
     503: "overloaded",
 }
 """What a refusal is called in counts and logs, by the status it is answered with."""

@@ -79,7 +79,7 @@ def test_a_task_from_creation_to_release(tmp_path: Path, items: Path) -> None:
     ("arguments", "why"),
     [
         (["serve", "--store", "s", "--host", "0.0.0.0"], "can be reached from other machines"),
-        (["serve", "--store", "s", "--rate", "-1"], "rate"),
+        (["serve", "--store", "s", "--tick", "-1"], "tick"),
         (["serve", "--store", "s", "--token-file", "nothing"], "cannot be read"),
         (["task", "show", "http://127.0.0.1:9"], "cannot be reached"),
         (["task", "show", "nonsense"], "not the address"),

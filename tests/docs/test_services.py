@@ -12,8 +12,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,23 +23,18 @@ from discreet.cli import main
 from tests.docs.pages import ROOT, steps
 from tests.ports import free_port
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
 TOKEN = "a-token-that-nobody-guesses"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the pages take as given: items, a model, a certificate that this machine trusts, a token."""
+    """What the pages take as given: items, a model, a token."""
     monkeypatch.chdir(tmp_path)
     assert CliRunner().invoke(main, ["sample", "--users", "600", "--out", "."]).exit_code == 0
     columns = ["--user", "user", "--item", "item", "--rating", "rating", "--rating-range", "1", "5"]
     given = ["--catalogue", "items.csv", "--epsilon", "20", "--delta", "1e-4", "--out", "model"]
     assert CliRunner().invoke(main, ["train", "ratings.csv", *columns, *given]).exit_code == 0
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    made = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "2", *subject]
-    subprocess.run([*made, "-keyout", "key.pem", "-out", "cert.pem"], check=True, capture_output=True)
     Path("token").write_text(TOKEN)
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
     return tmp_path
 
 
@@ -87,18 +80,6 @@ def served(command: Sequence[str]) -> Iterator[int]:
         process.wait()
 
 
-def wait_until_ready(url: str) -> None:
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=30).close()
-            return
-        except urllib.error.HTTPError as error:
-            error.close()
-            code = error.code
-        assert code == 503
-        time.sleep(0.1)
-
-
 @pytest.mark.usefixtures("folder")
 def test_the_page_on_the_service() -> None:
     serve, export = lines("service.md")
@@ -119,7 +100,7 @@ def test_the_page_on_the_collector(folder: Path) -> None:
     with served(serve) as port:
 
         def here(command: list[str]) -> list[str]:
-            return [part.replace("collector.example", f"localhost:{port}") for part in command]
+            return [part.replace("https://collector.example", f"http://localhost:{port}") for part in command]
 
         run(here(create))
         assert "films" in run(here(count))

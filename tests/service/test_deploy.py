@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from discreet.devices.collector.settings import CollectorSettings
 from discreet.model import Model
+from discreet.service.settings import ServiceSettings
 from tests.service.support.models import make_model
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -108,3 +110,17 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
     )
     assert told.returncode == 0, told.stderr
     assert "discreet.service" not in told.stderr, told.stderr
+
+
+def test_the_proxy_speaks_to_where_both_listen_and_writes_nobody_down(tmp_path: Path) -> None:
+    text = (DEPLOY / "nginx.conf").read_text()
+    ports = {ServiceSettings.model_fields["port"].default, CollectorSettings.model_fields["port"].default}
+    assert set(re.findall(r"proxy_pass http://127\.0\.0\.1:(\d+);", text)) == set(map(str, ports))
+    assert "access_log off;" in text
+    assert text.count("{") == text.count("}")
+    if shutil.which("nginx") is None:
+        pytest.skip("nginx is not installed, so it was not asked about its configuration")
+    text = re.sub(r"^ *ssl_certificate.*$", "", text, flags=re.MULTILINE).replace(" ssl;", ";")
+    (tmp_path / "nginx.conf").write_text(text.replace("/run/nginx-discreet.pid", str(tmp_path / "pid")))
+    told = subprocess.run(["nginx", "-t", "-c", str(tmp_path / "nginx.conf")], capture_output=True, text=True)
+    assert "syntax is ok" in told.stderr, told.stderr

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import datetime
-import ipaddress
 import json
-import ssl
-from http.client import HTTPSConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from discreet.model import Model
 from discreet.service.app import PATHS, make_app
 from discreet.service.current import Current
 from discreet.service.direct import Direct
 from discreet.service.metrics import Metrics
-from tests.service.support.running import PATIENCE, Running
 from tests.service.test_fuzz import ODD
 
 ONE = {"item": "film-1", "rating": 3}
@@ -89,63 +80,3 @@ def test_the_usual_request_does_not_reach_the_framework(model: Model, tmp_path: 
     app.router.routes.clear()
     assert asked(short, json.dumps({"history": [ONE]}).encode(), b"application/json")[0]["status"] == 200
     assert asked(short, b"{", b"application/json")[0]["status"] == 404
-
-
-@pytest.fixture(scope="module")
-def identity(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that vouches for itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    folder = tmp_path_factory.mktemp("tls")
-    certificate, secret = folder / "certificate.pem", folder / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    secret.chmod(0o600)
-    return certificate, secret
-
-
-def test_tls_and_token(model: Model, tmp_path: Path, identity: tuple[Path, Path]) -> None:
-    certificate, key = identity
-    token = "a-token-of-some-length"
-    folder = model.save(tmp_path / "model")
-    body = json.dumps({"history": [ONE], "n": 3}).encode()
-    with Running(folder, host="0.0.0.0", certificate=certificate, key=key, token=token) as service:
-        assert service.url.startswith("https://")
-        trusted = ssl.create_default_context(cafile=str(certificate))
-
-        def post(context: ssl.SSLContext, headers: dict[str, str]) -> tuple[int, bytes]:
-            made = HTTPSConnection("127.0.0.1", service.port, timeout=PATIENCE, context=context)
-            with contextlib.closing(made) as wire:
-                wire.request("POST", "/recommend", body, {"content-type": "application/json", **headers})
-                response = wire.getresponse()
-                return response.status, response.read()
-
-        status, content = post(trusted, {"authorization": f"Bearer {token}"})
-        assert status == 200
-        assert [one["item"] for one in json.loads(content)["recommendations"]] == model.recommend(
-            {"film-1": 3}, 3
-        ).items
-        assert post(trusted, {})[0] == 401
-        with pytest.raises(ssl.SSLCertVerificationError):
-            post(ssl.create_default_context(), {"authorization": f"Bearer {token}"})
-        with service.connect() as plain:  # who does not speak TLS gets no answer in the clear
-            plain.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
-            assert b"live" not in plain.recv(1000)

@@ -19,9 +19,7 @@ TOKEN = "a token of some length"
     ("options", "why"),
     [
         ({"host": "0.0.0.0"}, "--anyone"),
-        ({"host": "example.org", "token": TOKEN}, "--certificate"),
-        ({"certificate": Path("absent")}, "both"),
-        ({"certificate": Path("absent"), "key": Path("absent")}, "no file"),
+        ({"host": "example.org", "token": TOKEN}, "--anyone"),
         ({"token": "short"}, "at least"),
     ],
 )

@@ -21,10 +21,10 @@ __all__ = ["command"]
 @click.option(
     "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
 )
-@click.option("--certificate", type=click.Path(path_type=Path), help="TLS certificate (PEM).")
-@click.option("--key", type=click.Path(path_type=Path), help="Its key (PEM).")
 @click.option("--token-file", help="File with the token that requests need.")
-@click.option("--anyone", is_flag=True, help="Answer whoever reaches the address, without TLS or token.")
+@click.option(
+    "--anyone", is_flag=True, help="Answer whoever reaches the address: behind a proxy that ends TLS."
+)
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the page as well.")
 @click.option(
     "--watch",
@@ -32,27 +32,23 @@ __all__ = ["command"]
     show_default=True,
     help="Seconds between looks for a new model; 0: on SIGHUP alone.",
 )
-@click.option(
-    "--rate", default=0.0, show_default=True, help="Requests a second from one address; 0: no limit."
-)
-@click.option("--burst", default=400.0, show_default=True, help="How many of them at once.")
-@click.option("--connections", default=512, show_default=True, help="Most open connections of one address.")
-@click.option("--all-connections", default=4096, show_default=True, help="Most open connections.")
 @click.option("--largest-body", default=1 << 18, show_default=True, help="Most bytes in a request.")
 @json_option
 def command(as_json: bool, token_file: str | None, **options: Any) -> None:
     """Serve a MODEL over HTTP, with a page that recommends in the browser.
 
     Lists from posted histories, similar items, search, statement, health and metrics; /openapi.json describes them. It
-    holds no ratings, logs no histories and draws no noise. It listens on this machine alone unless there is a
-    certificate and a token. A new model put in the place of the old one is served without a pause.
+    holds no ratings, logs no histories and draws no noise. It listens on this machine alone; a proxy in front of it
+    ends TLS and limits what one address may ask (deploy/nginx.conf).
+
+    A new model put in the place of the old one is served without a pause.
 
     \b
     Examples:
       discreet serve model/
       curl -H 'content-type: application/json' -d '{"history": [{"item": "item-17", "rating": 5}]}' \\
         http://127.0.0.1:8080/recommend
-      discreet serve model/ --host 0.0.0.0 --certificate cert.pem --key key.pem --token-file token
+      discreet serve model/ --host 0.0.0.0 --anyone --token-file token
     """
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
         raise SettingsInvalid(

@@ -89,7 +89,7 @@ def run_on_loopback(
     config = make_config(TASK, train.catalogue, train.rating_range, epsilon, settings.model_dump(), minimum)
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_collector(f"{folder}/collector.sqlite", "--rate", "0", "--connections", "1000") as url,
+        running_collector(f"{folder}/collector.sqlite") as url,
         ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
     ):
         admin = Admin(url)

@@ -1,4 +1,4 @@
-"""Run the service: uvicorn with limits around the application and under it, and no request written to a log."""
+"""Run the service: uvicorn with limits on size and time, and no request written to a log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from discreet.devices.collector.limits import Bodies, Buckets, answer, presents
+from discreet.devices.collector.limits import Bodies, answer, presents
 from discreet.devices.collector.web_server import run_server
 from discreet.operations import Counts
 from discreet.service.app import PATHS, make_app
@@ -48,13 +48,9 @@ class Admitted:
         await self._app(scope, receive, send)
 
 
-def _limited(settings: ServiceSettings, current: Current, metrics: Metrics) -> Callable[[Buckets], ASGIApp]:
+def _limited(settings: ServiceSettings, current: Current, metrics: Metrics) -> ASGIApp:
     app = make_app(current, metrics, watch=settings.watch, page=settings.page)
     local = settings.token is None and not settings.anyone
 
-    def limited(buckets: Buckets) -> ASGIApp:
-        direct = Direct(app, current)
-        bodies = Bodies(direct, buckets, lambda scope: settings.largest_body, Counts(), local=local)
-        return Measured(Admitted(bodies, settings.token), metrics)
-
-    return limited
+    bodies = Bodies(Direct(app, current), lambda scope: settings.largest_body, Counts(), local=local)
+    return Measured(Admitted(bodies, settings.token), metrics)

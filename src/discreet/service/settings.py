@@ -1,4 +1,4 @@
-"""Where the service listens, and what it allows; nothing beyond this machine without encryption and a token."""
+"""Where the service listens, and what it allows; nothing beyond this machine unless that is said."""
 
 from __future__ import annotations
 
@@ -23,21 +23,15 @@ class ServiceSettings(BaseModel):
         The model folder. What replaces it is served as soon as it is seen.
     host, port
         Where to listen; ``localhost`` is 127.0.0.1, whatever a resolver says; port 0 takes a free one.
-    certificate, key
-        Files for TLS; both or neither.
     token
         What every request but those about health must present. Without one, nobody who calls this machine by another
         name than localhost or 127.0.0.1 is answered, unless ``anyone`` is set.
     anyone
-        Answer whoever reaches the address, with or without TLS and token.
+        Answer whoever reaches the address, as behind a proxy that ends TLS, with or without a token.
     page
         Serve the page that recommends in the browser.
     watch
         Seconds between looks at the model folder; 0 means to look when told to (SIGHUP) and at no other time.
-    rate, burst
-        Requests a second from one address, and how many at once; a rate of 0 means no limit.
-    connections, all_connections
-        Most open connections of one address, and of all together.
     largest_body
         Most bytes in a request.
     """
@@ -47,16 +41,10 @@ class ServiceSettings(BaseModel):
     model: Path
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
-    certificate: Path | None = None
-    key: Path | None = None
     token: str | None = None
     anyone: bool = False
     page: bool = True
     watch: Annotated[float, Field(ge=0)] = 2.0
-    rate: Annotated[float, Field(ge=0)] = 0.0
-    burst: Annotated[float, Field(ge=2)] = 400.0
-    connections: Annotated[int, Field(ge=1)] = 512
-    all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=1024)] = 1 << 18
 
     @field_validator("host")
@@ -66,20 +54,15 @@ class ServiceSettings(BaseModel):
 
     def check(self) -> None:
         """Refuse to listen where others could read histories on their way, or ask without leave."""
-        if (self.certificate is None) != (self.key is None):
-            raise SettingsInvalid("TLS needs both a certificate and its key; give both or neither")
-        for path in (self.certificate, self.key):
-            if path is not None and not path.is_file():
-                raise SettingsInvalid(f"there is no file {path}")
         token = self.token
         if token is not None and (
             len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()
         ):
             raise SettingsInvalid(f"a token must be at least {SHORTEST_TOKEN} printable ASCII characters")
-        if not self.is_loopback and not self.anyone and (self.certificate is None or token is None):
+        if not self.is_loopback and not self.anyone:
             raise SettingsInvalid(
-                f"{self.host} can be reached from other machines: that needs --certificate, --key and --token-file, or "
-                "--anyone where something in front of it sees to both. Listen on 127.0.0.1 to do without"
+                f"{self.host} can be reached from other machines: that needs --anyone, where something in front of it "
+                "ends TLS. Listen on 127.0.0.1 to do without"
             )
 
     @property

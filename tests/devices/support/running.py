@@ -58,7 +58,7 @@ class Running:
     ) -> None:
         self._largest_file, self._log = largest_file, log
         settings = settings if log is None else {**settings, "log": True}
-        self.settings = {"rate": 0.0, "connections": 2000, "port": free_port(), **settings, "store": store}
+        self.settings = {"port": free_port(), **settings, "store": store}
         self.port: int = self.settings["port"]
         self.store = store
 

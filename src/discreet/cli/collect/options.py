@@ -59,17 +59,6 @@ def service_options(port: int) -> Callable[[Any], Any]:
                 help="Seconds between two looks at what is to be done without being asked.",
             ),
             click.option("--quiet", is_flag=True, help="No log of JSON lines on standard error."),
-            click.option("--all-connections", default=4096, show_default=True, help="Most open connections."),
-            click.option(
-                "--connections", default=64, show_default=True, help="Most open connections of one address."
-            ),
-            click.option("--burst", default=400.0, show_default=True, help="How many of them at once."),
-            click.option(
-                "--rate",
-                default=100.0,
-                show_default=True,
-                help="Requests a second from one address; 0: no limit.",
-            ),
             click.option(
                 "--allow-origin",
                 multiple=True,
@@ -78,8 +67,7 @@ def service_options(port: int) -> Callable[[Any], Any]:
             ),
             click.option("--device-token-file", help="File with a token that devices need."),
             click.option("--token-file", help="File with the token that whoever runs it needs."),
-            click.option("--key", type=file, help="Its key (PEM)."),
-            click.option("--certificate", type=file, help="TLS certificate (PEM)."),
+            click.option("--behind-proxy", is_flag=True, help="Something in front of it ends TLS."),
             click.option(
                 "--port",
                 default=port,

@@ -28,7 +28,7 @@ def serve_command(
 ) -> None:
     """Serve a collector until Ctrl-C.
 
-    It listens on this machine alone unless there is a certificate and a token. No addresses are stored or
+    It listens on this machine alone unless there is a proxy in front of it and a token. No addresses are stored or
     logged; refusals are counted by kind. A report is answered once it is on disk.
 
     \b

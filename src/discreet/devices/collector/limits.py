@@ -1,7 +1,6 @@
-"""How much one client may ask for, how large a request may be, and who presents which token.
+"""How large a request may be, how long it may take to arrive, and who presents which token.
 
-Addresses are used to count and are kept in memory only, for as long as a client is busy; they are neither
-stored nor logged. IPv6 clients are counted by their /64, which one household or server usually owns whole.
+How often one address may ask is a reverse proxy's to say (``deploy/nginx.conf``).
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ import asyncio
 import hmac
 import ipaddress
 import json
-import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,54 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.operations import Counts
 
-__all__ = ["Bodies", "Buckets", "answer", "client_key", "is_local", "presents", "read_body"]
+__all__ = ["Bodies", "answer", "is_local", "presents", "read_body"]
 
 BODY_SECONDS = 10.0
-TABLE = 65_536
-
-
-class Buckets:
-    """A bucket of tokens a client: ``rate`` come a second, at most ``burst``, and a request takes one.
-
-    Refused requests take tokens too, down to ``-burst``. A client there is flooding, and its connections are
-    not worth reading.
-    """
-
-    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate, self.burst = rate, burst
-        self._clock = clock
-        self._tokens: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-    def take(self, client: str) -> bool:
-        """Whether the client may make one more request now."""
-        if not self.rate:
-            return True
-        now = self._clock()
-        tokens = self._refilled(client, now) - 1.0
-        self._tokens[client] = (max(tokens, -self.burst), now)
-        self._tokens.move_to_end(client)
-        if len(self._tokens) > TABLE:
-            self._tokens.popitem(last=False)
-        return tokens >= 0.0
-
-    def floods(self, client: str) -> bool:
-        """Whether the client went on long after it was told to slow down."""
-        return bool(self.rate) and self._refilled(client, self._clock()) <= 1.0 - self.burst
-
-    def _refilled(self, client: str, now: float) -> float:
-        tokens, then = self._tokens.get(client, (self.burst, now))
-        return min(self.burst, tokens + (now - then) * self.rate)
-
-
-def client_key(address: str) -> str:
-    """What stands for a client in the counts: its IPv4 address, or its IPv6 /64."""
-    if ":" not in address:
-        return address
-    whole = ipaddress.IPv6Address(address.partition("%")[0])
-    return str(whole.ipv4_mapped or ipaddress.IPv6Network((int(whole) >> 64 << 64, 64)).network_address)
 
 
 def is_local(host: bytes) -> bool:
@@ -125,12 +77,12 @@ async def read_body(receive: Receive, limit: int) -> bytes | int:
 
 
 class Bodies:
-    """ASGI layer: rate, then size, then the application, which sees a body that is complete and small.
+    """ASGI layer: size and time, then the application, which sees a body that is complete and small.
 
     Parameters
     ----------
-    app, buckets, limit
-        The application; requests of each client; most bytes of a body, which may depend on the head of the request.
+    app, limit
+        The application; most bytes of a body, which may depend on the head of the request.
     local
         Answer nobody who calls this machine by a name of the network. Without it, a web page opened here could
         command a collector that has no token: its own name may come to mean 127.0.0.1 (DNS rebinding).
@@ -141,22 +93,17 @@ class Bodies:
     def __init__(
         self,
         app: ASGIApp,
-        buckets: Buckets,
         limit: Callable[[Scope], int],
         counts: Counts,
         *,
         local: bool = False,
     ) -> None:
-        self._app, self._buckets, self._limit, self._counts, self._local = app, buckets, limit, counts, local
+        self._app, self._limit, self._counts, self._local = app, limit, counts, local
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
-        client = scope.get("client")
-        if client and not self._buckets.take(client_key(client[0])):
-            await self._refuse(send, 429, "too many requests; slow down", retry_after=1)
             return
         if self._local and not all(is_local(value) for name, value in scope["headers"] if name == b"host"):
             await self._refuse(send, 421, "without a token, this answers to localhost and 127.0.0.1 only")
@@ -172,9 +119,9 @@ class Bodies:
             return
         await self._app(scope, _replay(body, receive), send)
 
-    async def _refuse(self, send: Send, status: int, why: str, retry_after: int | None = None) -> None:
+    async def _refuse(self, send: Send, status: int, why: str) -> None:
         self._counts.refuse(status)
-        await answer(send, status, {"error": why}, close=True, retry_after=retry_after)
+        await answer(send, status, {"error": why}, close=True)
 
 
 _WHY = {

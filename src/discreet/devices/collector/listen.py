@@ -1,4 +1,4 @@
-"""Run a collector's application behind our limits, on an address that may be used."""
+"""Run a collector's application behind limits on size and time, on an address that may be used."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ def run_app(
     """
     local = settings.token is None
     app = allowing(app, settings.allow_origin)
-    run_server(settings, lambda buckets: Bodies(app, buckets, limit, counts, local=local), ready, check)
+    run_server(settings, Bodies(app, limit, counts, local=local), ready, check)

@@ -1,4 +1,4 @@
-"""Where services listen, and what they allow; nothing beyond this machine without encryption and a token."""
+"""Where services listen, and what they allow; nothing beyond this machine without a proxy and a token."""
 
 from __future__ import annotations
 
@@ -25,18 +25,13 @@ class ServiceSettings(BaseModel):
         The file that holds everything.
     host, port
         Where to listen; ``localhost`` is 127.0.0.1, whatever a resolver says; port 0 takes a free one.
-    certificate, key
-        Files for TLS; both or neither.
+    behind_proxy
+        Whether a proxy in front of it ends TLS; without one it listens on this machine alone.
     token
         What whoever runs the service must present to command it. Without one, anybody on this machine may,
         and nobody who calls it by another name than localhost or 127.0.0.1 is answered.
     device_token
         What devices must present, if anything.
-    rate, burst
-        Requests a second from one address, and how many at once; a rate of 0 means no limit, for a service
-        behind a proxy that has one.
-    connections, all_connections
-        Most open connections of one address, and of all together.
     largest_body
         Most bytes in a request.
     allow_origin
@@ -52,14 +47,9 @@ class ServiceSettings(BaseModel):
     store: Path
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8642
-    certificate: Path | None = None
-    key: Path | None = None
+    behind_proxy: bool = False
     token: str | None = None
     device_token: str | None = None
-    rate: Annotated[float, Field(ge=0)] = 100.0
-    burst: Annotated[float, Field(ge=2)] = 400.0
-    connections: Annotated[int, Field(ge=1)] = 64
-    all_connections: Annotated[int, Field(ge=1)] = 4096
     largest_body: Annotated[int, Field(ge=256)] = 16_384
     allow_origin: tuple[str, ...] = ()
     log: bool = False
@@ -72,11 +62,6 @@ class ServiceSettings(BaseModel):
 
     def check(self) -> None:
         """Refuse to listen where others could read or command without leave."""
-        if (self.certificate is None) != (self.key is None):
-            raise SettingsInvalid("TLS needs both a certificate and its key; give both or neither")
-        for path in (self.certificate, self.key):
-            if path is not None and not path.is_file():
-                raise SettingsInvalid(f"there is no file {path}")
         for token in (self.token, self.device_token):
             if token is not None and (
                 len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()
@@ -92,10 +77,10 @@ class ServiceSettings(BaseModel):
             raise SettingsInvalid(
                 "--allow-origin needs --token-file: without a token, pages of that origin could command this service"
             )
-        if not self.is_loopback and (self.certificate is None or self.token is None):
+        if not self.is_loopback and not (self.behind_proxy and self.token is not None):
             raise SettingsInvalid(
-                f"{self.host} can be reached from other machines: that needs --certificate, --key and --token-file."
-                " Listen on 127.0.0.1 to do without"
+                f"{self.host} can be reached from other machines: that needs --behind-proxy, where something in front "
+                "of it ends TLS, and --token-file. Listen on 127.0.0.1 to do without"
             )
 
     @property

@@ -1,80 +1,48 @@
-"""The one web server here: uvicorn behind our limits, without an access log, on an address that may be used."""
+"""The one web server here: uvicorn, without an access log, on an address that may be used.
+
+TLS, and limits for each address, are a reverse proxy's (``deploy/nginx.conf``).
+"""
 
 from __future__ import annotations
 
 import errno
 import socket
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from discreet.devices.collector.connections import Connections, check_server, guarded_protocol
-from discreet.devices.collector.limits import Buckets
-from discreet.devices.collector.tls import encrypted_protocol, server_context
 from discreet.errors import SettingsInvalid
 
 __all__ = ["Listening", "run_server"]
 
 KEEP_ALIVE_SECONDS = 30
+MOST_AT_ONCE = 4096
+"""Connections and requests together; beyond that uvicorn answers 503."""
 
 
 class Listening(Protocol):
-    """What settings say about where a server listens and how much it allows."""
+    """What settings say about where a server listens."""
 
     @property
     def host(self) -> str: ...
     @property
     def port(self) -> int: ...
-    @property
-    def certificate(self) -> Path | None: ...
-    @property
-    def key(self) -> Path | None: ...
-    @property
-    def rate(self) -> float: ...
-    @property
-    def burst(self) -> float: ...
-    @property
-    def connections(self) -> int: ...
-    @property
-    def all_connections(self) -> int: ...
 
 
 def run_server(
     settings: Listening,
-    limited: Callable[[Buckets], ASGIApp],
+    app: ASGIApp,
     ready: Callable[[str], None],
     check: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until told to stop.
 
-    ``limited`` makes the application, with the counts of each client's requests; ``check`` may refuse before anything
-    is bound; ``ready`` is called with the address when it is.
+    ``check`` may refuse before anything is bound; ``ready`` is called with the address when it is.
     """
-    check_server()
-    config = _configure(settings, limited)
-    check()
-    listener = _listen(settings)
-    scheme = "http" if settings.certificate is None else "https"
-    host, port = listener.getsockname()[:2]
-    ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
-    uvicorn.Server(config).run(sockets=[listener])
-
-
-def _configure(settings: Listening, limited: Callable[[Buckets], ASGIApp]) -> uvicorn.Config:
-    buckets = Buckets(settings.rate, settings.burst)
-    connections = Connections(buckets, settings.connections, settings.all_connections)
-    loop: Literal["auto", "asyncio"] = "auto"
-    protocol: Any = guarded_protocol(connections)
-    if settings.certificate is not None and settings.key is not None:
-        protocol = encrypted_protocol(connections, server_context(settings.certificate, settings.key))
-        loop = "asyncio"
-    return uvicorn.Config(
-        limited(buckets),
-        http=protocol,
-        loop=loop,
+    config = uvicorn.Config(
+        app,
         ws="none",
         lifespan="on",
         interface="asgi3",
@@ -84,9 +52,15 @@ def _configure(settings: Listening, limited: Callable[[Buckets], ASGIApp]) -> uv
         proxy_headers=False,
         server_header=False,
         date_header=False,
+        limit_concurrency=MOST_AT_ONCE,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
     )
+    check()
+    listener = _listen(settings)
+    host, port = listener.getsockname()[:2]
+    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(settings: Listening) -> socket.socket:
