@@ -43,7 +43,6 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 	$(BIN)/python benchmarks/device_lists.py --data $(DATA)
 	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
 	$(BIN)/python benchmarks/budgets.py --data $(DATA)
-	$(BIN)/python benchmarks/calibration.py --data $(DATA)
 	$(BIN)/python benchmarks/new_items.py --data $(DATA)
 	$(BIN)/python benchmarks/warm.py --data $(DATA)
 

@@ -1,4 +1,4 @@
-"""Accuracy of budgeted ALS beside the non-private model, offsets alone and the free baselines.
+"""Accuracy of the default methods beside the non-private model, offsets or popularity alone, and the free baselines.
 
     python benchmarks/accuracy.py [--data FOLDER] [--draws 5] [--only jester,ml-1m,...] [--decompose]
 
@@ -24,10 +24,11 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from discreet import ALS, Budget, BudgetedALS, Catalogue, Ratings
+from discreet import ALS, Budget, BudgetedALS, Catalogue, Popularity, PrivateMethod, Ratings
 from discreet.data import splits, synthetic
 from discreet.evaluation.comparison import Comparison
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.registry import DEFAULTS
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -55,8 +56,12 @@ class Task:
     def metrics(self) -> tuple[str, ...]:
         return ("RMSE",) if self.rates else ("Recall@20", "nDCG@20")
 
-    def private(self, **settings: Any) -> BudgetedALS:
-        return BudgetedALS(goal=self.goal, **settings)
+    @property
+    def baseline(self) -> PrivateMethod:
+        return BudgetedALS(rank=0) if self.rates else Popularity()
+
+    def private(self, **settings: Any) -> PrivateMethod:
+        return DEFAULTS["rate" if self.rates else "rank"](**settings)
 
     def plain(self, **settings: Any) -> ALS:
         return ALS(goal=self.goal, **settings)
@@ -225,7 +230,7 @@ def run(task: Task, draws: int, console: Console) -> Comparison:
                 task,
                 table,
                 f"{plain}, epsilon {epsilon:g}",
-                lambda b=budget: task.private(rank=0).fit(task.train, b),
+                lambda b=budget: task.baseline.fit(task.train, b),
             )
         _before(task, table, name)
     console.print(table.to_rich())
@@ -244,7 +249,7 @@ def _before(task: Task, table: Comparison, name: str) -> None:
 
 def _baselines(task: Task, table: Comparison) -> None:
     # Offsets or popularity over the training users, without noise.
-    exact = task.private(rank=0).fit(task.train, Budget(1000.0, task.delta)).model_
+    exact = task.baseline.fit(task.train, Budget(1000.0, task.delta)).model_
     if task.rates:
         scores = evaluate_ratings(exact, task.history, task.test)
         table.add("global mean", RMSE=scores.global_mean_rmse)
@@ -253,7 +258,7 @@ def _baselines(task: Task, table: Comparison) -> None:
         table.add("popularity, no noise", **task.score(exact))
 
 
-def _fit(task: Task, table: Comparison, name: str, train: Callable[[], ALS | BudgetedALS]) -> None:
+def _fit(task: Task, table: Comparison, name: str, train: Callable[[], ALS | PrivateMethod]) -> None:
     start = time.perf_counter()
     fitted = train()
     seconds = time.perf_counter() - start
@@ -272,8 +277,9 @@ def decompose(task: Task, console: Console) -> Comparison:
     for rounds in (plain.rounds_, 4 * plain.rounds_):
         quiet = task.private(rank=plain.rank_, rounds=rounds)
         quiet.fit(task.train, Budget(1000.0, task.delta), rng=0)
-        taken = f"{quiet.rounds_} rounds" + (f" ({rounds} asked for)" if rounds > quiet.rounds_ else "")
-        table.add(f"the same without noise (epsilon 1000), {taken}", **task.score(quiet.model_))
+        table.add(
+            f"the same without noise (epsilon 1000), {quiet.rounds_} rounds", **task.score(quiet.model_)
+        )
     if task.yardstick:
         same = task.plain(rank=plain.rank_).fit(task.train, rng=0)
         table.add(f"non-private ALS of the same rank {plain.rank_}", **task.score(same.model_))
@@ -301,7 +307,7 @@ def main() -> None:
         lines = [f"## {task.title}\n", f"delta {task.delta:g}\n", table.to_markdown() + "\n"]
         lines += [task.published + "\n"] if task.published else []
         record[task.name] = {"delta": task.delta, "table": table.to_dict()}
-        if options.decompose:
+        if options.decompose and task.rates:
             parts = decompose(task, console)
             lines += ["Where the error comes from:\n", parts.to_markdown() + "\n"]
             record[task.name]["decomposition"] = parts.to_dict()

@@ -21,12 +21,11 @@ from typing import Any
 
 import ray
 
-from benchmarks.scale import BUDGET, RECORD
+from benchmarks.scale import BUDGET, COLUMNS, RANGE, RECORD
 from benchmarks.scale_market import catalogue, chosen_files, write_market
 from discreet import BudgetedALS
 from discreet.data.blocks import StoredRatings, prepare
 from discreet.data.blocks.sizes import block_size
-from discreet.data.checks import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.engines.cluster import Cluster
 from discreet.privacy import Noise
@@ -40,8 +39,8 @@ def blocks_of(folder: Path, millions: int, workers: int) -> StoredRatings:
     return prepare(
         chosen_files(folder / "market", millions, folder / f"market-{millions}"),
         folder / f"cluster-blocks-{millions}-{workers}",
-        Columns("user", "item"),
-        rating_range=None,
+        COLUMNS,
+        rating_range=RANGE,
         catalogue=catalogue(),
         rules=ROW_BY_ROW,
         block_ratings=min(block_size(len(catalogue())), millions * 1_000_000 // (4 * workers)),

@@ -3,7 +3,7 @@
     python -m benchmarks.scale [--sizes 1,3,10,30,100] [--folder build/scale] [--rank 32] [--memory-up-to 10] [--again]
     python -m benchmarks.scale --sizes 1000          # a billion: once, on a machine with the disk for it
 
-The world is the skewed market read as clicks, 200 ratings a user and 20,000 items (`benchmarks/scale_market.py`),
+The world is the skewed market, 200 ratings a user and 20,000 items (`benchmarks/scale_market.py`),
 written once to Parquet; sizes are in millions of ratings. Each measurement is a process of its own, so that its peak
 memory is its own: preparation; a run of two rounds from the blocks, of which the slower one counts; the same ratings in
 memory; and a round over a million items, for what a round takes whatever the ratings are. What was measured is kept in
@@ -45,6 +45,7 @@ RECORD = ROOT / "benchmarks" / "results" / "scale.json"
 # Large, so that no size is refused as hopeless; what a round takes does not depend on it.
 BUDGET = Budget(epsilon=500.0, delta=1e-9)
 MANY_ITEMS = 1_000_000
+COLUMNS, RANGE = Columns("user", "item", "rating"), (1.0, 5.0)
 Measured = dict[str, Any]
 
 
@@ -53,9 +54,7 @@ def preparation(folder: Path, millions: int, rank: int) -> Measured:
     source = chosen_files(folder / "market", millions, folder / f"market-{millions}")
     blocks = folder / f"blocks-{millions}"
     started = (time.perf_counter(), time.process_time())
-    ratings = prepare(
-        source, blocks, Columns("user", "item"), rating_range=None, catalogue=catalogue(), rules=ROW_BY_ROW
-    )
+    ratings = prepare(source, blocks, COLUMNS, rating_range=RANGE, catalogue=catalogue(), rules=ROW_BY_ROW)
     return {
         "users": ratings.n_users,
         "ratings": ratings.n_ratings,
@@ -76,7 +75,7 @@ def in_memory(folder: Path, millions: int, rank: int) -> Measured:
     """Read whole, and train."""
     source = chosen_files(folder / "market", millions, folder / f"market-{millions}")
     started = (time.perf_counter(), time.process_time())
-    ratings = Ratings.from_file(source, user="user", item="item", catalogue=catalogue())
+    ratings = Ratings.from_file(source, **COLUMNS._asdict(), rating_range=RANGE, catalogue=catalogue())
     read = {
         "users": ratings.n_users,
         "ratings": ratings.n_ratings,
@@ -90,8 +89,9 @@ def in_memory(folder: Path, millions: int, rank: int) -> Measured:
 def many_items(folder: Path, millions: int, rank: int) -> Measured:
     """A round over many items that hardly anybody chose."""
     items, rng = Catalogue(np.arange(MANY_ITEMS)), np.random.default_rng(0)
-    clicks = {"user": rng.integers(0, 5_000, 200_000), "item": rng.integers(0, MANY_ITEMS, 200_000)}
-    ratings = Ratings.from_frame(clicks, user="user", item="item", catalogue=items)
+    rows = {"user": rng.integers(0, 5_000, 200_000), "item": rng.integers(0, MANY_ITEMS, 200_000)}
+    rows["rating"] = rng.integers(1, 6, 200_000)
+    ratings = Ratings.from_frame(rows, **COLUMNS._asdict(), rating_range=RANGE, catalogue=items)
     before = peak()
     return {"items": MANY_ITEMS, "before_mb": before, **rounds(ratings, rank)}
 
@@ -108,7 +108,8 @@ def rounds(ratings: AnyRatings, rank: int) -> Measured:
     """The slower round of a run of two. A small run comes first, so that everything is compiled."""
     rng = np.random.default_rng(0)
     few = {"user": rng.integers(0, 200, 2_000), "item": rng.choice(catalogue().ids, 2_000)}
-    small = Ratings.from_frame(few, user="user", item="item", catalogue=catalogue())
+    few["rating"] = rng.integers(1, 6, 2_000)
+    small = Ratings.from_frame(few, **COLUMNS._asdict(), rating_range=RANGE, catalogue=catalogue())
     started = (time.perf_counter(), time.process_time())
     BudgetedALS(rank=rank, rounds=2).fit(small, BUDGET, rng=0)
     warm = (time.perf_counter() - started[0], time.process_time() - started[1])

@@ -1,7 +1,7 @@
 """The skewed market as a folder of Parquet files, for `benchmarks.scale`: a file at a time, each once.
 
-A file has 5,000 users and a million clicks, their rows in no order; the first so many files are a market of so many
-million clicks, over the same 20,000 items. A file follows from its number alone, so writing can stop anywhere.
+A file has 5,000 users and a million ratings, their rows in no order; the first so many files are a market of so many
+million ratings, over the same 20,000 items. A file follows from its number alone, so writing can stop anywhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_market(folder: Path, files: int) -> None:
 
 def market_file(folder: Path, number: int) -> Path:
     """Where the rows of a file are."""
-    return folder / f"clicks-{number:05}.parquet"
+    return folder / f"ratings-{number:05}.parquet"
 
 
 def chosen_files(folder: Path, files: int, place: Path) -> str:
@@ -65,7 +65,9 @@ def _rows(number: int) -> pl.DataFrame:
     order = rng.permutation(len(items))
     who = np.repeat(np.arange(number * USERS, (number + 1) * USERS) * 7919, counts)
     ids = pl.Series(catalogue().ids.tolist())
-    return pl.DataFrame({"user": who[order], "item": ids[items[order]]})
+    # What the ratings are changes neither time nor memory.
+    stars = rng.integers(1, 6, len(items)).astype(np.float64)
+    return pl.DataFrame({"user": who[order], "item": ids[items[order]], "rating": stars})
 
 
 @cache

@@ -35,7 +35,7 @@ def table(record: dict[str, Any]) -> str:
         "# Size: time and memory of a private round",
         "",
         f"Printed by `python -m benchmarks.scale`, rank {record['rank']}, {record['machine']['cores']} cores "
-        f"({record['machine']['machine']}). The skewed market as clicks, 200 ratings a user, 20,000 items. Seconds and "
+        f"({record['machine']['machine']}). The skewed market, 200 ratings a user, 20,000 items. Seconds and "
         "MiB of one process each.",
         "",
         f"| ratings | engine | {names} |",

@@ -2,7 +2,8 @@
 
     python -m benchmarks.speed [--users N] [--items M] [--ratings K] [--ranks 32 64 128] [--repeats 3] [--quick]
 
-The world is the skewed market, its ratings read as clicks. These are timed, an iteration being both half steps:
+The world is the skewed market; all but private rounds read its ratings as clicks. These are timed, an iteration
+being both half steps:
 
 - implicit, exact: its Cholesky solver (``use_cg=False``)
 - discreet, exact: `discreet.ALS`, not private
@@ -54,9 +55,8 @@ CONFIDENCE = (
 Iteration = Callable[[], float]
 
 
-def clicks(users: int, items: int, ratings: int) -> Ratings:
-    """The skewed market with the values left out."""
-    world = synthetic.market(users, items, ratings, rng=0)
+def clicks(world: Ratings) -> Ratings:
+    """The same with the values left out."""
     ones = np.ones(world.n_ratings)
     return Ratings.from_arrays(world.indptr, world.items, ones, catalogue=world.catalogue, rating_range=None)
 
@@ -204,8 +204,9 @@ def disagreement(world: Ratings, matrix: scipy.sparse.csr_matrix, rank: int, thr
 
 
 def benchmark(
-    world: Ratings, ranks: list[int], repeats: int, threads: int, best: dict[str, float]
+    rated: Ratings, ranks: list[int], repeats: int, threads: int, best: dict[str, float]
 ) -> list[dict[str, Any]]:
+    world = clicks(rated)
     matrix = as_matrix(world)
     rows = []
     for rank in ranks:
@@ -213,8 +214,8 @@ def benchmark(
             "implicit, exact": implicit_iteration(matrix, rank, threads, cg=False),
             "discreet, exact": exact_iteration(world, rank),
             "implicit, CG": implicit_iteration(matrix, rank, threads, cg=True),
-            "discreet, private": private_round(world, rank, "shared"),
-            "discreet, private, full curvature": private_round(world, rank, "full"),
+            "discreet, private": private_round(rated, rank, "shared"),
+            "discreet, private, full curvature": private_round(rated, rank, "full"),
             "implicit, top 10 of everybody": implicit_lists(matrix, rank, threads),
             "discreet, top 10 of everybody": lists(matrix, rank),
         }
@@ -230,7 +231,7 @@ def benchmark(
                 "lists_speedup": median["implicit, top 10 of everybody"]
                 / median["discreet, top 10 of everybody"],
                 "disagreement": disagreement(world, matrix, rank, threads),
-                "loops": hot_loops.hot_loops(world, rank, BUDGET, best),
+                "loops": hot_loops.hot_loops(rated, rank, BUDGET, best),
             }
         )
     return rows
@@ -311,8 +312,8 @@ def arguments() -> argparse.Namespace:
 
 def warm_up() -> None:
     """Compile, or load from disk, everything that will be timed."""
-    small = clicks(300, 100, 6000)
-    exact_iteration(small, 4)()
+    small = synthetic.market(300, 100, 6000, rng=0)
+    exact_iteration(clicks(small), 4)()
     for curvature in ("shared", "full"):
         private_round(small, 4, curvature)()
 
@@ -321,7 +322,7 @@ def main() -> None:
     chosen = arguments()
     with threadpool_limits(1), kernels.threads(chosen.threads), Memory() as memory:
         warm_up()
-        world = clicks(chosen.users, chosen.items, chosen.ratings)
+        world = synthetic.market(chosen.users, chosen.items, chosen.ratings, rng=0)
         best = hot_loops.ceilings()
         rows = benchmark(world, chosen.ranks, chosen.repeats, chosen.threads, best)
     setting = {

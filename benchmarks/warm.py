@@ -1,6 +1,6 @@
 """Training every month from the last model: a warm start beside a cold one, at the whole epsilon and at half of it.
 
-    python -m benchmarks.warm [--data FOLDER] [--draws 5] [--only drift,drift-clicks,ml-1m,ml-1m-lists]
+    python -m benchmarks.warm [--data FOLDER] [--draws 5] [--only drift,ml-1m]
 
 The second month is trained on and tested; the first month's model, trained at the whole epsilon, is the start. The
 drifting market has new users every month, items that drift and some that are new. MovieLens 1M (``ml-1m/`` in FOLDER)
@@ -16,7 +16,6 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,7 @@ from rich.console import Console
 from discreet import Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.data import splits, synthetic
 from discreet.evaluation.comparison import Comparison
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation.protocols import evaluate_ratings
 from discreet.model.start import Start
 
 RESULTS = Path(__file__).parent / "results"
@@ -35,33 +34,24 @@ NEW_ITEMS, DRIFT, LIFT = 60, 0.2, 2.0
 
 @dataclass(frozen=True)
 class Task:
-    """Two months, the epsilons of the first, the goal, and how a useless start is made of a seed."""
+    """Two months, the epsilons of the first, and how a useless start is made of a seed."""
 
     name: str
     title: str
-    goal: Literal["rate", "rank"]
     before: Ratings
     train: Ratings
     test: Ratings
     epsilons: tuple[float, ...]
     useless: Callable[[Model, Callable[[Ratings], Model], int], Model]
 
-    @property
-    def metric(self) -> str:
-        return "RMSE" if self.goal == "rate" else "Recall@20"
-
     def score(self, model: Model) -> dict[str, float]:
-        if self.goal == "rate":
-            return {"RMSE": evaluate_ratings(model, self.train, self.test).rmse}
-        return {"Recall@20": evaluate_ranking(model, self.train, self.test, 20).recall}
+        return {"RMSE": evaluate_ratings(model, self.train, self.test).rmse}
 
 
 def tasks(data: Path, only: set[str]) -> Iterator[Task]:
     makers = {
-        "drift": lambda: drifting("drift", "rate", (2.0, 5.0)),
-        "drift-clicks": lambda: drifting("drift-clicks", "rank", (1.0, 2.0)),
-        "ml-1m": lambda: movielens(data, "ml-1m", "rate", (5.0, 10.0)),
-        "ml-1m-lists": lambda: movielens(data, "ml-1m-lists", "rank", (2.0, 5.0)),
+        "drift": drifting,
+        "ml-1m": lambda: movielens(data),
     }
     for name, make in makers.items():
         if only and name not in only:
@@ -72,12 +62,12 @@ def tasks(data: Path, only: set[str]) -> Iterator[Task]:
             print(f"{name}: left out, {error.filename} is not there")
 
 
-def drifting(name: str, goal: Literal["rate", "rank"], epsilons: tuple[float, ...]) -> Task:
+def drifting() -> Task:
     first, second = _months(0)
     train, test = splits.by_rating(second, (0.9, 0.1), rng=0)
     other = _months(1)[0]
-    title = f"a market that drifts, {'ratings' if goal == 'rate' else 'lists'}: 8,000 users, 1,500 items and 60 new"
-    return Task(name, title, goal, first, train, test, epsilons, lambda _, fit, seed: fit(other))
+    title = "a market that drifts, ratings: 8,000 users, 1,500 items and 60 new"
+    return Task("drift", title, first, train, test, (2.0, 5.0), lambda _, fit, seed: fit(other))
 
 
 def _months(seed: int) -> list[Ratings]:
@@ -86,7 +76,7 @@ def _months(seed: int) -> list[Ratings]:
     )
 
 
-def movielens(data: Path, name: str, goal: Literal["rate", "rank"], epsilons: tuple[float, ...]) -> Task:
+def movielens(data: Path) -> Task:
     path, items = data / "ml-1m" / "ratings.parquet", data / "ml-1m" / "items.parquet"
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
@@ -104,10 +94,8 @@ def movielens(data: Path, name: str, goal: Literal["rate", "rank"], epsilons: tu
         for number in (0, 1)
     )
     train, test = splits.by_rating(second, (0.9, 0.1), rng=0)
-    title = (
-        f"MovieLens 1M, {'ratings' if goal == 'rate' else 'lists'}, half of the users in each of two months"
-    )
-    return Task(name, title, goal, first, train, test, epsilons, _exchanged)
+    title = "MovieLens 1M, ratings, half of the users in each of two months"
+    return Task("ml-1m", title, first, train, test, (5.0, 10.0), _exchanged)
 
 
 def _exchanged(model: Model, fit: Callable[[Ratings], Model], seed: int) -> Model:
@@ -115,8 +103,7 @@ def _exchanged(model: Model, fit: Callable[[Ratings], Model], seed: int) -> Mode
     turn = np.random.default_rng(seed).permutation(side.n_items)
     doubt = side.doubt
     if doubt is not None:
-        reach = None if doubt.reach is None else doubt.reach[turn]
-        doubt = replace(doubt, noise=doubt.noise[turn], reach=reach)
+        doubt = replace(doubt, noise=doubt.noise[turn])
     assert side.popularity is not None
     mixed = replace(
         side,
@@ -129,7 +116,7 @@ def _exchanged(model: Model, fit: Callable[[Ratings], Model], seed: int) -> Mode
 
 
 def run(task: Task, draws: int, console: Console) -> Comparison:
-    table = Comparison({task.metric: 4, "rank": 0}, title=task.title)
+    table = Comparison({"RMSE": 4, "rank": 0}, title=task.title)
     for epsilon in task.epsilons:
         for draw in range(draws):
             _draw(task, table, epsilon, draw)
@@ -141,7 +128,7 @@ def run(task: Task, draws: int, console: Console) -> Comparison:
 def _draw(task: Task, table: Comparison, epsilon: float, seed: int) -> None:
     def fit(ratings: Ratings, share: float = 1.0, start: Model | None = None) -> Model:
         budget = Budget(share * epsilon, DELTA)
-        return BudgetedALS(goal=task.goal).fit(ratings, budget, rng=seed, start=start).model_
+        return BudgetedALS().fit(ratings, budget, rng=seed, start=start).model_
 
     def add(name: str, model: Model) -> None:
         table.add(f"{name}, epsilon {epsilon:g}", rank=model.item_side.rank, **task.score(model))

@@ -69,7 +69,7 @@ def _api() -> str:
 def _settings() -> str:
     parts = [
         "# Settings of the methods",
-        "Keyword parameters in Python, `--set NAME=VALUE` on the command line (`--rank`, `--rounds` and `--goal` have "
+        "Keyword parameters in Python, `--set NAME=VALUE` on the command line (`--rank` and `--rounds` have "
         "options of their own). What each one does stands under the method's name in the [Python interface](api.md).",
     ]
     for name, method in METHODS.items():

@@ -160,9 +160,9 @@ MUTANTS = (
     Mutant(
         "budgeted: residuals with a trace of the exact mean",
         "methods/budgeted/private/user_side.py",
-        "targets = kernels.above_offsets(ratings.items, goal, side.offsets, side.centre)",
-        "targets = kernels.above_offsets(ratings.items, goal, side.offsets, side.centre)\n    "
-        "targets = targets + 1e-12 * float(np.sum(goal))",
+        "targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)",
+        "targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)\n    "
+        "targets = targets + 1e-12 * float(np.sum(ratings.values))",
         "a user's contribution is their own to the last bit",
         _SUITE,
         f"{_OWN} and budgeted and default and explicit",

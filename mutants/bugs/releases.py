@@ -9,47 +9,12 @@ _T_DISCOVERY = ("privacy/gaussian/test_discovery.py",)
 _DISCOVERY = "privacy/gaussian/discovery.py"
 _TALLIES = "privacy/gaussian/tallies.py"
 _CLUSTERS = "privacy/gaussian/cluster_sums.py"
-_PREFERENCES = "privacy/gaussian/preferences.py"
-_HELD_BACK = "methods/budgeted/private/held_back.py"
-_T_LEANING = ("methods/budgeted/test_leaning.py",)
 
 MUTANTS = (
     Mutant(
-        "preferences that are not brought to length 1",
-        _PREFERENCES,
-        "rows = np.where(differ, apart / np.where(differ, length, 1.0), 0.0)",
-        "rows = np.where(differ, 2.0 * apart, 0.0)",
-        "everybody has one vote",
-        _T_ALL,
-    ),
-    Mutant(
-        "preferences around the mean of all users",
-        _PREFERENCES,
-        "apart = clipped - clipped.mean(axis=1, keepdims=True)",
-        "apart = clipped - clipped.mean(axis=0, keepdims=True)",
-        "nobody's contribution depends on anybody else",
-        _T_ALL,
-    ),
-    Mutant(
-        "items held back by the numbers of everybody before",
-        _HELD_BACK,
-        "(ends[ratings.indptr[1:]] - ends[ratings.indptr[:-1]])",
-        "(ends[ratings.indptr[1:]])",
-        "what a user holds back follows from that user's items",
-        _T_LEANING,
-    ),
-    Mutant(
-        "people who take part by their place in the table",
-        _HELD_BACK,
-        "asked = np.flatnonzero(mine < question.share * _RANGE)",
-        "asked = np.arange(int(question.share * len(mine)))",
-        "whether a user is asked follows from that user's items",
-        _T_LEANING,
-    ),
-    Mutant(
-        "activity bounded as for clicks",
+        "activity bounded as if ratings did not vary",
         "privacy/gaussian/activity.py",
-        "return math.sqrt(3.0 if self.explicit else 2.0)",
+        "return math.sqrt(3.0)",
         "return math.sqrt(2.0)",
         "a user moves a number, a bin and two variances",
         _T_ALL,

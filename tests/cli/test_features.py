@@ -16,7 +16,7 @@ Refused = Callable[..., str]
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars")
 RATED = (*COLUMNS, "--rating-range", 1, 5)
-SMALL = ("--epsilon", 5, "--delta", "1e-4", "--rank", 2, "--rounds", 2)
+SMALL = ("--epsilon", 5, "--delta", "1e-4", "--goal", "rate", "--rank", 2, "--rounds", 2)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from discreet.cli.federate.group import COMMANDS
+from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.seal import SigningKey
@@ -20,7 +21,10 @@ from tests.cli.conftest import Run
 Refused = Callable[..., str]
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars")
-TERMS = ("--epsilon", 5, "--delta", "1e-4", "--rating-range", 1, 5, "--rank", 2, "--rounds", 2, "--honest", 2)
+TERMS = (
+    *("--epsilon", 5, "--delta", "1e-4", "--rating-range", 1, 5, "--goal", "rate"),
+    *("--rank", 2, "--rounds", 2, "--honest", 2),
+)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +132,7 @@ def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path
 
 def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     question, answer = agreed / "question.bin", agreed / "answer.bin"
-    for round_ in range(5):
+    for round_ in range(4):
         exported = read(
             run("federate", "export", *server(agreed), *server_key(agreed), "--out", question, "--json")
         )
@@ -151,7 +155,7 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     assert statement.silos is not None
     assert (statement.silos.count, statement.silos.honest) == (3, 2)
     assert saved["rank"] == 2
-    assert saved["rounds"] == 5
+    assert saved["rounds"] == 4
     assert first["charged_mu"] == pytest.approx(saved["mu"])
     assert sum(row["bytes_up"] for row in saved["traffic"]) == saved["bytes_up"]  # type: ignore[attr-defined]
     assert sum(row["bytes_down"] for row in saved["traffic"]) == saved["bytes_down"]  # type: ignore[attr-defined]
@@ -189,7 +193,7 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert content["silos"] == ["east", "north", "south"]
     assert content["private"] is True
     assert content["epsilon"] == 5.0
-    assert [row["round"] for row in content["traffic"]] == [0, 1, 2, 3, 4]  # type: ignore[attr-defined]
+    assert [row["round"] for row in content["traffic"]] == [0, 1, 2, 3]  # type: ignore[attr-defined]
     assert all(row["bytes_up"] > 0 for row in content["traffic"])  # type: ignore[attr-defined]
     asked = sum(row["bytes_down"] for row in content["traffic"])  # type: ignore[attr-defined]
     assert content["model_bytes_down"] == 3 * last_word_bytes(tmp_path / "model")
@@ -198,8 +202,8 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert not {"users", "ratings", "dropped", "merged", "seconds"} & set(content)
     for account in content["accounts"].values():  # type: ignore[attr-defined]
         assert account["charged_mu"] == pytest.approx(content["mu"], rel=1e-15)
-    assert content["goal"] == "rank"
-    assert "4 of 5 rounds done: waiting for" in result.stderr
+    assert content["goal"] == "rate"
+    assert "3 of 4 rounds done: waiting for" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 
@@ -362,12 +366,12 @@ def test_endless_brackets_are_refused(refused: Refused, site: Path, tmp_path: Pa
     assert not (tmp_path / "a.json").exists()
 
 
-def test_silos_agree_on_a_goal(run: Run, site: Path, agreed: Path) -> None:
-    assert json.loads((agreed / "agreement.json").read_text())["settings"]["goal"] == "rank"
+def test_a_goal_is_a_method_that_silos_agree_on(run: Run, site: Path, agreed: Path) -> None:
+    assert json.loads((agreed / "agreement.json").read_text())["method"] == DEFAULTS["rate"].method_name()
     keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
-    out = ("--out", agreed / "other.json")
-    assert run("federate", "agree", "--name", "x", *keys, *TERMS, *out, "--goal", "rate").exit_code == 0
-    assert json.loads((agreed / "other.json").read_text())["settings"]["goal"] == "rate"
+    terms = ("--epsilon", 5, "--delta", "1e-4", "--rating-range", 1, 5, "--out", agreed / "other.json")
+    assert run("federate", "agree", "--name", "x", *keys, *terms).exit_code == 0
+    assert json.loads((agreed / "other.json").read_text())["method"] == DEFAULTS["rank"].method_name()
 
 
 def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -> None:
@@ -380,9 +384,9 @@ def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -
     assert "3" in agree("--honest", 4)
     assert "--rating-range" in agree("--implicit")
     assert "use --rank" in agree("--set", "rank=3")
-    assert "use --goal" in agree("--set", "goal=rank")
-    assert "cannot rank by them" in agree("--goal", "rank", "--method", "svd")
-    assert "cannot rank by them" in agree("--goal", "rank", "--method", "prototypes")
+    assert "goal: no such setting" in agree("--set", "goal=rank")
+    assert "makes no lists" in agree("--goal", "rank", "--method", "svd")
+    assert "makes no lists" in agree("--goal", "rank", "--method", "prototypes")
     assert "NAME=MASK:SIGNING" in agree("--silo", "west")
     assert "NAME=MASK:SIGNING" in agree("--silo", f"west={'0' * 64}")
     assert "--server-key" in agree("--server-key", "short")

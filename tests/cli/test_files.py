@@ -36,7 +36,7 @@ def test_the_readme_can_be_followed_with_the_sample(run: Run, tmp_path: Path) ->
     train = run(
         *("train", tmp_path / "ratings.csv", "--user", "user", "--item", "item", "--rating", "rating"),
         *("--rating-range", 1, 5, "--catalogue", tmp_path / "items.csv", "--features", "title,kind"),
-        *("--epsilon", 8, "--delta", 1e-6, "--out", tmp_path / "model"),
+        *("--goal", "rate", "--epsilon", 8, "--delta", 1e-6, "--out", tmp_path / "model"),
     )
     assert train.exit_code == 0
     found = run("recommend", tmp_path / "model", "--history", tmp_path / "my-history.csv", "-n", 10, "--json")

@@ -60,7 +60,7 @@ def test_a_packed_semicolon_file_in_another_encoding_with_play_counts(run: Run, 
     assert "log(1 + weight) / log(1 + 50)" in said
     assert str(told["merged"]) not in said
     measured = run(
-        *("evaluate", shop / "disk", shop / "plays.csv", "--history", shop / "plays.csv", *columns[:-2]),
+        *("evaluate", shop / "disk", shop / "plays.csv", "--history", shop / "plays.csv", *columns),
         *("--only", "rankings", "--json"),
     )
     assert measured.exit_code == 0, measured.output

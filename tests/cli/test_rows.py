@@ -9,7 +9,7 @@ from discreet.model import Model
 from tests.cli.conftest import Run
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
-BUDGET = ("--epsilon", 5, "--delta", "1e-4", "--rank", 1, "--rounds", 1)
+BUDGET = ("--epsilon", 5, "--delta", "1e-4", "--method", "item-mean")
 BAD = "7,item-0001,6\n7,ghost,3\n7,item-0002,\n,item-0002,3\n"
 
 

@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 Refused = Callable[..., str]
 
 RATED = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
-SMALL = ("--epsilon", 5, "--delta", "1e-4", "--rank", 2, "--rounds", 2)
+SMALL = ("--epsilon", 5, "--delta", "1e-4", "--goal", "rate", "--rank", 2, "--rounds", 2)
 
 
 def test_the_second_model_names_the_first_and_says_what_both_cost(
@@ -47,4 +47,3 @@ def test_what_has_no_use_for_a_start_refuses_it(
     assert "--start, which is missing" in refused(
         *data, *SMALL, "--start-is-public", "--out", tmp_path / "may"
     )
-    assert "trained to rank" in refused(*data, "--goal", "rate", "--epsilon", 5, "--delta", "1e-4", *start)

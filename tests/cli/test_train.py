@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from tests.cli.conftest import Run
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
 BUDGET = ("--epsilon", 5, "--delta", "1e-4")
 SMALL = ("--rank", 2, "--rounds", 2)
+RATE = ("--goal", "rate", *SMALL)
 
 Refused = Callable[..., str]
 
@@ -28,7 +30,7 @@ def read(stdout: str) -> dict[str, object]:
 def test_a_private_model(run: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     catalogue = ("--catalogue", shop / "items.csv")
-    result = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *SMALL, "--out", out, "--json")
+    result = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *RATE, "--out", out, "--json")
     content = read(result.stdout)
     assert list(content) == [
         "method",
@@ -62,7 +64,7 @@ def test_exact_counts_are_told_but_not_stored(run: Run, shop: Path, tmp_path: Pa
     """How many users and ratings there are is private; only the data holder's terminal may show it."""
     out = tmp_path / "model"
     catalogue = ("--catalogue", shop / "items.csv")
-    told = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *SMALL, "--out", out, "--json")
+    told = run("train", shop / "train.csv", *COLUMNS, *catalogue, *BUDGET, *RATE, "--out", out, "--json")
     content = json.loads(told.stdout)["holder"]
     rows = (shop / "train.csv").read_text().splitlines()[1:]
     assert content["users"] == len({row.split(",")[0] for row in rows})
@@ -95,7 +97,7 @@ def test_for_people(run: Run, shop: Path, tmp_path: Path) -> None:
         "--catalogue",
         shop / "items.csv",
         *BUDGET,
-        *SMALL,
+        *RATE,
         "--out",
         out,
     ).stdout
@@ -111,7 +113,7 @@ def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
     columns = ("--user", "user", "--item", "item", "--catalogue", shop / "items.csv")
     for number, extra in enumerate(((), ("--implicit",))):
         out = tmp_path / f"model-{number}"
-        result = run("train", shop / "train.csv", *columns, *BUDGET, *SMALL, *extra, "--out", out, "--json")
+        result = run("train", shop / "train.csv", *columns, *BUDGET, *extra, "--out", out, "--json")
         assert read(result.stdout)["private"] is True
         assert Model.load(out).item_side.scale.feedback == "implicit"
 
@@ -123,7 +125,7 @@ def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
         20,
         "--delta",
         "1e-3",
-        *SMALL,
+        *RATE,
         "--discover-items",
         "0.3",
         "--out",
@@ -133,7 +135,7 @@ def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
     content = read(run("train", shop / "train.csv", *COLUMNS, *arguments).stdout)
     assert 0 < content["holder"]["items"] < 40  # type: ignore[index]
     assert content["private"] is True
-    flag_alone = ("--discover-items", "--force", "--epsilon", 20, "--delta", "1e-3", *SMALL, "--out", out)
+    flag_alone = ("--discover-items", "--force", "--epsilon", 20, "--delta", "1e-3", *RATE, "--out", out)
     assert run("train", shop / "train.csv", *COLUMNS, *flag_alone).exit_code == 0
 
 
@@ -169,7 +171,7 @@ def test_the_privacy_noise_cannot_be_seeded(run: Run, shop: Path, tmp_path: Path
             "--catalogue",
             shop / "items.csv",
             *BUDGET,
-            *SMALL,
+            *RATE,
             "--seed",
             7,
             "--out",
@@ -196,15 +198,16 @@ def test_train_then_evaluate_then_recommend(run: Run, shop: Path, tmp_path: Path
 
 
 def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
-    """To recommend if nothing is said; where a method cannot rank by ratings, or must rank, its own goal."""
+    """The goal chooses the method: lists if nothing is said. A method that is named has its own."""
     private = ("--catalogue", shop / "items.csv", *BUDGET)
     stars, none = COLUMNS, COLUMNS[:4]
     for number, (columns, options, goal) in enumerate(
         [
-            (stars, (*private, *SMALL), "rank"),
-            (stars, (*private, *SMALL, "--goal", "rank"), "rank"),
-            (stars, (*private, *SMALL, "--goal", "rate"), "rate"),
-            (none, (*private, *SMALL), "rank"),
+            (stars, private, "rank"),
+            (stars, (*private, "--goal", "rank"), "rank"),
+            (stars, (*private, *RATE), "rate"),
+            (none, private, "rank"),
+            (stars, (*private, "--method", "budgeted", *SMALL), "rate"),
             (stars, ("--method", "als", *SMALL), "rank"),
             (stars, ("--method", "als", *SMALL, "--goal", "rate"), "rate"),
             (stars, (*private, "--method", "svd", "--rank", 2), "rate"),
@@ -220,11 +223,12 @@ def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
         model = Model.load(out)
         assert model.goal == model.statement.goal == goal
         assert model.settings.get("goal", goal) == goal
-        assert model.item_side.scale.explicit == (columns is stars and "popularity" not in options)
+        if "--method" not in options:
+            assert model.method == DEFAULTS[goal].method_name()
 
 
 def test_the_goal_is_said_to_people(run: Run, shop: Path, tmp_path: Path) -> None:
-    base = ("train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *BUDGET, *SMALL)
+    base = ("train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *BUDGET)
     for goal, words in (("rank", "trained to rank"), ("rate", "trained to predict ratings")):
         text = run(*base, "--goal", goal, "--out", tmp_path / goal).stdout
         assert words in text

@@ -41,8 +41,7 @@ def test_every_method_is_trained_and_served(run: Run, shop: Path, tmp_path: Path
         assert content["rank"] == 0
         assert len(content["releases"]) == (0 if method == "user-mean" else 1)
     assert Model.load(tmp_path / "model").method == method
-    column = () if method == "popularity" else ("--rating-column", "stars")
-    history = ("--history", shop / "train.csv", *column, "--user", 1)
+    history = ("--history", shop / "train.csv", "--rating-column", "stars", "--user", 1)
     found = json.loads(run("recommend", tmp_path / "model", *history, "-n", 4, "--json").stdout)
     assert len(found["recommendations"]) == 4
 

@@ -115,6 +115,7 @@ def test_impossible_budgets(
     refused: Refused, shop: Path, tmp_path: Path, epsilon: object, delta: object, message: str
 ) -> None:
     arguments = (*COLUMNS, "--catalogue", shop / "items.csv", "--epsilon", epsilon, "--delta", delta)
+    arguments = (*arguments, "--goal", "rate")
     assert message in refused("train", shop / "train.csv", *arguments, "--out", tmp_path / "model", "--json")
     assert list(tmp_path.iterdir()) == []
 
@@ -217,9 +218,10 @@ def test_an_unusable_place_is_found_before_training(refused: Refused, shop: Path
         (
             COLUMNS,
             ("--method", "svd", "--goal", "rank"),
-            "svd predicts ratings and cannot rank by them; leave --goal",
+            "svd predicts ratings and makes no lists; leave --goal or --method out",
         ),
-        (COLUMNS, ("--method", "dpals", "--goal", "rank"), "use --method budgeted"),
+        (COLUMNS, ("--method", "budgeted", "--goal", "rank"), "budgeted predicts ratings and makes no lists"),
+        (COLUMNS[:4], ("--method", "budgeted"), "use discreet.EASE (--method ease)"),
         (COLUMNS, ("--method", "popularity", "--goal", "rate"), "--method popularity predicts none"),
         (COLUMNS[:4], ("--goal", "rate"), "there are none without --rating"),
         (COLUMNS, ("--set", "goal=rank"), "use --goal instead of --set"),

@@ -47,7 +47,6 @@ WAYS: dict[str, dict[str, Way]] = {
         "default": Way(reached=0.7),
         "full curvature": Way({"rank": 3, "rounds": 3, "curvature": "full"}, reached=0.7),
         "offsets": Way({"rank": 0}, reached=0.7),
-        "ratings to rank by": Way({"goal": "rank", "rank": 3, "rounds": 2}, reached=0.7),
     },
     "dpals": {
         "tail": Way(_DPALS, reached=0.3),

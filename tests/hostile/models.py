@@ -181,9 +181,7 @@ def recommend(model: Model) -> None:
     ids = model.catalogue.ids.tolist()[:2]
     low, high = model.item_side.scale.bounds
     history = dict.fromkeys(ids, (low + high) / 2) if model.item_side.scale.explicit else ids
-    scores = [
-        one.score for one in model.recommend(history, 3, standard_errors=model.item_side.doubt is not None)
-    ]
+    scores = [one.score for one in model.recommend(history, 3)]
     assert np.isfinite(scores).all(), f"scores {scores}"
 
 

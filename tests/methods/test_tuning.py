@@ -20,7 +20,7 @@ from discreet.methods.settings import PrivateSettings
 from discreet.methods.trivial.estimators import UserMean
 from discreet.methods.trivial.private.answers import TrivialAnswers
 from discreet.methods.trivial.public.train import ITEM_MEAN
-from discreet.methods.tuning import draw_settings, release_score, split_validation, tune, user_losses
+from discreet.methods.tuning import draw_settings, release_score, tune
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate
 from discreet.privacy.selection import Selection
@@ -114,23 +114,6 @@ def test_better_settings_are_found(market: Ratings, monkeypatch: pytest.MonkeyPa
     fitted = tune(BudgetedALS, {"rank": [0, 8]}, market, Budget(20.0, 1e-6), settings={"rounds": 3}, rng=0)
     assert fitted.settings_ == {"rank": 8, "rounds": 3}
     assert (fitted.rank_, fitted.rounds_) == (8, 3)
-
-
-def test_clicks(clicks: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials(monkeypatch, 2)
-    fitted = tune(BudgetedALS, {"penalty": {"low": 0.01, "high": 1.0, "log": True}}, clicks, BUDGET)
-    assert 0.01 <= fitted.settings_["penalty"] <= 1.0
-    assert 0.1 < fitted.score_ < 1.0
-    assert len(fitted.model_.recommend(["item-0003"], n=5)) == 5
-
-
-def test_ratings_to_rank_by_are_scored_by_recall(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials(monkeypatch, 1)
-    fitted = tune(BudgetedALS, {"rank": [2]}, market, BUDGET, settings={"goal": "rank"})
-    assert fitted.model_.goal == fitted.statement_.goal == "rank"
-    assert 0.5 < fitted.score_ <= 1.0
-    losses = user_losses(fitted.model_.item_side, *split_validation(market, 0.1, 7))
-    assert losses.mean() < 0.5  # a score taken for a rating would be wrong by the whole range
 
 
 def test_a_seed_decides_neither_settings_nor_their_number(market: Ratings) -> None:
@@ -239,7 +222,6 @@ def test_a_budget_too_small_to_train_with_is_said(market: Ratings) -> None:
 
 RANGE = "rank: give a list of choices, or a range"
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "a goal in the space": ({"space": {"goal": ["rank", "rate"]}}, "goal: .*cannot compare"),
     "one trial": ({"mean_trials": 1.0}, "mean_trials is above 1"),
     "no mean": ({"mean_trials": math.nan}, "mean_trials"),
     "no score": ({"score_share": 0.0}, "score_share"),

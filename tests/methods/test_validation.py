@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet import Budget, BudgetedALS, Ratings
+from discreet import Budget, BudgetedALS, PrivateSVD, Ratings
 from discreet.methods.trivial.estimators import Popularity, UserMean
 from discreet.methods.tuning import release_score, split_validation, user_losses
 from discreet.model.item_side import ItemSide
@@ -66,9 +66,8 @@ def hostile(ratings: Ratings) -> Ratings:
 
 
 def sides(market: Ratings, clicks: Ratings) -> Iterator[tuple[ItemSide, Ratings]]:
-    for data in (market, clicks):
-        model = BudgetedALS(rank=3, rounds=2).fit(data, BUDGET, rng=0).model_
-        yield model.item_side, hostile(data)
+    yield BudgetedALS(rank=3, rounds=2).fit(market, BUDGET, rng=0).model_.item_side, hostile(market)
+    yield PrivateSVD(rank=3).fit(clicks, BUDGET, rng=0).model_.item_side, hostile(clicks)
     yield UserMean().fit(market).model_.item_side, hostile(market)
 
 

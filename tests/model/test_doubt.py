@@ -1,4 +1,4 @@
-"""What the model does not know: standard errors, similarity that shrinks, items of which nothing was learnt."""
+"""What the model does not know: noise ratios, similarity that shrinks, items of which nothing was learnt."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.catalogue import Catalogue, RatingScale
-from discreet.data.ratings import Ratings
-from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
+from discreet.errors import HistoryInvalid, ModelInvalid
 from discreet.model import Model
 from discreet.model.doubt import Doubt
 from discreet.model.fold_in import OwnMean, Ridge
@@ -36,64 +35,18 @@ def doubt_of(model: Model) -> Doubt:
     return model.item_side.doubt
 
 
-@pytest.mark.parametrize("rule", [Ridge(), OwnMean(np.ones(1))])
-def test_a_standard_error_is_how_much_predictions_vary_with_the_item(rule: Any) -> None:
-    """Draw one item from its posterior many times, and predict it for one user with an offset of their own."""
-    rng = np.random.default_rng(0)
-    draws, rank = 40_000, 2
-    root = rng.normal(size=(1 + rank, 1 + rank))
-    doubt = Doubt(np.array([0.3]), root, prior=np.array([0.1, 1.0, 5.0]))
-    drawn = rng.multivariate_normal(np.zeros(1 + rank), covariance_of(doubt, 0), draws)
-    many = replace(rule, share=np.ones(draws)) if isinstance(rule, OwnMean) else rule
-    side = ItemSide(RatingScale((-1e6, 1e6)), 0.0, drawn[:, 0], drawn[:, 1:], many)
-    coefficients = np.array([[3.0, 0.7, -1.2]])
-    predicted = side.predict(coefficients, np.zeros(draws, dtype=np.int64), np.arange(draws))
-    error = doubt.standard_errors(coefficients, np.array([[0]]))[0, 0]
-    assert error == pytest.approx(predicted.std(), rel=0.02)
+def test_the_noise_ratio_is_the_share_of_the_variance_that_is_left() -> None:
+    """Of numbers that are seen with noise: what the best estimate of them misses, against what they vary by."""
+    rng, prior, noise = np.random.default_rng(0), np.array([0.2, 1.0, 5.0]), np.array([0.3, 1e-9, 1e12])
+    doubt = Doubt(noise, rng.normal(size=(3, 3)), prior)
+    true = np.sqrt(prior) * rng.standard_normal((40_000, 3))
+    seen = true + np.sqrt(noise[0]) * rng.standard_normal(true.shape)
+    missed = np.square(true - seen * prior / (prior + noise[0])).sum(axis=1).mean()
+    assert doubt.noise_ratio[0] == pytest.approx(missed / prior.sum(), rel=0.02)
+    np.testing.assert_allclose(doubt.noise_ratio[1:], [0.0, 1.0], atol=1e-7)
 
 
-def test_recommendations_have_standard_errors_when_asked_in_the_same_order(doubtful: Model) -> None:
-    history = history_of(doubtful)
-    plain, asked = doubtful.recommend(history, 6), doubtful.recommend(history, 6, standard_errors=True)
-    assert [entry._replace(standard_error=None) for entry in asked] == list(plain)
-    assert all(entry.standard_error is None for entry in plain)
-    side, doubt = doubtful.item_side, doubt_of(doubtful)
-    positions = np.array(doubtful.catalogue.index(asked.items))
-    pairs = history.items() if isinstance(history, dict) else [(item, 1.0) for item in history]
-    items = doubtful.catalogue.index([item for item, _ in pairs])
-    row = side.fold_in(np.array([0, len(items)]), items, np.array([value for _, value in pairs]))[0]
-    row[0] = 1.0
-    expected = [np.sqrt(row @ covariance_of(doubt, j) @ row) for j in positions]
-    np.testing.assert_allclose([entry.standard_error for entry in asked], expected)
-    assert len(set(expected)) == 6
-
-
-def test_a_batch_has_the_same_errors_and_marks_and_nothing_where_no_item_is_left() -> None:
-    model = make_doubtful("explicit")
-    users = [("a", *pair) for pair in HISTORIES["explicit"].items()]
-    users += [("b", f"item-{j}", 3.0) for j in range(11)]
-    columns = dict(zip(("user", "item", "rating"), map(list, zip(*users, strict=True)), strict=True))
-    ratings = Ratings.from_frame(
-        columns, user="user", item="item", rating="rating", rating_range=(1.0, 5.0), catalogue=model.catalogue
-    )
-    plain = model.recommend_batch(ratings, 10)
-    assert plain.columns == ["user", "rank", "item", "score"]
-    frame = model.recommend_batch(ratings, 10, standard_errors=True, block=1)
-    assert frame.columns == ["user", "rank", "item", "score", "standard_error", "mark"]
-    assert frame.select(plain.columns).equals(plain)
-    alone = model.recommend(HISTORIES["explicit"], 10, standard_errors=True)
-    first = frame.filter(frame["user"] == "a")
-    np.testing.assert_allclose(first["standard_error"], [entry.standard_error for entry in alone])
-    assert first["mark"].to_list() == [entry.mark for entry in alone]
-    assert "unknown" in first["mark"].to_list()
-    second = frame.filter(frame["user"] == "b")
-    assert second["item"].to_list() == ["item-11", *[None] * 9]
-    assert second["standard_error"].null_count() == second["mark"].null_count() - 1 == 9
-
-
-def test_a_model_without_doubt_has_no_standard_errors_and_knows_all_it_has(explicit: Model) -> None:
-    with pytest.raises(SettingsInvalid, match=r"does not say how sure it is .* by hand"):
-        explicit.recommend(HISTORIES["explicit"], standard_errors=True)
+def test_a_model_without_doubt_marks_nothing(explicit: Model) -> None:
     assert explicit.known(["item-0", "item-5"]).all()
     assert {entry.mark for entry in explicit.recommend({}, 12)} == {None}
 
@@ -204,12 +157,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too few items": ({"noise": np.ones(11)}, r"noise has the shape \(11,\)"),
     "too few directions": ({"directions": np.eye(3)}, r"directions has the shape \(3, 3\)"),
     "too few priors": ({"prior": np.ones(3)}, r"prior has the shape \(3,\)"),
-    "too few reaches": ({"reach": np.ones(3)}, r"reach has the shape \(3,\)"),
     "too few guesses": ({"guessed": np.ones(11, dtype=np.bool_)}, r"guessed has the shape \(11,\)"),
     "below zero": ({"noise": -np.ones(12)}, "noise must be finite and not below zero"),
     "no number": ({"noise": np.full(12, np.nan)}, "noise must be finite"),
-    "no scale": ({"scale": -0.1}, "scale must be finite and not below zero"),
-    "endless shared": ({"shared": np.inf}, "shared must be finite"),
     "no prior": ({"prior": np.zeros(4)}, "prior must be finite and above zero"),
     "endless prior": ({"prior": np.full(4, np.inf)}, "prior must be finite"),
     "endless directions": ({"directions": np.full((4, 4), np.inf)}, "directions have numbers"),
@@ -222,14 +172,6 @@ def test_doubt_that_is_no_covariance_of_this_model_is_refused(name: str) -> None
     change, said = WRONG[name]
     with pytest.raises(ModelInvalid, match=said):
         replace(model, item_side=replace(model.item_side, doubt=replace(doubt_of(model), **change)))
-
-
-def test_what_all_scores_share_and_their_size_add_to_the_error() -> None:
-    doubt = Doubt(np.array([1.0, 1.0]), np.eye(1), np.ones(1), np.array([1.0, 0.1]), shared=0.04, scale=0.09)
-    found = doubt.standard_errors(np.zeros((1, 1)), np.array([[0, 1, -1]]), np.array([[2.0, -1.0, np.nan]]))
-    expected = [0.5 + 0.04 + 0.09 * 4.0, 0.005 + 0.04 + 0.09]
-    np.testing.assert_allclose(found[0, :2] ** 2, expected)
-    assert np.isnan(found[0, 2])
 
 
 def test_a_model_that_says_nothing_has_no_doubt_either() -> None:

@@ -54,8 +54,8 @@ def test_old_items_stay_as_they_are_for_everybody(feedback: str) -> None:
     for name in ("offsets", "factors", "popularity"):
         assert np.array_equal(getattr(new.item_side, name)[:12], getattr(old.item_side, name))
     history: Any = {"item-2": 5.0, "item-9": 1.5} if feedback == "explicit" else [20, 90]
-    before = old.recommend(history, 12, standard_errors=True)
-    after = new.recommend(history, 12, allowed=old.catalogue.ids, standard_errors=True)
+    before = old.recommend(history, 12)
+    after = new.recommend(history, 12, allowed=old.catalogue.ids)
     assert before == after
 
 

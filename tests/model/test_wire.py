@@ -48,9 +48,6 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
         rng.random(ITEMS),
         np.eye(1 + RANK),
         np.full(1 + RANK, 0.5),
-        rng.random(ITEMS),
-        0.1,
-        0.2,
         np.arange(ITEMS) > 2,
     )
     guesses = FeatureMap(rng.normal(size=(4, 1 + RANK)), rng.normal(size=1 + RANK), 0.25)
@@ -99,9 +96,8 @@ def doubts(draw: st.DrawFn, items: int, rank: int) -> Doubt:
     root = draw(arrays_of.arrays(np.float64, (1 + rank, 1 + rank), elements=st.floats(-1e3, 1e3)))
     noise = draw(arrays_of.arrays(np.float64, items, elements=weights))
     prior = draw(arrays_of.arrays(np.float64, 1 + rank, elements=st.floats(1e-100, 1e100)))
-    reach = draw(st.none() | arrays_of.arrays(np.float64, items, elements=weights))
     guessed = draw(st.none() | arrays_of.arrays(np.bool_, items))
-    return Doubt(noise, root, prior, reach, draw(weights), draw(weights), guessed)
+    return Doubt(noise, root, prior, guessed)
 
 
 def test_every_rule_is_here() -> None:

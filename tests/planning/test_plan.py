@@ -67,7 +67,7 @@ def test_a_reduced_market_gives_the_error_of_the_whole_one() -> None:
     def error(users: int, spent: discreet.Budget) -> float:
         part, found = train.take_users(slice(0, users)), []
         for key in range(3):
-            method = discreet.BudgetedALS(goal="rate")
+            method = discreet.BudgetedALS()
             model = method.fit(part, spent, rng=0, noise=Noise.fixed_key_not_private(f"key {key}")).model_
             found.append(evaluate_ratings(model, train, test).rmse)
         return float(np.mean(found))

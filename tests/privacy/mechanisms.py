@@ -20,7 +20,6 @@ from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.mechanism import Mechanism
 from discreet.privacy.gaussian.pattern import Pattern
-from discreet.privacy.gaussian.preferences import Preferences
 from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
 from discreet.privacy.gaussian.scores import LossAndCount
 from tests.privacy.worlds import MU, Floats, distance, exact_release
@@ -149,8 +148,7 @@ CASES = {
     "dense moments": Case(DenseMoments(_AXES), lambda p, x, u: (p, x, u)),
     "energy-scaled sums": Case(EnergyScaledSums(_UNEVEN, Units(2.0, 3.0), RANK), _round),
     "energy-scaled sums with curvature": Case(EnergyScaledSums(_UNEVEN, Units(2.0, 3.0, 4.0), RANK), _round),
-    "activity": Case(ActivitySums(M, explicit=True), lambda p, x, u: (p, x)),
-    "activity without ratings": Case(ActivitySums(M, explicit=False), lambda p, x, u: (p, x)),
+    "activity": Case(ActivitySums(M), lambda p, x, u: (p, x)),
     "mean of means": Case(tallies.MeanOfMeans(), lambda p, x, u: (p, x)),
     "item tallies": Case(tallies.ItemTallies(M), lambda p, x, u: (p, x)),
     "choices": Case(tallies.Choices(M), lambda p, x, u: (p,)),
@@ -164,6 +162,5 @@ CASES = {
     "scaled values of clusters, clipped": Case(
         ScaledClusterSums(M, 3), lambda p, x, u: (p, 10.0 * x, _numbers(p))
     ),
-    "preferences": Case(Preferences(RANK), lambda p, x, u: (u,)),
     "loss and count": Case(LossAndCount(), lambda p, x, u: (u[:, 0], p.counts > 0)),
 }

@@ -59,16 +59,11 @@ def test_every_number_of_the_page_is_the_jsons(cases: dict[str, Case], tmp_path:
     text, told = made(cases[goal], tmp_path, quality=True)
     figures = Figures(text).found
     paths = {path for path, _, _ in figures}
-    assert len(paths) > 50
-    assert paths >= {
-        "releases.0.mu",
-        "holder.quality.scores.model.low",
-        "holder.quality.slices.1.model",
-        "knowledge.known",
-        "knowledge.more.3.epsilon",
-        "map.share",
-        "neighbours.0.neighbours.0.similarity",
-    }
+    assert paths >= {"releases.0.mu", "holder.quality.scores.model.low", "holder.quality.slices.1.model"}
+    if goal == "rate":
+        known = {"knowledge.known", "knowledge.more.3.epsilon", "map.share"}
+        assert paths >= {*known, "neighbours.0.neighbours.0.similarity"}
+        assert len(paths) > 50
     for path, value, shown in figures:
         wanted = field(told, path)
         assert float(value) == wanted, path

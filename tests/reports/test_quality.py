@@ -74,7 +74,7 @@ def test_intervals_cover_what_other_users_give(cases: dict[str, Case]) -> None:
 
 
 def test_what_is_known_follows_from_the_models_doubt(cases: dict[str, Case]) -> None:
-    model = cases["rank"].model
+    model = cases["rate"].model
     known = knowledge_of(model)
     assert known is not None
     assert (known.known, known.unknown) == (
@@ -105,7 +105,7 @@ def test_the_map_keeps_distances_of_two_dimensional_items() -> None:
 
 
 def test_neighbours_are_those_of_similar(cases: dict[str, Case]) -> None:
-    model = cases["rank"].model
+    model = cases["rate"].model
     for one in neighbours_of(model):
         wanted = [(other.item, other.score) for other in model.similar(one.item, 5)]
         assert [(item, score) for item, _, score in one.others] == [pair for pair in wanted if pair[1] > 0.0]

@@ -25,7 +25,6 @@ BODIES: list[bytes] = [
             {"history": [ONE], "n": 3},
             {"history": [ONE], "allowed": ["film-2", "film-3"], "exclude_seen": False},
             {"history": [ONE], "blocked": ["film-2", "nowhere"], "unknown_items": "drop"},
-            {"history": [ONE], "standard_errors": True},
             {"history": [ONE, ONE]},
             {"history": [{"item": "nowhere", "rating": 3}]},
             {"history": [{"item": "film-1", "rating": 9}]},

@@ -56,7 +56,7 @@ class _Fuzzer:
             entries = content["history"] if isinstance(content["history"], list) else []
             place: Any = pick.choice([content, *(entry for entry in entries if isinstance(entry, dict))])
             names = ["item", "rating", "more"] if place is not content else [
-                "history", "n", "exclude_seen", "allowed", "blocked", "unknown_items", "standard_errors", "more",
+                "history", "n", "exclude_seen", "allowed", "blocked", "unknown_items", "more",
             ]  # fmt: skip
             place[pick.choice(names)] = pick.choice(ODD)
         text = json.dumps(content).encode()

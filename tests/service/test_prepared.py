@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import HistoryInvalid, SettingsInvalid
+from discreet.errors import HistoryInvalid
 from discreet.model import Model
 from discreet.service.messages import Rated, RecommendRequest
 from discreet.service.prepared import Prepared
@@ -29,8 +29,7 @@ def test_lists_asked_for_together_are_those_of_the_model_one_by_one(kind: str) -
         {},
         {"n": 3},
         {"n": 25, "exclude_seen": False},
-        {"standard_errors": True},
-        {"n": 4, "allowed": [f"film-{number}" for number in range(0, 300, 7)], "standard_errors": True},
+        {"n": 4, "allowed": [f"film-{number}" for number in range(0, 300, 7)]},
         {"blocked": [f"film-{number}" for number in range(100)]},
         {"n": 300},
     ]
@@ -43,9 +42,6 @@ def test_lists_asked_for_together_are_those_of_the_model_one_by_one(kind: str) -
         for mine, theirs in zip(answer, expected, strict=True):
             assert mine.score == pytest.approx(theirs.score, rel=1e-9)
             assert (mine.title, mine.mark) == (theirs.title, theirs.mark)
-            assert mine.standard_error == (
-                None if theirs.standard_error is None else pytest.approx(theirs.standard_error, rel=1e-9)
-            )
 
 
 def test_what_cannot_be_answered_is_refused_in_words() -> None:
@@ -54,8 +50,6 @@ def test_what_cannot_be_answered_is_refused_in_words() -> None:
         prepared.person(RecommendRequest(history=[Rated(item="film-1", rating=4.0)]))
     with pytest.raises(HistoryInvalid, match="catalogue does not have"):
         prepared.person(RecommendRequest(history=[Rated(item="absent")]))
-    with pytest.raises(SettingsInvalid, match="how sure"):
-        prepared.person(RecommendRequest(history=[], standard_errors=True))
     dropped = prepared.person(RecommendRequest(history=[Rated(item="absent")], unknown_items="drop"))
     assert prepared.recommend([dropped])[0].ignored == 1
 

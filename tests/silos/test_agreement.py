@@ -13,6 +13,7 @@ from discreet import Budget, Catalogue
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.plan import MOST_RANK, Activity, choose_rank
 from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.settings import PrivateSettings
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
 from discreet.silos.shared.messages import max_bytes
 from tests.silos.worlds import agree, world
@@ -21,8 +22,11 @@ RATINGS = world(users=50)
 
 
 def test_it_comes_back_from_its_file_to_the_last_bit(tmp_path: Path) -> None:
-    for kind in ("ratings", "clicks"):
-        agreement = agree(world(kind, users=50), 3, settings=BudgetedSettings(growth=1.0 / 3.0))
+    for kind, method, settings in (
+        ("ratings", "budgeted", BudgetedSettings(growth=1.0 / 3.0)),
+        ("clicks", "popularity", PrivateSettings()),
+    ):
+        agreement = agree(world(kind, users=50), 3, method=method, settings=settings)
         agreement.save(tmp_path / "agreement.json")
         back = Agreement.load(tmp_path / "agreement.json")
         assert back == agreement
@@ -120,8 +124,7 @@ def test_silos_that_are_left_out_may_all_have_been_honest() -> None:
 
 def test_the_rule_for_the_rank_stays_within_the_largest_message() -> None:
     vast = Activity(1e12, 1e6, 3.0, 1.0, 1.0, np.array([1e6]), np.ones(1))
-    ranks = [choose_rank(vast, 1e-9, 100.0, 1e7, 10**7, explicit=kind) for kind in (True, False)]
-    assert max(ranks) == MOST_RANK
+    assert choose_rank(vast, 1e-9, 100.0, 1e7, 10**7) == MOST_RANK
     assert max_bytes(agree(RATINGS, 2, budget=Budget(1.0, 1e-6))) < 1_000_000
 
 

@@ -347,9 +347,8 @@ def test_silos_that_were_asked_different_things_stay_masked(tmp_path: Path) -> N
     run.close()
 
 
-@pytest.mark.parametrize("kind", ["ratings", "clicks"])
-def test_blocks_of_nobody_are_those_of_everybody_without_the_users(tmp_path: Path, kind: str) -> None:
-    ratings = world(kind, users=300, items=37)
+def test_blocks_of_nobody_are_those_of_everybody_without_the_users(tmp_path: Path) -> None:
+    ratings = world(users=300, items=37)
     run = Run(tmp_path, ratings, agree(ratings, 2))
     while run.coordinator.question() is not None:
         question = asked(run).question

@@ -263,13 +263,13 @@ def test_after_a_repeat_both_sides_reopen_and_go_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("growth", [1.0, 1.3, 0.5])
 def test_repeats_spread_what_is_left_in_the_planned_proportions(growth: float) -> None:
-    # Of ratings the releases decide how the rest is divided; of clicks nothing but the plan does.
-    clicks = BudgetedSettings(goal="rank", rank=2, rounds=4, growth=growth)
-    ratings = BudgetedSettings(rank=2, rounds=4, growth=growth)
+    # With factors the releases decide how the rest is divided; of offsets alone nothing but the plan does.
+    offsets = BudgetedSettings(rank=0, offset_share=0.2, growth=growth)
+    factors = BudgetedSettings(rank=2, rounds=4, growth=growth)
     facts = Facts(20, RatingScale((1.0, 5.0)), Budget(5.0, 1e-6), 1.0)
     engine = MemoryEngine(BudgetedAnswers, world(users=500, items=20))
 
-    def spend(repeat_at: tuple[int, ...], settings: BudgetedSettings = clicks) -> list[float]:
+    def spend(repeat_at: tuple[int, ...], settings: BudgetedSettings = offsets) -> list[float]:
         """What every attempt costs, those that are given up included."""
         conversation, costs = Conversation(BUDGETED, settings, facts, 0), []
         gate = Gate(Ledger(Budget(50.0, 1e-6)), Noise.fixed_key_not_private(b"k"))
@@ -298,7 +298,7 @@ def test_repeats_spread_what_is_left_in_the_planned_proportions(growth: float) -
     assert np.sum(np.square(both)) == pytest.approx(1.0)
     assert np.allclose(np.array(both[4:]) / np.array(planned[1:]), both[4] / planned[1])
     given_up = []
-    assert np.sum(np.square(spend((0, 1, 1), ratings))) == pytest.approx(1.0)
+    assert np.sum(np.square(spend((0, 1, 1), factors))) == pytest.approx(1.0)
     given_up = []
     with pytest.raises(BudgetInvalid, match="cannot be repeated"):
-        spend((6,))
+        spend((5,))

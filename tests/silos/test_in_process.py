@@ -34,14 +34,6 @@ def test_any_method_is_trained_on_silos_and_every_silo_can_say_what_it_paid(meth
     assert len(model.recommend(history, n=5)) == 5
 
 
-def test_silos_train_to_rank_from_their_ratings() -> None:
-    method = discreet.BudgetedALS(goal="rank", rank=2, rounds=2)
-    model = discreet.silos.fit(PARTS, BUDGET, method=method, honest=2, rng=3).model_
-    assert model.goal == model.statement.goal == model.settings["goal"] == "rank"
-    assert model.item_side.scale == RATINGS.scale
-    assert len(model.recommend({"item-0001": 4.0}, n=5)) == 5
-
-
 def test_silos_have_names_of_their_own_and_a_server_may_be_trusted() -> None:
     named = dict(zip(("north", "south", "east"), PARTS, strict=True))
     fitted = discreet.silos.fit(named, BUDGET, method=discreet.ItemMean(), noise="server")

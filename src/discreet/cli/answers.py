@@ -21,16 +21,14 @@ MARKS: dict[Mark, str] = {
 
 
 def show_recommendations(found: Recommendations, title: str, score_name: str) -> None:
-    """Print ranks, items, titles where there are any, scores, how sure they are, and what is missing."""
+    """Print ranks, items, titles and marks where there are any, scores, and what is missing."""
     table = Table(title=title, title_justify="left")
-    columns = ("", "item", "title", score_name, "standard error", "mark")
+    columns = ("", "item", "title", score_name, "mark")
     rows = [_cells(rank, entry) for rank, entry in enumerate(found, 1)]
     # Of what no item has there is no column.
-    shown = [
-        place for place in range(len(columns)) if place not in (2, 4, 5) or any(row[place] for row in rows)
-    ]
+    shown = [place for place in range(len(columns)) if place not in (2, 4) or any(row[place] for row in rows)]
     for place in shown:
-        table.add_column(columns[place], justify="right" if place in (0, 3, 4) else "left")
+        table.add_column(columns[place], justify="right" if place in (0, 3) else "left")
     for row in rows:
         table.add_row(*(row[place] for place in shown))
     console = printer()
@@ -61,5 +59,4 @@ def say_notes(notes: Iterable[str]) -> None:
 
 
 def _cells(rank: int, entry: Recommendation) -> tuple[str, ...]:
-    error = "" if entry.standard_error is None else f"{entry.standard_error:.3f}"
-    return (str(rank), str(entry.item), entry.title or "", f"{entry.score:.3f}", error, entry.mark or "")
+    return (str(rank), str(entry.item), entry.title or "", f"{entry.score:.3f}", entry.mark or "")

@@ -15,7 +15,8 @@ from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
 from discreet.evaluation import Comparison, RankingScores, evaluate_ranking
 from discreet.methods.als import ALS
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.method import PrivateMethod
+from discreet.methods.registry import DEFAULTS
 from discreet.model import Model, Recommendations
 from discreet.privacy.budget import Budget
 
@@ -81,13 +82,13 @@ def _compare(train: Ratings, test: Ratings, report: ReportProgress) -> _Demo:
     demo.add("popularity, not private", scores.popularity_recall)
     demo.add("ALS, not private", scores.recall, seconds)
     for epsilon in EPSILONS:
-        scores, seconds = _train(BudgetedALS(goal="rank"), Budget(epsilon, DELTA), train, test, report, demo)
+        scores, seconds = _train(DEFAULTS["rank"](), Budget(epsilon, DELTA), train, test, report, demo)
         demo.add(f"private, epsilon {epsilon:g}", scores.recall, seconds, epsilon)
     return demo
 
 
 def _train(
-    method: ALS | BudgetedALS,
+    method: ALS | PrivateMethod,
     budget: Budget | None,
     train: Ratings,
     test: Ratings,

@@ -131,10 +131,6 @@ def _show(found: Explanation, count: int) -> None:
     table.add_row("predicted rating" if rates else "score", "", "", "", f"{found.score:.4f}")
     console = printer()
     console.print(table)
-    if found.standard_error is not None:
-        console.print(
-            f"May be off by about {found.standard_error:.3f} because of what is not known about the item."
-        )
     for line in (*explained([found.mark]), *map(sentence, found.notes)):
         console.print(line)
     if found.ignored:

@@ -1,20 +1,26 @@
-"""``--goal``: what ratings are for, as an option and as a method's setting."""
+"""``--goal``: what a model is for. It chooses the method where none is named."""
 
 from __future__ import annotations
 
 import click
 
 from discreet.errors import SettingsInvalid
+from discreet.methods.registry import DEFAULTS
 from discreet.methods.settings import Settings
 
-__all__ = ["goal_option", "read_goal"]
+__all__ = ["goal_option", "method_for", "read_goal"]
 
 goal_option = click.option(
     "--goal",
     type=click.Choice(["rank", "rate"]),
-    help="What ratings are for: rank (order items, for recommendations) or rate (predict ratings).  [default: rank, or "
-    "rate for a method that cannot rank by ratings]",
+    help="What the model is for: rank (lists of what suits somebody) or rate (predicted ratings).  [default: rank, or "
+    "what --method does]",
 )
+
+
+def method_for(method: str | None, goal: str | None) -> str:
+    """The method by its name, or the one that is trained for this goal."""
+    return method or DEFAULTS["rate" if goal == "rate" else "rank"].method_name()
 
 
 def read_goal(
@@ -36,7 +42,7 @@ def read_goal(
     rated
         Whether there are ratings.
     ignores_ratings
-        Whether the method ranks by what was chosen, also where there are ratings.
+        Whether the method makes lists of what was chosen, also where there are ratings.
     """
     if goal == "rate" and (ignores_ratings or not rated):
         why = f"--method {method} predicts none" if rated else "there are none without --rating and its range"
@@ -45,6 +51,6 @@ def read_goal(
         return {"goal": goal or "rank"}
     if goal == "rank" and rated and not ignores_ratings:
         raise SettingsInvalid(
-            f"--method {method} predicts ratings and cannot rank by them; leave --goal out, or use --method budgeted"
+            f"--method {method} predicts ratings and makes no lists; leave --goal or --method out"
         )
     return {}

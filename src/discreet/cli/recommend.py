@@ -12,7 +12,7 @@ from rich.table import Table
 
 from discreet import kernels
 from discreet.catalogue import Catalogue
-from discreet.cli.answers import explained, say_notes, sentence, show_recommendations
+from discreet.cli.answers import say_notes, sentence, show_recommendations
 from discreet.cli.device_option import device_option
 from discreet.cli.histories import read_histories
 from discreet.cli.output import json_option, print_json, printer
@@ -49,12 +49,6 @@ __all__ = ["command"]
     show_default=True,
     help="Items of the history or of the lists that the model does not know.",
 )
-@click.option(
-    "--errors",
-    "standard_errors",
-    is_flag=True,
-    help="Say how far each score may be off because of what is not known about the item.",
-)
 @click.option("--out", metavar="FILE", help="Write user, rank, item and score to a file: .parquet or .csv.")
 @place_options
 @device_option
@@ -69,7 +63,6 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
     \b
     Examples:
       discreet recommend model/ --history mine.csv -n 5
-      discreet recommend model/ --history mine.csv --errors
       discreet recommend model/ --history everyone.parquet --user 17
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
@@ -124,8 +117,7 @@ def _recommend(
 
 def _choice(options: dict[str, Any]) -> dict[str, Any]:
     choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
-    choice |= {"exclude_seen": not options["include_seen"]}
-    return choice | {name: options[name] for name in ("unknown_items", "standard_errors")}
+    return choice | {"exclude_seen": not options["include_seen"], "unknown_items": options["unknown_items"]}
 
 
 def _read_ids(path: str | None) -> list[Any] | None:
@@ -139,7 +131,7 @@ def _write(
         frames = recommend_in_parts(model, history, options["count"], _choice(options))
     else:
         found = model.recommend(history, options["count"], **_choice(options))
-        frames = iter([_frame(found, options["user"], options["standard_errors"])])
+        frames = iter([_frame(found, options["user"])])
     result = {"out": str(out), **write_frames(frames, out)}
     if as_json:
         print_json(result)
@@ -147,13 +139,9 @@ def _write(
         click.echo(f"{result['rows']:,} rows, {result['shortfall']:,} of them without an item left, in {out}")
 
 
-def _frame(found: Recommendations, user: str | None, errors: bool) -> pl.DataFrame:
-    rows = [
-        (user, rank, one.item, one.score, one.standard_error, one.mark) for rank, one in enumerate(found, 1)
-    ]
-    names: dict[str, Any] = dict.fromkeys(("user", "rank", "item", "score"))
-    frame = pl.DataFrame(rows, schema=names | {"standard_error": pl.Float64, "mark": pl.String}, orient="row")
-    return frame if errors else frame.drop("standard_error", "mark")
+def _frame(found: Recommendations, user: str | None) -> pl.DataFrame:
+    rows = [(user, rank, one.item, one.score) for rank, one in enumerate(found, 1)]
+    return pl.DataFrame(rows, schema=["user", "rank", "item", "score"], orient="row")
 
 
 def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[str, Any]:
@@ -161,30 +149,20 @@ def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[st
         return {"user": user, **found.to_dict()}
     users = []
     for (one,), rows in found.group_by("user", maintain_order=True):
-        given = [_present(row) for row in rows.drop_nulls("item").drop("user", "rank").to_dicts()]
+        given = rows.drop_nulls("item").drop("user", "rank").to_dicts()
         users.append({"user": one, "recommendations": given, "shortfall": rows.height - len(given)})
     return {"users": users}
 
 
-def _present(row: dict[str, Any]) -> dict[str, Any]:
-    """Without a mark where there is none, as for one person."""
-    return {name: value for name, value in row.items() if value is not None}
-
-
 def _show_many(frame: pl.DataFrame, score_name: str, notes: tuple[str, ...]) -> None:
-    further = [name.replace("_", " ") for name in frame.columns[4:]]
-    table = Table("user", "rank", "item", score_name, *further)
-    for user, rank, *cells in frame.iter_rows():
-        shown = ["none left"] if cells[0] is None else [str(cells[0]), *map(_cell, cells[1:])]
+    table = Table("user", "rank", "item", score_name)
+    for user, rank, item, score in frame.iter_rows():
+        shown = ["none left"] if item is None else [str(item), f"{score:.3f}"]
         table.add_row(str(user), str(rank), *shown)
     console = printer()
     console.print(table)
-    for line in (*explained(frame["mark"] if further else ()), *map(sentence, notes)):
-        console.print(line)
-
-
-def _cell(value: float | str | None) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else value or ""
+    for note in notes:
+        console.print(sentence(note))
 
 
 def _score_name(model: Model) -> str:

@@ -10,7 +10,7 @@ import click
 
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import read_features
-from discreet.cli.goal import read_goal
+from discreet.cli.goal import method_for, read_goal
 from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
 from discreet.cli.setting_options import merge_settings
@@ -107,7 +107,7 @@ class TrainingRequest:
 
 def read_request(ctx: click.Context, options: dict[str, Any]) -> TrainingRequest:
     """Everything about a request that can be judged without the ratings."""
-    method = find_method(options["method"])
+    method = find_method(method_for(options["method"], options["goal"]))
     settings = read_settings(ctx, options, method)
     used = issubclass(method, PrivateMethod) and method.public_half.uses_features
     check_features(method.method_name(), used=used, given=bool(options["features"]))

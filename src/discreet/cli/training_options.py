@@ -18,7 +18,7 @@ from discreet.cli.setting_options import (
     rating_range_option,
     set_option,
 )
-from discreet.methods.registry import METHODS
+from discreet.methods.registry import DEFAULTS, METHODS
 
 __all__ = ["training_options"]
 
@@ -52,9 +52,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--method",
         metavar="NAME|PACKAGE:CLASS",
-        default="budgeted",
-        show_default=True,
-        help=f"{', '.join(METHODS)}, or another package's class. als is not private; user-mean releases nothing.",
+        help=f"{', '.join(METHODS)}, or another package's class. als is not private; user-mean releases nothing.  "
+        f"[default: {DEFAULTS['rank'].method_name()}, or {DEFAULTS['rate'].method_name()} for --goal rate]",
     ),
     goal_option,
     auto_option("--rank", 0, "Number of factors; 0: offsets alone; auto: the method's own choice."),

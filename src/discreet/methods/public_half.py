@@ -136,6 +136,4 @@ def described(half: PublicHalf, settings: PrivateSettings, trained: Trained) -> 
     """Settings as they go into the model's files: what a rule may choose is replaced by what it chose."""
     said: dict[str, Any] = settings.model_dump(mode="json")
     chosen: dict[str, Any] = {"rank": trained.side.rank, "rounds": trained.rounds} if half.adaptive else {}
-    # Without ratings there is nothing to rate, whatever was set.
-    chosen["goal"] = trained.side.goal
     return said | {name: value for name, value in chosen.items() if name in said}

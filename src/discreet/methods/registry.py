@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from discreet.catalogue import Goal
 from discreet.errors import SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
@@ -15,7 +16,7 @@ from discreet.methods.projected_gradient.estimator import ProjectedGradient
 from discreet.methods.svd.estimator import PrivateSVD
 from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
 
-__all__ = ["METHODS", "Method", "find_method"]
+__all__ = ["DEFAULTS", "METHODS", "Method", "find_method"]
 
 Method = type[PrivateMethod] | type[ALS]
 
@@ -31,6 +32,8 @@ _OURS: tuple[Method, ...] = (
     ItemMean,
     Popularity,
 )
+DEFAULTS: dict[Goal, type[PrivateMethod]] = {"rank": Popularity, "rate": BudgetedALS}
+"""What is trained for a goal where nobody names a method."""
 GROUP = "discreet.methods"
 """Entry points of other packages: ``name = "package.module:Class"``."""
 

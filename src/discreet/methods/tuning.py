@@ -225,8 +225,6 @@ def _checked_space(method: Method, entries: Mapping[str, Any], fixed: dict[str, 
     space = dict(entries)
     if not space:
         raise SettingsInvalid("the space of settings is empty; name at least one setting to search")
-    if "goal" in space:
-        raise SettingsInvalid("goal: one score cannot compare rankings with ratings; fix the goal")
     if both := sorted(set(space) & set(fixed)):
         raise SettingsInvalid(f"{', '.join(both)}: either searched or fixed, not both")
     if "discover_share" in {*space, *fixed}:

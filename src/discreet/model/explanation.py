@@ -63,8 +63,8 @@ class Explanation:
         What each rating adds, the largest first.
     cut
         Of a predicted rating beyond the range.
-    standard_error, mark
-        How far the score may be off because of what is not known about the item, where the model says so.
+    mark
+        Whether next to nothing is known about the item, or it was added after training, where the model says so.
     ignored
         Ids of the history that the catalogue does not have.
     notes
@@ -80,7 +80,6 @@ class Explanation:
     rest: float
     pulls: tuple[Pull, ...]
     cut: float
-    standard_error: float | None = None
     mark: Mark | None = None
     ignored: int = 0
     notes: tuple[str, ...] = ()
@@ -105,7 +104,6 @@ class Explanation:
             "title": self.title,
             "goal": self.goal,
             "score": self.score,
-            "standard_error": self.standard_error,
             "mark": self.mark,
             "terms": {"centre": self.centre, "offset": self.offset, "rest": self.rest, "cut": self.cut},
             "level": self.level,
@@ -141,10 +139,7 @@ def explain(
     centre, offset = float(side.centre), float(side.offsets[item])
     rest = float(shown * base[0] + base[1:] @ factors)
     whole = math.fsum([centre, offset, rest, *(part for pull in pulls for part in (pull.level, pull.taste))])
-    error = mark = None
-    if side.doubt is not None:
-        error = float(side.doubt.standard_errors(coefficients, places[np.newaxis], np.array([[score]]))[0, 0])
-        (mark,) = side.doubt.marks(places)
+    (mark,) = (None,) if side.doubt is None else side.doubt.marks(places)
     one = catalogue.ids[item].item() if hasattr(catalogue.ids[item], "item") else catalogue.ids[item]
     return Explanation(
         item=one,
@@ -156,7 +151,6 @@ def explain(
         rest=rest,
         pulls=tuple(pulls),
         cut=float(side.clipped(np.array([whole]))[0]) - whole,
-        standard_error=error,
         mark=mark,
         ignored=read.ignored,
     )

@@ -105,7 +105,6 @@ class Model:
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
         unknown_items: UnknownItems = "error",
-        standard_errors: bool = False,
     ) -> Recommendations:
         """The ``n`` best items for the owner of ``history``.
 
@@ -120,9 +119,6 @@ class Model:
         unknown_items
             ``"error"`` refuses ids outside the catalogue; ``"drop"`` leaves them out and counts them in
             ``ignored``.
-        standard_errors
-            Say how far each score may be off because of what is not known about the item; the order stays that of
-            the scores. See `discreet.model.doubt.Doubt.standard_errors`.
 
         Returns
         -------
@@ -136,8 +132,7 @@ class Model:
         index, scores = score_top(
             self.item_side, coefficients, n, seen, mask, by_popularity=self.by_popularity
         )
-        errors = self._standard_errors(coefficients, index, scores)[0] if standard_errors else None
-        return self._name(index[0], scores[0], n, read.ignored + strangers, self.notes, errors)
+        return self._name(index[0], scores[0], n, read.ignored + strangers, self.notes)
 
     def recommend_batch(
         self,
@@ -148,22 +143,19 @@ class Model:
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
         unknown_items: UnknownItems = "error",
-        standard_errors: bool = False,
         block: int = BLOCK,
     ) -> pl.DataFrame:
         """The ``n`` best items for each of many users, as a frame (``user``, ``rank``, ``item``, ``score``).
 
         Every user has exactly ``n`` rows, ranks 1 to ``n``; where too few items were left, ``item`` and
         ``score`` are null. ``histories`` is anything shaped like ``discreet.Ratings`` over this
-        catalogue; ``unknown_items`` concerns the filters. ``standard_errors`` adds the columns
-        ``standard_error`` and ``mark`` (see `Recommendation`).
+        catalogue; ``unknown_items`` concerns the filters.
         """
         _check_n(n)
         self.check_histories(histories)
         mask, _ = self._mask(allowed, blocked, unknown_items)
         index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
         scores = np.full(index.shape, np.nan)
-        errors = np.full(index.shape, np.nan) if standard_errors else None
         for part in fold_in_blocks(self.item_side, histories, block):
             seen = (part.indptr, part.items) if exclude_seen else None
             best, score = score_top(
@@ -171,9 +163,7 @@ class Model:
             )
             index[part.users, : best.shape[1]] = best
             scores[part.users, : best.shape[1]] = score
-            if errors is not None:
-                errors[part.users, : best.shape[1]] = self._standard_errors(part.coefficients, best, score)
-        return self._frame(histories.user_ids, index, scores, errors)
+        return self._frame(histories.user_ids, index, scores)
 
     def top_items(self, histories: Histories, n: int) -> npt.NDArray[np.int32]:
         """The ``n`` best items outside each user's history, by position; -1 where no more are left.
@@ -351,14 +341,6 @@ class Model:
             strangers += missing
         return mask, strangers
 
-    def _standard_errors(self, coefficients: Floats, index: npt.NDArray[np.int32], scores: Floats) -> Floats:
-        if self.item_side.doubt is None:
-            raise SettingsInvalid(
-                f"this model does not say how sure it is of its items (method {self.method}), so there are no "
-                "standard errors to give; ask without them"
-            )
-        return self.item_side.doubt.standard_errors(coefficients, index, scores)
-
     def _marks(self, positions: Sequence[int] | npt.NDArray[np.int32]) -> list[Mark | None]:
         doubt = self.item_side.doubt
         return [None] * len(positions) if doubt is None else doubt.marks(np.asarray(positions))
@@ -370,19 +352,12 @@ class Model:
         requested: int,
         ignored: int,
         notes: tuple[str, ...],
-        errors: Floats | None = None,
     ) -> Recommendations:
         found = index >= 0
         ids = self.catalogue.ids[index[found]].tolist()
         entries = tuple(
-            Recommendation(one, score, self._titles.get(one), error, mark)
-            for one, score, error, mark in zip(
-                ids,
-                scores[found].tolist(),
-                [None] * len(ids) if errors is None else errors[found].tolist(),
-                self._marks(index[found]),
-                strict=True,
-            )
+            Recommendation(one, score, self._titles.get(one), mark)
+            for one, score, mark in zip(ids, scores[found].tolist(), self._marks(index[found]), strict=True)
         )
         return Recommendations(entries, requested, ignored, notes)
 
@@ -391,7 +366,6 @@ class Model:
         user_ids: npt.NDArray[Any],
         index: npt.NDArray[np.int32],
         scores: Floats,
-        errors: Floats | None,
     ) -> pl.DataFrame:
         users, n = index.shape
         ids = _series("item", self.catalogue.ids)
@@ -403,9 +377,6 @@ class Model:
             "item": ids.gather(positions.clip(0)),
             "score": pl.Series(scores.ravel()),
         }
-        if errors is not None:
-            columns["standard_error"] = pl.Series(errors.ravel())
-            columns["mark"] = pl.Series(self._marks(index.ravel()), dtype=pl.String)
         missing = positions < 0
         return pl.DataFrame(columns).with_columns(
             pl.when(missing).then(None).otherwise(pl.col(column)).alias(column)

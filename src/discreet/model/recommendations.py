@@ -19,20 +19,18 @@ SAME_ORDER = "this model has no taste directions: everybody gets the same order,
 class Recommendation(NamedTuple):
     """One item, its score (predicted rating, score or similarity) and its title where the catalogue has one.
 
-    ``standard_error`` is there where it was asked for; ``mark`` says that next to nothing is known about the item
-    (``"unknown"``), or that it was added after training (``"guess"``).
+    ``mark`` says that next to nothing is known about the item (``"unknown"``), or that it was added after training
+    (``"guess"``).
     """
 
     item: int | str
     score: float
     title: str | None = None
-    standard_error: float | None = None
     mark: Mark | None = None
 
     def __str__(self) -> str:
-        error = "" if self.standard_error is None else f" ± {self.standard_error:.2g}"
         mark = "" if self.mark is None else f"  ({self.mark})"
-        return f"{self.item if self.title is None else self.title}  {self.score:.4g}{error}{mark}"
+        return f"{self.item if self.title is None else self.title}  {self.score:.4g}{mark}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class Recommendations(Sequence[Recommendation]):
         columns: dict[str, Any] = {"rank": range(1, len(self.entries) + 1)}
         columns |= {name: [getattr(entry, name) for entry in self.entries] for name in Recommendation._fields}
         kinds = {"rank": pl.UInt32, "score": pl.Float64, "title": pl.String, "mark": pl.String}
-        return pl.DataFrame(columns, schema_overrides={**kinds, "standard_error": pl.Float64})
+        return pl.DataFrame(columns, schema_overrides=kinds)
 
     def to_pandas(self) -> Any:
         """A pandas frame of the same columns; needs the ``frames`` extra."""

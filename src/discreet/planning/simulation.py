@@ -18,7 +18,7 @@ from discreet.data.splits import by_rating
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.als import ALS
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from discreet.planning.result import AT, Outcome, Plan
 from discreet.planning.sizes import Sizes
@@ -34,7 +34,7 @@ EPSILONS = (0.5, 1.0, 2.0, 5.0, 20.0)
 _MOST_RATINGS, _QUICK_RATINGS = 1_200_000, 200_000
 _FEWEST_USERS = 500
 _HELD_OUT = 0.1
-_LIST_RANK, _NO_PRIVACY = 8, 1e6
+_LIST_RANK = 8
 
 Progress = Callable[[str, int, int], None]
 
@@ -147,7 +147,7 @@ class _Market:
         if budget is None:
             return self._without_privacy(train)
         try:
-            fitted = BudgetedALS(goal=goal).fit(train, budget_for_fewer(budget, self._factor), rng=0)
+            fitted = DEFAULTS[goal]().fit(train, budget_for_fewer(budget, self._factor), rng=0)
         except BudgetInvalid:
             return None
         return self._scored(fitted.model_)
@@ -156,9 +156,7 @@ class _Market:
         """The best that is known: for lists, plain ALS takes more factors than such a market has, and suffers."""
         if self._sizes.goal == "rate":
             return self._scored(ALS(goal="rate").fit(train, rng=0).model_)
-        plain = ALS(goal="rank", rank=_LIST_RANK).fit(train, rng=0).model_
-        free = BudgetedALS(goal="rank").fit(train, Budget(_NO_PRIVACY, 1e-6), rng=0).model_
-        return max(self._scored(plain), self._scored(free))
+        return self._scored(ALS(goal="rank", rank=_LIST_RANK).fit(train, rng=0).model_)
 
     def _scored(self, model: Model) -> float:
         train, test = self._split

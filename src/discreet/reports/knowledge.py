@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -120,9 +120,8 @@ def knowledge_of(model: Model) -> Knowledge | None:
 
 def _learnt(doubt: Doubt, factor: float) -> Floats:
     """Share of each item's prior variance that is gone, with the noise's standard deviation divided by a factor."""
-    noise = np.where(doubt.added, doubt.noise, doubt.noise / factor**2)[:, np.newaxis]
-    left = (noise / (doubt.prior + noise)) @ doubt.prior / float(doubt.prior.sum())
-    share: Floats = 1.0 - left
+    noise = np.where(doubt.added, doubt.noise, doubt.noise / factor**2)
+    share: Floats = 1.0 - replace(doubt, noise=noise).noise_ratio
     return share
 
 

@@ -51,7 +51,6 @@ class RecommendRequest(_Asked):
     allowed: Annotated[list[Id], Field(max_length=MOST)] | None = None
     blocked: Annotated[list[Id], Field(max_length=MOST)] | None = None
     unknown_items: Literal["error", "drop"] = "error"
-    standard_errors: bool = False
 
     def owned(self, explicit: bool) -> History:
         """The history as a model takes it."""
@@ -70,7 +69,6 @@ class Given(BaseModel):
     item: int | str
     score: float
     title: str | None = None
-    standard_error: float | None = None
     mark: Literal["unknown", "guess"] | None = None
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
-from discreet.errors import SettingsInvalid
 from discreet.kernels.ranking import panels
 from discreet.model import Model, Recommendation, Recommendations
 from discreet.model.fold_in.histories import Rows
@@ -76,14 +75,10 @@ class Prepared:
 
         Raises
         ------
-        HistoryInvalid, SettingsInvalid
+        HistoryInvalid
             As `Model.recommend` does.
         """
         side, catalogue = self.model.item_side, self.model.catalogue
-        if request.standard_errors and side.doubt is None:
-            raise SettingsInvalid(
-                "this model does not say how sure it is of its items; ask without standard_errors"
-            )
         read = read_history(request.owned(side.scale.explicit), catalogue, side.scale, request.unknown_items)
         allowed, strangers = self._allowed(request)
         return Person(request, read, self._fold_in(read), allowed, strangers)
@@ -151,17 +146,13 @@ class Prepared:
         return [self._named(person, best, score) for person, best, score in rows]
 
     def _named(self, person: Person, index: npt.NDArray[np.int32], scores: Floats) -> Recommendations:
-        request, doubt = person.request, self.model.item_side.doubt
+        request = person.request
         found = index[: request.n][index[: request.n] >= 0]
         given = scores[: len(found)]
-        errors: list[float] | list[None] = [None] * len(found)
-        if request.standard_errors and doubt is not None:
-            row = doubt.standard_errors(person.coefficients, found[np.newaxis], given[np.newaxis])
-            errors = row[0].tolist()
         marks = [None] * len(found) if self._marks is None else self._marks[found]
         entries = tuple(
-            Recommendation(self._ids[place], score, self._titles[place], error, mark)
-            for place, score, error, mark in zip(found.tolist(), given.tolist(), errors, marks, strict=True)
+            Recommendation(self._ids[place], score, self._titles[place], mark)
+            for place, score, mark in zip(found.tolist(), given.tolist(), marks, strict=True)
         )
         ignored = person.read.ignored + person.strangers
         return Recommendations(entries, request.n, ignored, self.model.notes)

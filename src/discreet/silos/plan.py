@@ -26,7 +26,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation import baselines, metrics
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.als import ALS
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.rehearsal import RehearsalNoise
@@ -198,7 +198,7 @@ class _Rehearsal:
     def _private(self, ratings: Ratings, silos: int, honest: int) -> float | None:
         scores = []
         for draw in range(self._draws):
-            method = BudgetedALS(goal=self._federation.goal)
+            method = DEFAULTS[self._federation.goal]()
             try:
                 fitted = method.fit(ratings, self._budget, rng=draw, noise=RehearsalNoise(silos, honest))
             except BudgetInvalid:

@@ -1,7 +1,7 @@
 """The item side as the page reads it: one safetensors file, factors as small integers with a scale for each item.
 
     factors        int8 or int16 with ``factor_scales`` (one for each item), or floats as they are
-    offsets, order, marks, and what the fold-in rule and the doubt need
+    offsets, order, marks, and what the fold-in rule needs
     __metadata__   "page": everything that is no array, as JSON
 
 Squares of the factors (gravity of clicks) are kept as they were before: they are small, and exact.
@@ -44,11 +44,7 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
     rule, more = _rule(model)
     arrays |= more
     if side.doubt is not None:
-        doubt = side.doubt
-        arrays |= {name: getattr(doubt, name).astype(kind) for name in ("noise", "directions", "prior")}
-        if doubt.reach is not None:
-            arrays["reach"] = doubt.reach.astype(kind)
-        marks = doubt.marks(np.arange(side.n_items))
+        marks = side.doubt.marks(np.arange(side.n_items))
         arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
     content = {
         "format": FORMAT,
@@ -60,7 +56,6 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "centre": side.centre,
         "evidence": side.scale.evidence(np.array(side.scale.bounds)).tolist(),
         "rule": rule,
-        "doubt": None if side.doubt is None else {"shared": side.doubt.shared, "scale": side.doubt.scale},
         "precision": precision,
         "titles": _titles(model),
         "notes": model.notes,

@@ -218,13 +218,3 @@ def test_a_popular_item_is_cut_into_segments(device: torch.device) -> None:
     assert starts == [0, 1024, 2048, 2500]
     assert csr.by_item.segment_items.cpu().tolist() == [1, 1, 1]
     assert csr.by_item.users.cpu().tolist() == list(range(users))
-
-
-def test_clicks_are_the_cpus_but_for_a_grid_step(device: torch.device) -> None:
-    world = MARKET.take_users(slice(7, 10))
-    question = asked(goal="rank")[-1]
-    there = GpuBudgetedAnswers(world, device).answer(question)
-    here = BudgetedAnswers(world).answer(question)
-    assert np.abs(there[0].features.cpu().numpy().astype(int) - here[0].features).max() <= 1
-    assert np.abs(there[0].targets.cpu().numpy().astype(int) - here[0].targets).max() <= 1
-    assert np.abs(there[2].rows.cpu().numpy().astype(int) - here[2].features).max() <= 1

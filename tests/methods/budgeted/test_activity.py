@@ -25,7 +25,7 @@ def people(users: int, level: float, between: float, within: float, counts: np.n
 
 
 def released(indptr: np.ndarray, items: np.ndarray, values: np.ndarray, sigma: float = 0.0, seed: int = 1):
-    mechanism = ActivitySums(64, explicit=True)
+    mechanism = ActivitySums(64)
     (block,) = mechanism.blocks(Pattern(indptr, items, 64), SCALE.scaled(values))
     total = block.values.sum(axis=0, dtype=np.float64)
     rng = np.random.default_rng(seed)

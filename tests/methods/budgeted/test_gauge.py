@@ -7,19 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.catalogue import CLICKS, RatingScale
+from discreet.catalogue import RatingScale
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.gauge import (
     Directions,
     Spread,
     _root,
-    regauge_clicks,
-    regauge_ratings,
+    regauge,
     seen,
     spread_of,
 )
 from discreet.methods.budgeted.public.plan import Activity
-from discreet.model.fold_in import Clicks, Ridge
+from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 
 RANK, ITEMS = 3, 400
@@ -30,12 +29,10 @@ def activity_of(counts: np.ndarray) -> Activity:
     return Activity(len(counts), counts.mean(), 3.0, 1.0, 0.2, sizes.astype(float), users / users.sum())
 
 
-def some_side(rng: np.random.Generator, rule: Ridge | Clicks) -> ItemSide:
+def some_side(rng: np.random.Generator) -> ItemSide:
     factors = rng.standard_normal((ITEMS, RANK)) @ rng.standard_normal((RANK, RANK))
-    clicks = isinstance(rule, Clicks)
-    scale = CLICKS if clicks else RatingScale((1.0, 5.0))
     offsets = rng.uniform(0.01, 0.3, ITEMS)
-    return ItemSide(scale, 0.0 if clicks else 3.0, offsets, factors * (0.1 if clicks else 1.0), rule)
+    return ItemSide(RatingScale((1.0, 5.0)), 3.0, offsets, factors, Ridge(1.0, 2.0))
 
 
 def some_spread(rng: np.random.Generator) -> Spread:
@@ -45,28 +42,22 @@ def some_spread(rng: np.random.Generator) -> Spread:
     return Spread(rows.T @ rows / 500, 0.7, rng.dirichlet(np.ones(ITEMS)))
 
 
-def regauged(
-    kind: str, seed: int, *, last: bool, start: bool
-) -> tuple[ItemSide, Spread, ItemSide, Frame, np.ndarray]:
+def regauged(seed: int, *, last: bool, start: bool) -> tuple[ItemSide, Spread, ItemSide, Frame, np.ndarray]:
     """Before and after."""
     rng = np.random.default_rng(seed)
-    side = some_side(rng, Ridge(1.0, 2.0) if kind == "ratings" else Clicks(0.02, 0.002))
-    spread = some_spread(rng)
+    side, spread = some_side(rng), some_spread(rng)
     frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=start)
-    if kind == "ratings":
-        activity = activity_of(rng.integers(5, 50, 300))
-        found = Directions.of(side, spread, activity)
-        return side, spread, *regauge_ratings(side, frame, spread, activity, found, 4.0, last=last)
-    taken = rng.uniform(0.001, 0.2, ITEMS)
-    return side, spread, *regauge_clicks(side, side, frame, spread, taken, last=last)
+    activity = activity_of(rng.integers(5, 50, 300))
+    found = Directions.of(side, spread, activity)
+    return side, spread, *regauge(side, frame, spread, activity, found, 4.0, last=last)
 
 
-CASES = [(kind, last, start) for kind in ("ratings", "clicks") for last in (0, 1) for start in (0, 1)]
+CASES = [(last, start) for last in (False, True) for start in (False, True)]
 
 
-@pytest.mark.parametrize(("kind", "last", "start"), CASES)
-def test_predictions_stay_where_they_are(kind: str, last: bool, start: bool) -> None:
-    before, spread, after, _, change = regauged(kind, 1, last=last, start=start)
+@pytest.mark.parametrize(("last", "start"), CASES)
+def test_predictions_stay_where_they_are(last: bool, start: bool) -> None:
+    before, spread, after, _, change = regauged(1, last=last, start=start)
     rng = np.random.default_rng(2)
     vectors = rng.standard_normal((50, RANK))
     moved = np.linalg.solve(change, (vectors - spread.moment[0, 1:]).T).T
@@ -80,30 +71,26 @@ def test_predictions_stay_where_they_are(kind: str, last: bool, start: bool) -> 
     assert not np.allclose(after.factors, before.factors)
 
 
-@pytest.mark.parametrize("kind", ["ratings", "clicks"])
-def test_an_offset_that_a_direction_stood_for_goes_to_the_offsets(kind: str) -> None:
+def test_an_offset_that_a_direction_stood_for_goes_to_the_offsets() -> None:
     """Everybody's vector has about the same number in one direction: what the items have there is an offset."""
     rng = np.random.default_rng(11)
-    side = some_side(rng, Ridge(1.0, 2.0) if kind == "ratings" else Clicks(0.02, 0.002))
+    side = some_side(rng)
     vectors = rng.standard_normal((500, RANK)) * [1.0, 1.0, 0.05] + [0.0, 0.0, 2.0]
     rows = np.column_stack([np.ones(500), vectors])
     spread = Spread(rows.T @ rows / 500, 0.7, rng.dirichlet(np.ones(ITEMS)))
     start = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True)
-    if kind == "ratings":
-        activity = activity_of(rng.integers(5, 50, 300))
-        found = Directions.of(side, spread, activity)
-        after, frame, _ = regauge_ratings(side, start, spread, activity, found, 4.0, last=False)
-    else:
-        after, frame, _ = regauge_clicks(side, side, start, spread, np.full(ITEMS, 0.1), last=False)
+    activity = activity_of(rng.integers(5, 50, 300))
+    found = Directions.of(side, spread, activity)
+    after, frame, _ = regauge(side, start, spread, activity, found, 4.0, last=False)
     moved = after.offsets - side.offsets
     np.testing.assert_allclose(moved, side.factors @ vectors.mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(frame.whiten[0], np.eye(1 + RANK)[0], atol=1e-12)
 
 
-@pytest.mark.parametrize(("kind", "last", "start"), CASES)
-def test_the_frame_fits_the_new_coordinates(kind: str, last: bool, start: bool) -> None:
+@pytest.mark.parametrize(("last", "start"), CASES)
+def test_the_frame_fits_the_new_coordinates(last: bool, start: bool) -> None:
     """Features are white in it, and factors are uncorrelated over what people take and as strong as it says."""
-    _, spread, after, frame, change = regauged(kind, 3, last=last, start=start)
+    _, spread, after, frame, change = regauged(3, last=last, start=start)
     transform = np.eye(1 + RANK)
     transform[1:, 1:] = np.linalg.inv(change)
     transform[1:, 0] = -transform[1:, 1:] @ spread.moment[0, 1:]
@@ -118,10 +105,9 @@ def test_the_frame_fits_the_new_coordinates(kind: str, last: bool, start: bool) 
     assert np.abs(strengths / scale - np.eye(RANK)).max() < 1e-6
 
 
-@pytest.mark.parametrize("kind", ["ratings", "clicks"])
-def test_the_gauge_does_not_depend_on_the_coordinates_before(kind: str) -> None:
+def test_the_gauge_does_not_depend_on_the_coordinates_before() -> None:
     """Any other coordinates of the same model, and any other origin, lead to the same one, up to signs."""
-    side, spread, after, frame, _ = regauged(kind, 4, last=False, start=True)
+    side, spread, *_ = regauged(4, last=False, start=True)
     rng = np.random.default_rng(5)
     mix, origin = rng.standard_normal((RANK, RANK)), rng.standard_normal(RANK)
     transform = np.eye(1 + RANK)
@@ -132,18 +118,12 @@ def test_the_gauge_does_not_depend_on_the_coordinates_before(kind: str) -> None:
         Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True),
         replace(side, factors=side.factors @ mix, offsets=side.offsets + side.factors @ origin),
     )
-    if kind == "ratings":
-        activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
-        found, turned = Directions.of(side, spread, activity), Directions.of(moved, other, activity)
-        one, _, _ = regauge_ratings(side, start, spread, activity, found, 4.0, last=False)
-        again, again_frame, _ = regauge_ratings(moved, start, other, activity, turned, 4.0, last=False)
-    else:
-        one = after
-        again, again_frame, _ = regauge_clicks(moved, moved, start, other, np.full(ITEMS, 0.1), last=False)
+    activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
+    found, turned = Directions.of(side, spread, activity), Directions.of(moved, other, activity)
+    one, _, _ = regauge(side, start, spread, activity, found, 4.0, last=False)
+    again, _, _ = regauge(moved, start, other, activity, turned, 4.0, last=False)
     np.testing.assert_allclose(np.abs(again.factors), np.abs(one.factors), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(again.offsets, one.offsets, rtol=1e-7)
-    if kind == "clicks":
-        np.testing.assert_allclose(again_frame.power, frame.power, rtol=1e-6)
 
 
 def test_spread_is_read_in_plain_coordinates() -> None:
@@ -228,7 +208,7 @@ class Crowd:
         """Covariance that users are taken to have, in the first coordinates."""
         frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK))
         found = Directions.of(self.side, self.spread, self.activity)
-        *_, change = regauge_ratings(self.side, frame, self.spread, self.activity, found, 4.0, last=last)
+        *_, change = regauge(self.side, frame, self.spread, self.activity, found, 4.0, last=last)
         return change @ change.T
 
 

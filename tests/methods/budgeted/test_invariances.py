@@ -10,21 +10,17 @@ import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation.protocols import evaluate_ratings
 from discreet.model import Model
 from discreet.privacy import Noise
 
 FREE = Budget(1000.0, 1e-6)
-SETTINGS = [{}, {"rank": 8, "rounds": 6}]
+SETTINGS = [{}, {"rank": 8, "rounds": 8}]
 
 
 def fit(ratings: Ratings, budget: Budget = FREE, key: str = "a", seed: int = 0, **settings: object) -> Model:
     noise = Noise.fixed_key_not_private(key)
     return BudgetedALS(**settings).fit(ratings, budget, noise=noise, rng=seed).model_
-
-
-def recall(model: Model, train: Ratings, test: Ratings) -> float:
-    return evaluate_ranking(model, train, test, 20).recall
 
 
 @dataclass(frozen=True)
@@ -35,8 +31,8 @@ class Split:
     def with_catalogue(self, catalogue: Catalogue) -> Split:
         return Split(self.train.with_catalogue(catalogue), self.test.with_catalogue(catalogue))
 
-    def recall(self, model: Model) -> float:
-        return recall(model, self.train, self.test)
+    def rmse(self, model: Model) -> float:
+        return evaluate_ratings(model, self.train, self.test).rmse
 
     @property
     def ids(self) -> list[str]:
@@ -44,22 +40,9 @@ class Split:
         return list(self.train.catalogue.ids)
 
 
-def clicks_of(ratings: Ratings) -> Ratings:
-    return Ratings.from_arrays(
-        ratings.indptr,
-        ratings.items,
-        np.ones(ratings.n_ratings),
-        catalogue=ratings.catalogue,
-        rating_range=None,
-        user_ids=ratings.user_ids,
-    )
-
-
 @pytest.fixture(scope="module")
 def split() -> Split:
-    """Clicks in a market large enough that gravity is not at its bound and taste matters."""
-    made = clicks_of(synthetic.market(3_000, 1_000, 45_000, rng=0, lift=2.0))
-    return Split(*splits.by_rating(made, (0.9, 0.1), rng=0))
+    return Split(*splits.by_rating(synthetic.market(3_000, 300, 90_000, rng=1), (0.9, 0.1), rng=0))
 
 
 @pytest.fixture(scope="module", params=SETTINGS, ids=["auto", "set"])
@@ -69,9 +52,7 @@ def fitted(request: pytest.FixtureRequest, split: Split) -> tuple[dict[str, obje
 
 def test_the_market_has_something_to_learn(split: Split, fitted: tuple[dict[str, object], Model]) -> None:
     """Or else nothing below would say anything."""
-    scores = evaluate_ranking(fitted[1], split.train, split.test, 20)
-    assert scores.recall > 1.25 * scores.popularity_recall
-    assert 1e-3 < fitted[1].item_side.clicks.gravity < 0.99
+    assert split.rmse(fitted[1]) < 0.97 * split.rmse(fit(split.train, rank=0))
 
 
 def test_unused_items_in_the_catalogue_do_not_matter(
@@ -80,15 +61,10 @@ def test_unused_items_in_the_catalogue_do_not_matter(
     settings, plain = fitted
     longer = split.with_catalogue(Catalogue([*split.ids, *(f"unused-{k}" for k in range(1_000))]))
     model = fit(longer.train, **settings)
-    assert longer.recall(model) == pytest.approx(split.recall(plain), rel=0.02)
-    assert model.item_side.clicks.gravity == pytest.approx(plain.item_side.clicks.gravity, rel=0.1)
-    used, unused = model.item_side.offsets[:1000], model.item_side.offsets[1000:]
-    assert np.abs(unused).max() < 0.2 * used.max()
+    assert longer.rmse(model) == pytest.approx(split.rmse(plain), rel=0.01)
 
 
-def test_a_copy_of_all_users_leaves_gravity_where_it_is(
-    split: Split, fitted: tuple[dict[str, object], Model]
-) -> None:
+def test_a_copy_of_all_users_changes_little(split: Split, fitted: tuple[dict[str, object], Model]) -> None:
     settings, plain = fitted
     once = split.train
     twice = Ratings.from_arrays(
@@ -96,26 +72,21 @@ def test_a_copy_of_all_users_leaves_gravity_where_it_is(
         np.tile(once.items, 2),
         np.tile(once.values, 2),
         catalogue=once.catalogue,
-        rating_range=None,
+        rating_range=once.rating_range,
     )
     assert twice.n_users == 2 * once.n_users
-    model = fit(twice, **settings)
-    assert model.item_side.clicks.gravity == pytest.approx(plain.item_side.clicks.gravity, rel=0.1)
-    assert split.recall(model) == pytest.approx(split.recall(plain), rel=0.02)
+    assert split.rmse(fit(twice, **settings)) == pytest.approx(split.rmse(plain), rel=0.01)
 
 
 @pytest.mark.parametrize("part", ["every tenth user", "half of each history"])
-def test_less_data_teach_less_and_never_less_than_popularity(split: Split, part: str) -> None:
+def test_less_data_teach_less_and_never_less_than_offsets_alone(split: Split, part: str) -> None:
     whole = split.train
     if part == "every tenth user":
         less = whole.take_users(np.arange(0, whole.n_users, 10))
     else:
         less = whole.keep(np.random.default_rng(7).random(whole.n_ratings) < 0.5)
-    model = fit(less)
-    scores = evaluate_ranking(model, split.train, split.test, 20)
-    popular = split.recall(fit(less, rank=0))
-    assert 0.99 * popular < scores.recall < 1.01 * split.recall(fit(whole))
-    assert 1e-3 < model.item_side.clicks.gravity <= 1.0
+    offsets = split.rmse(fit(less, rank=0))
+    assert 0.99 * split.rmse(fit(whole)) < split.rmse(fit(less)) < 1.01 * offsets
 
 
 def test_other_names_are_the_same_model(split: Split) -> None:
@@ -126,7 +97,7 @@ def test_other_names_are_the_same_model(split: Split) -> None:
         split.train.items,
         split.train.values,
         catalogue=catalogue,
-        rating_range=None,
+        rating_range=split.train.rating_range,
         user_ids=split.train.user_ids,
     )
     one, two = (fit(part, rank=8, rounds=6).item_side for part in (split.train, renamed))
@@ -139,9 +110,7 @@ def test_the_order_of_items_hardly_matters(split: Split, fitted: tuple[dict[str,
     settings, plain = fitted
     order = np.random.default_rng(5).permutation(len(split.ids))
     other = split.with_catalogue(Catalogue([split.ids[place] for place in order]))
-    model = fit(other.train, **settings)
-    assert other.recall(model) == pytest.approx(split.recall(plain), rel=0.015)
-    assert model.item_side.clicks.gravity == pytest.approx(plain.item_side.clicks.gravity, rel=0.03)
+    assert other.rmse(fit(other.train, **settings)) == pytest.approx(split.rmse(plain), rel=0.01)
 
 
 def test_the_order_of_users_hardly_matters(split: Split) -> None:
@@ -154,32 +123,14 @@ def test_the_order_of_users_hardly_matters(split: Split) -> None:
     np.testing.assert_allclose(two.offsets, one.offsets, rtol=1e-6, atol=1e-9)
 
 
-def test_without_noise_more_rounds_do_not_hurt_clicks(split: Split) -> None:
-    few, more, many = (
-        np.mean([split.recall(fit(split.train, seed=seed, rank=8, rounds=rounds)) for seed in range(2)])
-        for rounds in (6, 8, 12)
-    )
-    assert more > 0.995 * few
-    assert many == more
-
-
-@pytest.fixture(scope="module")
-def rated() -> Split:
-    return Split(*splits.by_rating(synthetic.market(3_000, 300, 90_000, rng=1), (0.9, 0.1), rng=0))
-
-
-def rmse(split: Split, model: Model) -> float:
-    return evaluate_ratings(model, split.train, split.test).rmse
-
-
 @pytest.mark.parametrize("rank", [8, 16])
-def test_without_noise_more_rounds_do_not_hurt_ratings(rated: Split, rank: int) -> None:
-    few, many = (rmse(rated, fit(rated.train, rank=rank, rounds=rounds)) for rounds in (6, 12))
+def test_without_noise_more_rounds_do_not_hurt(split: Split, rank: int) -> None:
+    few, many = (split.rmse(fit(split.train, rank=rank, rounds=rounds)) for rounds in (6, 12))
     assert many < 1.005 * few
 
 
-def test_more_budget_does_not_hurt_ratings(rated: Split) -> None:
-    errors = [rmse(rated, fit(rated.train, Budget(epsilon, 1e-6))) for epsilon in (5.0, 50.0, 1000.0)]
+def test_more_budget_does_not_hurt(split: Split) -> None:
+    errors = [split.rmse(fit(split.train, Budget(epsilon, 1e-6))) for epsilon in (5.0, 50.0, 1000.0)]
     assert errors[1] < 1.005 * errors[0]
     assert errors[2] < 1.005 * errors[1]
     assert errors[2] < 0.99 * errors[0]
@@ -210,29 +161,11 @@ def test_more_budget_does_not_hurt_people_who_rate_little_and_high(generous: Spl
     assert errors[-1] < 0.94 * scores[-1].user_mean_rmse
 
 
-def test_more_budget_does_not_hurt_clicks(split: Split) -> None:
-    found = [
-        split.recall(fit(split.train, Budget(epsilon, 1e-6), rank=8, rounds=6))
-        for epsilon in (1.0, 5.0, 1000.0)
-    ]
-    assert found[1] > 0.99 * found[0]
-    assert found[2] > 0.99 * found[1]
-    assert found[2] > 1.02 * found[0]
-
-
-def test_gravity_settles_where_what_was_taken_has_the_wanted_score(split: Split) -> None:
-    side = fit(split.train, rank=8, rounds=6).item_side
-    train = split.train
-    owners = np.repeat(np.arange(train.n_users), np.diff(train.indptr))
-    scores = side.predict(side.fold_in(train.indptr, train.items, train.values), owners, train.items)
-    assert scores.mean() == pytest.approx(0.25, abs=0.03)
-
-
 def test_unused_items_do_not_change_the_planned_rank(split: Split) -> None:
     """At a budget at which the rank is neither nothing nor all that is allowed."""
     longer = split.with_catalogue(Catalogue([*split.ids, *(f"unused-{k}" for k in range(3_000))]))
     plain, other = (
         fit(part, Budget(2.0, 1e-6), rounds=1).item_side.rank for part in (split.train, longer.train)
     )
-    assert 2 < plain < 32
-    assert other == pytest.approx(plain, rel=0.15)
+    assert 2 < plain < 16
+    assert other == pytest.approx(plain, abs=1)

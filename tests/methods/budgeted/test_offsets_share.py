@@ -32,7 +32,7 @@ def after_a_round(known: float, power: float) -> State:
         side,
         Frame(np.eye(1 + RANK), 0.9, np.full(RANK, power)),
         ItemWeights.first(np.full(ITEMS, 100.0), np.ones(ITEMS)),
-        offsets=OffsetFilter(offsets, told, np.zeros(ITEMS)),
+        OffsetFilter(offsets, told, np.zeros(ITEMS)),
         known=told,
         told=told,
         taste=np.full(RANK, power),
@@ -47,7 +47,7 @@ def test_offsets_get_more_where_there_is_little_taste_and_nothing_where_noise_is
 
 def test_without_factors_or_before_anything_is_known_nothing_is_kept() -> None:
     state = after_a_round(3e3, 1e-4)
-    for unknown in ({"taste": None}, {"known": None}, {"told": None}, {"offsets": None}):
+    for unknown in ({"taste": None}, {"known": None}, {"told": None}):
         assert offsets_share(replace(state, **unknown), 3.0, ACTIVITY) == 0.0  # type: ignore[arg-type]
 
 

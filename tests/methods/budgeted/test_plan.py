@@ -23,12 +23,10 @@ def crowd(users: float = 6_000, per_user: float = 150) -> Activity:
     return Activity(users, per_user, 3.0, 1.0, 0.5, np.array([per_user]), np.ones(1))
 
 
-def rank(
-    mu: float, items: float = 4_000, users: float = 6_000, per_user: float = 150, *, explicit: bool
-) -> int:
+def rank(mu: float, items: float = 4_000, users: float = 6_000, per_user: float = 150) -> int:
     activity = crowd(users, per_user)
     hard = difficulty(activity, items, mu)
-    return choose_rank(activity, hard, mu, items, int(items), explicit=explicit)
+    return choose_rank(activity, hard, mu, items, int(items))
 
 
 def test_shares_sum_to_one_and_grow() -> None:
@@ -52,48 +50,45 @@ def test_difficulty_is_the_noise_of_an_average_item() -> None:
     assert difficulty(crowd(users, per_user), items, mu) == pytest.approx(1 / mu / weight_of_item)
 
 
-@pytest.mark.parametrize("explicit", [True, False])
-def test_rank_grows_with_budget_and_users_and_falls_with_items(explicit: bool) -> None:
-    ranks = [rank(mu, explicit=explicit) for mu in (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)]
+def test_rank_grows_with_budget_and_users_and_falls_with_items() -> None:
+    ranks = [rank(mu) for mu in (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)]
     assert ranks == sorted(ranks)
     assert ranks[0] == 0
     assert ranks[-1] >= 12
-    fewer = [rank(1.0, items, explicit=explicit) for items in (500, 4_000, 100_000, 10**7)]
+    fewer = [rank(1.0, items) for items in (500, 4_000, 100_000, 10**7)]
     assert fewer == sorted(fewer, reverse=True)
-    more = [rank(1.0, users=users, explicit=explicit) for users in (100, 3_000, 10**6)]
+    more = [rank(1.0, users=users) for users in (100, 3_000, 10**6)]
     assert more == sorted(more)
 
 
 def test_few_people_have_a_few_directions_where_one_can_be_read() -> None:
     """With 2,000 users at epsilon 1 the moment shows fewer than three; without any, a model has the trivial error."""
-    ranks = [rank(0.2, 200, users, explicit=True) for users in (1_000, 2_000, 4_000, 20_000)]
+    ranks = [rank(0.2, 200, users) for users in (1_000, 2_000, 4_000, 20_000)]
     assert ranks == [0, 3, 5, 15]
 
 
 def test_no_more_directions_than_ratings_can_place() -> None:
-    assert rank(10.0, 1_000, 10**8, 8, explicit=True) <= 4
-    assert rank(10.0, 20, 10**8, 100, explicit=True) <= 5
+    assert rank(10.0, 1_000, 10**8, 8) <= 4
+    assert rank(10.0, 20, 10**8, 100) <= 5
 
 
-@pytest.mark.parametrize("explicit", [True, False])
-def test_less_noise_affords_more_rounds_and_a_floor_for_light_users(explicit: bool) -> None:
+def test_less_noise_affords_more_rounds_and_a_floor_for_light_users() -> None:
     hards = [1.0, 0.1, 0.03, 0.01, 0.001]
-    rounds = [choose_rounds(crowd(10**6), hard, 10.0, explicit=explicit) for hard in hards]
+    rounds = [choose_rounds(crowd(10**6), hard, 10.0) for hard in hards]
     assert rounds == sorted(rounds)
     assert rounds[0] < rounds[-1] <= 16
-    few = choose_rounds(crowd(1_000), 0.001, 0.1, explicit=explicit)
+    few = choose_rounds(crowd(1_000), 0.001, 0.1)
     assert few == rounds[0], "the users' moment is not readable"
-    floors = [energy_floor(crowd(10**6), hard, 10.0, explicit=explicit) for hard in hards]
+    floors = [energy_floor(crowd(10**6), hard, 10.0) for hard in hards]
     assert floors == sorted(floors)
     assert (floors[0], floors[-1]) == (0.0, 0.5)
-    assert energy_floor(crowd(1_000), 0.001, 0.1, explicit=explicit) == 0.0
+    assert energy_floor(crowd(1_000), 0.001, 0.1) == 0.0
 
 
 def test_offsets_of_few_items_that_many_people_rated_get_less_of_the_budget() -> None:
-    shares = [first_share(crowd(10**5), items, 0.1, explicit=True) for items in (10, 100, 1_000, 10**6)]
+    shares = [first_share(crowd(10**5), items, 0.1) for items in (10, 100, 1_000, 10**6)]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (pytest.approx(0.1), 0.2)
-    assert first_share(crowd(10**5), 10, 0.1, explicit=False) == 0.1
 
 
 def test_items_that_nobody_takes_are_not_in_use() -> None:

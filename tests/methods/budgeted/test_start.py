@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,9 +104,8 @@ def test_a_rank_of_zero_is_kept_whatever_the_start_has(months: list[Ratings], fi
     assert "trial of the earlier model" not in names(plain.model_)
 
 
-@pytest.mark.parametrize("goal", ["rate", "rank"])
 def test_a_trial_tells_a_start_of_the_same_market_from_another_one_at_a_small_budget(
-    goal: Literal["rate", "rank"], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Users counted by one over the length of their vectors hid in one run of three that the start still held."""
     here = synthetic.drifting_market(2, 5_000, 1_000, 150_000, drift=0.2, lift=1.5, rng=3)
@@ -119,7 +118,7 @@ def test_a_trial_tells_a_start_of_the_same_market_from_another_one_at_a_small_bu
         return caught[-1]
 
     monkeypatch.setattr(trial, "belief", heard)
-    fit = BudgetedALS(goal=goal).fit
+    fit = BudgetedALS().fit
     for seed in range(3):
         for before in (here[0], elsewhere):
             noise = Noise.fixed_key_not_private(bytes([seed]) * 32)
@@ -160,16 +159,7 @@ def test_items_are_matched_by_id_and_new_ones_start_from_nothing(first: Model) -
     assert (start.information(0.1) >= start.information(1.0)).all()
 
 
-def test_clicks_start_too(clicks: Ratings) -> None:
-    start = BudgetedALS().fit(clicks, Budget(20.0, 1e-5), rng=0).model_
-    after = BudgetedALS().fit(clicks, Budget(20.0, 1e-5), rng=0, start=start).model_
-    assert after.statement.start_runs[0].digest == start.digest
-    assert after.goal == "rank"
-
-
 def test_what_cannot_be_a_start_is_refused_in_words(months: list[Ratings], first: Model) -> None:
-    with pytest.raises(SettingsInvalid, match="trained to rate, and this run is to rank"):
-        BudgetedALS(goal="rank").fit(months[1], BUDGET, start=first)
     with pytest.raises(SettingsInvalid, match="and 3 was asked for"):
         BudgetedALS(rank=3).fit(months[1], BUDGET, start=first)
     with pytest.raises(SettingsInvalid, match="is one of other"):

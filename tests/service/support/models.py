@@ -61,4 +61,4 @@ def _doubt(n_items: int, rank: int, rng: np.random.Generator) -> Doubt:
     directions = np.linalg.qr(rng.normal(size=(1 + rank, 1 + rank)))[0]
     noise = np.where(rng.random(n_items) < 0.1, 1e3, 0.05 + rng.random(n_items))
     prior = 0.1 + rng.random(1 + rank)
-    return Doubt(noise, directions, prior, 0.5 + rng.random(n_items), 0.01, 0.002, rng.random(n_items) < 0.05)
+    return Doubt(noise, directions, prior, rng.random(n_items) < 0.05)

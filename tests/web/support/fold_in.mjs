@@ -6,7 +6,7 @@ const [folder, modelFile, historiesFile] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}`).href);
 const { readModel, unpacked } = await load("model.js");
 const { foldIn } = await load("fold_in.js");
-const { best, clipped, pulls, scores, standardError } = await load("ranking.js");
+const { best, clipped, pulls, scores } = await load("ranking.js");
 
 const side = readModel(await unpacked(new Uint8Array(readFileSync(modelFile))));
 const histories = JSON.parse(readFileSync(historiesFile, "utf8"));
@@ -18,7 +18,7 @@ const answers = histories.map(({ items, values, pulled }) => {
     coefficients: Array.from(coefficients),
     top,
     scores: top.map((item) => clipped(side, values_[item])),
-    errors: side.doubt && top.map((item) => standardError(side, coefficients, item, clipped(side, values_[item]))),
+    marks: side.marks && top.map((item) => side.marks[item]),
   };
   if (pulled) {
     const all = parts();

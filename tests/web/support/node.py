@@ -42,7 +42,7 @@ def run(program: str, tmp_path: Path, *files: Path) -> Any:
 
 
 def in_the_page(model: Model, histories: list[dict[str, Any]], precision: Precision, tmp_path: Path) -> Any:
-    """What the page computes for each history: coefficients, ten items with scores and errors, and pulls."""
+    """What the page computes for each history: coefficients, ten items with scores and marks, and pulls."""
     document = write_document(model.save(tmp_path / "model", overwrite=True))
     (tmp_path / "model.bin").write_bytes(gzip.compress(pack(model, document, precision)))
     (tmp_path / "histories.json").write_text(json.dumps(histories))

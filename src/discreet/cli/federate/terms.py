@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import features_option, read_features
 from discreet.cli.federate.options import catalogue_option
-from discreet.cli.goal import goal_option, read_goal
+from discreet.cli.goal import goal_option, method_for, read_goal
 from discreet.cli.setting_options import (
     auto_option,
     config_option,
@@ -49,18 +49,19 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
     if options["implicit"] == bool(options["rating_range"]):
         raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
     settings = merge_settings(ctx, options["sets"])
-    if options["method"] == "prototypes":
+    method = method_for(options["method"], options["goal"])
+    if method == "prototypes":
         return _prototypes(ctx, name, keys, options, settings)
     if options["delta"] is None:
-        raise SettingsInvalid(f"{options['method']} needs --delta, well below 1 / users")
+        raise SettingsInvalid(f"{method} needs --delta, well below 1 / users")
     if options["prototypes"] is not None:
         raise SettingsInvalid("--prototypes goes with --method prototypes")
     if options["preset"] is not None:
         raise SettingsInvalid("--preset goes with --method prototypes: it is its paper's variant")
     noise: Literal["shares", "server"] = options["noise"]
     # Whoever types the name of a class asks for it to be loaded.
-    allow(options["method"])
-    half = find_public_half(options["method"])
+    allow(method)
+    half = find_public_half(method)
     half.check_features(bool(options["features"]))
     for key in ("rank", "rounds"):
         if options[key] != "auto":
@@ -72,9 +73,7 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
     for key, value in chosen.items():
         _set(settings, key, value, f"--{key}")
     if sorted(keys.masks) != sorted(keys.signing):
-        raise SettingsInvalid(
-            f"{options['method']} needs a mask key of every silo; 'discreet federate key' makes it"
-        )
+        raise SettingsInvalid(f"{method} needs a mask key of every silo; 'discreet federate key' makes it")
     return Agreement.make(
         name,
         silos=keys.masks,
@@ -83,7 +82,7 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
         budget=Budget.parse(options["epsilon"], options["delta"]),
         catalogue=_catalogue(options),
         rating_range=options["rating_range"] or None,
-        method=options["method"],
+        method=method,
         settings=half.settings_type.checked(**settings),
         honest=options["honest"],
         noise=noise,
@@ -153,10 +152,9 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--method",
         metavar="NAME|PACKAGE:CLASS",
-        default="budgeted",
-        show_default=True,
         help=f"Summed round by round: {', '.join(PUBLIC_HALVES)}, or another package's class. prototypes: one "
-        "message from each silo and one back.",
+        f"message from each silo and one back.  [default: {method_for(None, 'rank')}, or {method_for(None, 'rate')} "
+        "for --goal rate]",
     ),
     click.option("--epsilon", required=True, help="Privacy parameter epsilon, for every silo's users."),
     click.option(

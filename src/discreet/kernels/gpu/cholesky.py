@@ -24,11 +24,9 @@ def solve_users(
     csr: Csr,
     targets: torch.Tensor,
     factors: torch.Tensor,
-    offset_penalty: float | None,
+    offset_penalty: float,
     factor_penalty: float,
     scales: torch.Tensor | None = None,
-    gram: torch.Tensor | None = None,
-    rhs: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Every user's offset and vector, as `discreet.kernels.solve_rows` gives them, in float32.
 
@@ -39,11 +37,9 @@ def solve_users(
     factors
         float32, items x rank.
     offset_penalty, factor_penalty
-        Ridge on the offset (``None``: users have none, and the first column is 0) and on the vector.
+        Ridge on the offset and on the vector.
     scales
         float32, a factor of each user's penalties; 1 where absent.
-    gram, rhs
-        float32, added to every user's matrix (rank x rank) and vector (rank).
 
     Returns
     -------
@@ -59,8 +55,6 @@ def solve_users(
     if n == 0:
         return out
     padded = _pad(factors, (len(factors), width))
-    shared_gram = None if gram is None else _pad(gram, (width, width))
-    shared_rhs = None if rhs is None else _pad(rhs, (width,))
     lower = [(row, column) for row in range(tiles) for column in range(row + 1)]
     tile_rows = torch.tensor([row for row, _ in lower], dtype=torch.int32, device=device)
     tile_columns = torch.tensor([column for _, column in lower], dtype=torch.int32, device=device)
@@ -77,8 +71,6 @@ def solve_users(
             csr.items,
             targets,
             padded,
-            padded if shared_gram is None else shared_gram,
-            padded if shared_rhs is None else shared_rhs,
             padded if scales is None else scales,
             tile_rows,
             tile_columns,
@@ -86,14 +78,12 @@ def solve_users(
             vectors,
             leads,
             first,
-            0.0 if offset_penalty is None else offset_penalty,
+            offset_penalty,
             factor_penalty,
             rank,
             WIDTH=width,
             TILE=tile,
             ENTRIES=ENTRIES,
-            OFFSET=offset_penalty is not None,
-            SHARED=gram is not None,
             SCALED=scales is not None,
             PRECISION=PRECISION,
             num_warps=max(min(tile // 16, 8), 1),
@@ -109,7 +99,6 @@ def solve_users(
             WIDTH=width,
             LANES=triton.next_power_of_2(width),
             BLOCK=block,
-            OFFSET=offset_penalty is not None,
             num_warps=1,
         )
     return out
@@ -158,7 +147,6 @@ def _solve(
     WIDTH: tl.constexpr,
     LANES: tl.constexpr,
     BLOCK: tl.constexpr,
-    OFFSET: tl.constexpr,
 ):
     """Factor one user's matrix in place (inverses of the factor's diagonal blocks on the diagonal) and solve."""
     place = tl.program_id(0).to(tl.int64)
@@ -209,15 +197,13 @@ def _solve(
         inverse = tl.load(base + k * BLOCK * (WIDTH + 1) + tile)
         tl.store(vector + k * BLOCK + lanes, tl.sum(inverse * part[:, None], 0))
         tl.debug_barrier()
-    offset = 0.0
     all_lanes = tl.arange(0, LANES)
     solution = tl.load(vector + all_lanes, mask=all_lanes < WIDTH, other=0.0)
-    if OFFSET:
-        lead = tl.load(leads + place * (WIDTH + 2))
-        taken = tl.load(leads + place * (WIDTH + 2) + 1)
-        beside = tl.load(leads + place * (WIDTH + 2) + 2 + all_lanes, mask=all_lanes < WIDTH, other=0.0)
-        good = tl.where(lead > 0.0, good, 0)
-        offset = (taken - tl.sum(beside * solution, 0)) / tl.where(lead > 0.0, lead, 1.0)
+    lead = tl.load(leads + place * (WIDTH + 2))
+    taken = tl.load(leads + place * (WIDTH + 2) + 1)
+    beside = tl.load(leads + place * (WIDTH + 2) + 2 + all_lanes, mask=all_lanes < WIDTH, other=0.0)
+    good = tl.where(lead > 0.0, good, 0)
+    offset = (taken - tl.sum(beside * solution, 0)) / tl.where(lead > 0.0, lead, 1.0)
     target = out + user * (1 + rank)
     tl.store(target, tl.where(good == 1, offset, 0.0))
     tl.store(target + 1 + all_lanes, tl.where(good == 1, solution, 0.0), mask=all_lanes < rank)

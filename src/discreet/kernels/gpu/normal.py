@@ -16,8 +16,6 @@ def normal_equations(
     items,
     targets,
     factors,
-    gram,
-    rhs,
     scales,
     tile_rows,
     tile_columns,
@@ -31,14 +29,12 @@ def normal_equations(
     WIDTH: tl.constexpr,
     TILE: tl.constexpr,
     ENTRIES: tl.constexpr,
-    OFFSET: tl.constexpr,
-    SHARED: tl.constexpr,
     SCALED: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
-    """One tile of one user's matrix ``G = sum f f^T + gram + penalty`` and, on the diagonal, of the vector.
+    """One tile of one user's matrix ``G = sum f f^T + penalty`` and, on the diagonal, of the vector.
 
-    With an offset the matrix is ``[[n, g'], [g, G]]``. Eliminating its first row is the first step of a Cholesky
+    With the offset the matrix is ``[[n, g'], [g, G]]``. Eliminating its first row is the first step of a Cholesky
     factorisation, done here: G - g g' / n and b - g t / n are kept, and g, n and t to find the offset afterwards.
     """
     place = tl.program_id(0)
@@ -63,41 +59,35 @@ def normal_equations(
         left = tl.load(factors + item[:, None] * WIDTH + rows[None, :], mask=inside[:, None], other=0.0)
         pulled += left * target[:, None]
         known += target
-        if OFFSET:
-            summed += left
+        summed += left
         if TILE == WIDTH:
             right = left
         else:
             right = tl.load(
                 factors + item[:, None] * WIDTH + columns[None, :], mask=inside[:, None], other=0.0
             )
-            if OFFSET:
-                across += right
+            across += right
         total = tl.dot(tl.trans(left), right, total, input_precision=PRECISION)
     vector = tl.sum(pulled, 0)
     scale = 1.0
     if SCALED:
         scale = tl.load(scales + user)
-    if SHARED:
-        total += tl.load(gram + rows[:, None] * WIDTH + columns[None, :])
-        vector += tl.load(rhs + rows)
     # Ones on the diagonal of the padding keep the matrix positive definite.
     ridge = tl.where(rows < rank, factor_penalty * scale, 1.0)
     total += tl.where(rows[:, None] == columns[None, :], ridge[:, None], 0.0)
-    if OFFSET:
-        lead = (stop - start).to(tl.float32) + offset_penalty * scale
-        taken = tl.sum(known, 0)
-        down = tl.sum(summed, 0)
-        share = tl.where(lead > 0.0, down / tl.where(lead > 0.0, lead, 1.0), 0.0)
-        beside = down
-        if TILE != WIDTH:
-            beside = tl.sum(across, 0)
-        total -= share[:, None] * beside[None, :]
-        vector -= share * taken
-        if row_tile == column_tile:
-            tl.store(leads + place * (WIDTH + 2) + 2 + rows, down)
-            tl.store(leads + place * (WIDTH + 2), lead)
-            tl.store(leads + place * (WIDTH + 2) + 1, taken)
+    lead = (stop - start).to(tl.float32) + offset_penalty * scale
+    taken = tl.sum(known, 0)
+    down = tl.sum(summed, 0)
+    share = tl.where(lead > 0.0, down / tl.where(lead > 0.0, lead, 1.0), 0.0)
+    beside = down
+    if TILE != WIDTH:
+        beside = tl.sum(across, 0)
+    total -= share[:, None] * beside[None, :]
+    vector -= share * taken
+    if row_tile == column_tile:
+        tl.store(leads + place * (WIDTH + 2) + 2 + rows, down)
+        tl.store(leads + place * (WIDTH + 2), lead)
+        tl.store(leads + place * (WIDTH + 2) + 1, taken)
     base = matrices + place.to(tl.int64) * WIDTH * WIDTH
     tl.store(base + rows[:, None] * WIDTH + columns[None, :], total)
     if row_tile == column_tile:

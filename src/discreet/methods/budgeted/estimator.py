@@ -1,10 +1,9 @@
-"""Budgeted private ALS, the default method."""
+"""Budgeted private ALS: predicted ratings."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from discreet.catalogue import Goal
 from discreet.methods.budgeted.private.answers import BudgetedAnswers
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.method import PrivateMethod
@@ -13,24 +12,20 @@ __all__ = ["BudgetedALS"]
 
 
 class BudgetedALS(PrivateMethod):
-    """Private ALS on gradients: every user uses the whole budget, ratings are not clipped, no tuning needed.
+    """Predicted ratings by private ALS on gradients: every user uses the whole budget, nothing to tune.
+
+    For lists of what people take there is :class:`discreet.EASE`.
 
     Parameters
     ----------
-    goal
-        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.8 for the lowest to 1
-        for the highest) that somebody takes an item, and ranks: what is said of clicks below then holds for ratings.
-        Without ratings the goal is always ``"rank"``.
     rank, rounds
-        ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget. Lists take
-        eight rounds at most, also where more are asked for: further ones gain little here and cost more there.
+        ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget.
     curvature
         ``"shared"``: one second moment for all items. ``"full"``: one for each item, released with more noise.
     activity_share
         Share of mu^2 for the first release (how many users, how much they rate).
     offset_share
-        Share of the rest for the offsets; ``"auto"`` is 0.2 for ratings, down to 0.1 where items are few, and 0.1 for
-        clicks.
+        Share of the rest for the offsets; ``"auto"`` is 0.2, down to 0.1 where items are few.
     growth
         Each round gets this many times the mu^2 of the one before.
     first_weight_share
@@ -38,15 +33,7 @@ class BudgetedALS(PrivateMethod):
     weight_share, moment_share
         Share of a typical user's energy that a round spends on item weights and on the users' moment.
     item_exponent
-        An item's budget is proportional to popularity ** -exponent; ``"auto"`` is 0.25 for ratings, 0 for clicks.
-    penalty
-        Ridge on a user's factors (clicks; for ratings it follows the released residual size). ``"auto"`` is 0.05 times
-        the gravity in the rounds; at the end the people in the data are asked which of five ridges brings back most of
-        what they hold back, or whether popularity alone does where the rank is ``"auto"``
-        (:mod:`discreet.methods.budgeted.public.leaning`). Too few people to be heard are not asked.
-    gravity
-        Weight of unseen items as zeros (clicks); ``"auto"`` follows the released mean score of what was taken
-        (:mod:`discreet.methods.budgeted.public.gravity`), at most 1.
+        An item's budget is proportional to popularity ** -exponent.
     discover_share
         Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
 
@@ -81,7 +68,6 @@ class BudgetedALS(PrivateMethod):
     def __init__(
         self,
         *,
-        goal: Goal = "rate",
         rank: int | Literal["auto"] = "auto",
         rounds: int | Literal["auto"] = "auto",
         curvature: Literal["shared", "full"] = "shared",
@@ -91,13 +77,10 @@ class BudgetedALS(PrivateMethod):
         first_weight_share: float = 0.4,
         weight_share: float = 0.02,
         moment_share: float = 0.02,
-        item_exponent: float | Literal["auto"] = "auto",
-        penalty: float | Literal["auto"] = "auto",
-        gravity: float | Literal["auto"] = "auto",
+        item_exponent: float = 0.25,
         discover_share: float | None = None,
     ) -> None:
         super().__init__(
-            goal=goal,
             rank=rank,
             rounds=rounds,
             curvature=curvature,
@@ -108,7 +91,5 @@ class BudgetedALS(PrivateMethod):
             weight_share=weight_share,
             moment_share=moment_share,
             item_exponent=item_exponent,
-            penalty=penalty,
-            gravity=gravity,
             discover_share=discover_share,
         )

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from discreet.catalogue import Goal, RatingScale
 from discreet.methods.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
 
 __all__ = ["BudgetedSettings"]
@@ -15,7 +14,6 @@ __all__ = ["BudgetedSettings"]
 class BudgetedSettings(PrivateSettings):
     """Budgeted private ALS; described in :class:`discreet.BudgetedALS`."""
 
-    goal: Goal = "rate"
     rank: Rank | Auto = "auto"
     rounds: Rounds | Auto = "auto"
     curvature: Literal["shared", "full"] = "shared"
@@ -25,10 +23,4 @@ class BudgetedSettings(PrivateSettings):
     first_weight_share: Share = 0.4
     weight_share: Share = 0.02
     moment_share: Share = 0.02
-    item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] | Auto = "auto"
-    penalty: Positive | Auto = "auto"
-    gravity: Positive | Auto = "auto"
-
-    def ranks(self, scale: RatingScale) -> bool:
-        """Whether the objective is that of clicks: there are no ratings, or they are evidence to rank by."""
-        return self.goal == "rank" or not scale.explicit
+    item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] = 0.25

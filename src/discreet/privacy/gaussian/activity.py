@@ -46,22 +46,21 @@ class NoisyActivity(NamedTuple):
 
 @dataclass(frozen=True)
 class ActivitySums:
-    """The number of users, a histogram of log2(ratings per user) and, for ratings, variance, mean and squared mean.
+    """The number of users, a histogram of log2(ratings per user), and variance, mean and squared mean of ratings.
 
     Notes
     -----
     **Privacy**. Unit: one user. Adding a user adds 1 to the number, 1 to one bin, and (v, 0.8 m, 0.6 m^2), where m
     and v are mean and variance of their ratings in units of half the range around its middle, so v + m^2 <= 1. The L2
-    change is at most sqrt(1 + 1 + (1 - m^2)^2 + 0.64 m^2 + 0.36 m^4) <= sqrt(3); sqrt(2) for implicit feedback.
+    change is at most sqrt(1 + 1 + (1 - m^2)^2 + 0.64 m^2 + 0.36 m^4) <= sqrt(3).
     """
 
     n_items: int
-    explicit: bool
 
     @property
     def bound(self) -> float:
         """How far one user can move the release (L2)."""
-        return math.sqrt(3.0 if self.explicit else 2.0)
+        return math.sqrt(3.0)
 
     @property
     def _bins(self) -> int:
@@ -74,7 +73,7 @@ class ActivitySums:
         rows = np.flatnonzero(counts)
         values[rows, 0] = 1.0
         values[rows, 1 + np.log2(counts[rows]).astype(np.int64)] = 1.0
-        if self.explicit and len(rows):
+        if len(rows):
             values[rows, 1 + self._bins :] = _moments(pattern, clip_entries(scaled), rows)
         return [UserVector("activity", self.bound * COUNT, np.trunc(values * COUNT).astype(np.int32))]
 

@@ -81,13 +81,8 @@ def _sum(releases: Sequence[Release], statement: Statement) -> Release:
 
 def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
     """The model of a run whose sums were released; refuses what is none of this run."""
-    scale = RatingScale(None if agreement.half.ignores_ratings else agreement.rating_range)
+    scale = RatingScale(agreement.rating_range)
     model = read_model(body, agreement, catalogue, max_bytes(agreement), scale)
-    goal = getattr(agreement.settings, "goal", model.goal)
-    if agreement.explicit and model.goal != goal:
-        raise Refused(
-            f"the model that the server sent at the end is there to {model.goal}, not to {goal} as agreed"
-        )
     if not _as_agreed(model.statement, agreement):
         raise Refused("the model that the server sent at the end promises more privacy than was agreed")
     return model

@@ -1,4 +1,4 @@
-// The recommendations: title, how good, how sure, why.
+// The recommendations: title, how good, what is not known, why.
 
 import { element, find } from "./element.js";
 import { shownRating } from "./history.js";
@@ -9,7 +9,7 @@ const MARKS = {
   guess: "new: known by its features alone",
 };
 
-// entries: { item, title, score, error, mark, fresh }; context: goal, middle score, low and high of the drawing.
+// entries: { item, title, score, mark, fresh }; context: goal, highest rating.
 export function showList(entries, context, { know, why }) {
   const open = new Set([...document.querySelectorAll("#list details[open]")].map((one) => one.dataset.item));
   find("list").replaceChildren(...entries.map((entry) => line(entry, context, { know, why }, open)));
@@ -29,7 +29,7 @@ function line(entry, context, { know, why }, open) {
       element("span", { class: "title" }, entry.title),
       entry.fresh ? element("span", { class: "tag" }, "new here") : null,
       context.goal === "rate" ? rating(entry, context) : null),
-    sureness(entry, context),
+    sureness(entry),
     element("div", { class: "acts" },
       details,
       element("button", { type: "button", class: "quiet", "aria-label": `I know ${entry.title}`,
@@ -43,26 +43,8 @@ function rating(entry, context) {
     element("span", { class: "of" }, ` of ${shownRating(context.high)}`));
 }
 
-function sureness(entry, context) {
-  if (entry.error === null) return null;
-  const track = element("span", { class: "track", "aria-hidden": "true" });
-  const place = (value) => Math.min(Math.max((value - context.low) / (context.high - context.low), 0), 1) * 100;
-  const band = element("span", { class: "band" });
-  const from = place(entry.score - entry.error);
-  band.style.left = `${from}%`;
-  band.style.width = `${Math.max(place(entry.score + entry.error) - from, 1)}%`;
-  const point = element("span", { class: "point" });
-  point.style.left = `${place(entry.score)}%`;
-  track.append(band, point);
-  return element("div", { class: "sure" }, track, element("span", {}, words(entry, context)));
-}
-
-// How far a title is above the one in the middle, against how far its score may be off.
-function words({ score, error, mark }, { middle, goal }) {
-  if (MARKS[mark]) return MARKS[mark];
-  const lead = (score - middle) / error;
-  const word = lead > 4 ? "quite sure" : lead > 2 ? "fairly sure" : "not sure";
-  return goal === "rate" ? `${word}, give or take ${error.toFixed(1)}` : word;
+function sureness({ mark }) {
+  return MARKS[mark] ? element("div", { class: "sure" }, MARKS[mark]) : null;
 }
 
 function reasons({ before, pulls }, { goal }) {

@@ -5,7 +5,7 @@ import { foldIn } from "./fold_in.js";
 import { showHistory } from "./history.js";
 import { showList } from "./list.js";
 import { readModel, unpacked } from "./model.js";
-import { best, clipped, median, pulls, scores, standardError } from "./ranking.js";
+import { best, clipped, pulls, scores } from "./ranking.js";
 import { Search } from "./search.js";
 import { setUpSearch } from "./search_box.js";
 import { say, sealPage } from "./seal.js";
@@ -31,8 +31,7 @@ function start(side) {
         item,
         title: side.titles[item],
         score,
-        error: side.doubt && standardError(side, folded.coefficients, item, score),
-        mark: side.doubt ? side.doubt.marks[item] : "none",
+        mark: side.marks === null ? "none" : side.marks[item],
         fresh: listed !== null && !listed.has(item),
       };
     });
@@ -51,14 +50,8 @@ function start(side) {
 
   const update = () => {
     const now = compute();
-    const { entries, values } = now;
-    const tops = entries.map(({ score, error }) => score + (error ?? 0));
-    const context = {
-      goal: side.goal,
-      middle: median(values),
-      low: side.goal === "rate" ? side.scale[0] : Math.min(...entries.map(({ score, error }) => score - (error ?? 0)), 0),
-      high: side.goal === "rate" ? side.scale[1] : Math.max(...tops),
-    };
+    const { entries } = now;
+    const context = { goal: side.goal, high: side.scale === null ? 1 : side.scale[1] };
     showList(entries, context, { know: add, why: why(now) });
     const mine = now.items.length > 0;
     find("list-title").textContent = mine ? "For you" : "For everybody";
@@ -66,8 +59,7 @@ function start(side) {
       ? `From ${now.items.length === 1 ? "one title" : `${now.items.length} titles`} that you know.`
       : "What people in general like best. It becomes yours with the first thing you say.";
     find("news").textContent = entries.length ? `The list has changed. First: ${entries[0].title}.` : "No titles are left.";
-    find("took").textContent = `${side.count.toLocaleString("en")} titles weighed in ${Math.max(now.took, 0.1).toFixed(1)} ms, on this device.`
-      + (side.doubt ? " How sure: how far a title is above the one in the middle, against how far its score may be off." : "");
+    find("took").textContent = `${side.count.toLocaleString("en")} titles weighed in ${Math.max(now.took, 0.1).toFixed(1)} ms, on this device.`;
     find("list").dataset.milliseconds = String(now.took);
     listed = new Set(entries.map(({ item }) => item));
   };

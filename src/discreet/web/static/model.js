@@ -41,14 +41,7 @@ function itemSide(page, arrays) {
     squares: data("squares"),
     product: data("product"),
     eigenvalues: data("eigenvalues"),
-    doubt: page.doubt && {
-      ...page.doubt,
-      noise: data("noise"),
-      directions: data("directions"),
-      prior: data("prior"),
-      reach: data("reach"),
-      marks: Array.from(data("marks"), (number) => NAMES[number]),
-    },
+    marks: data("marks") && Array.from(data("marks"), (number) => NAMES[number]),
   };
 }
 

@@ -34,25 +34,6 @@ export function clipped(side, value) {
   return side.goal === "rate" ? Math.min(Math.max(value, side.scale[0]), side.scale[1]) : value;
 }
 
-// The score of the title in the middle: what others are compared with.
-export function median(values) {
-  return Float64Array.from(values).sort()[values.length >> 1];
-}
-
-// How far an item's score may be off because of what is not known about it; as discreet.model.doubt computes it.
-export function standardError(side, coefficients, item, score) {
-  const { noise, directions, prior, reach, shared, scale } = side.doubt;
-  const order = 1 + side.rank;
-  let variance = 0;
-  for (let k = 0; k < order; k++) {
-    let along = directions[k * order];
-    for (let c = 1; c < order; c++) along += directions[k * order + c] * coefficients[c];
-    variance += along * along * prior[k] * (noise[item] / (prior[k] + noise[item]));
-  }
-  const reached = reach === null ? 1 : reach[item] * reach[item];
-  return Math.sqrt(variance * reached + shared + scale * score * score);
-}
-
 // What each rating adds to an item's score, in the order of the history.
 export function pulls(side, parts, item) {
   const factors = side.factors.subarray(item * side.rank, (item + 1) * side.rank);

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.private.held_back import found_again
 from discreet.methods.budgeted.private.user_side import user_statistics
-from discreet.methods.budgeted.public.questions import ActivityQuestion, PenaltyQuestion, RoundQuestion
+from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
 from discreet.methods.question import Question
-from discreet.model.fold_in import Clicks
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
 
@@ -37,12 +33,7 @@ class BudgetedAnswers:
         ratings, pattern = self._ratings, self._pattern
         if isinstance(question, ActivityQuestion):
             return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
-        if isinstance(question, PenaltyQuestion):
-            return question.mechanism.blocks(found_again(ratings, question))
         assert isinstance(question, RoundQuestion)
         users = user_statistics(ratings, pattern, question.side, question.frame)
-        ranks = isinstance(question.side.rule, Clicks)
-        counts = np.ones(pattern.n_users) if ranks else pattern.counts
-        return question.mechanism.blocks(
-            pattern, users.features, users.residuals, users.spread / question.frame.residual, counts
-        )
+        spread = users.spread / question.frame.residual
+        return question.mechanism.blocks(pattern, users.features, users.residuals, spread, pattern.counts)

@@ -14,7 +14,6 @@ from discreet.methods.budgeted.private.answers import BudgetedAnswers
 from discreet.methods.budgeted.private.user_side import LEAST_FREE
 from discreet.methods.budgeted.public.questions import RoundQuestion
 from discreet.methods.question import Question
-from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gpu_blocks import DeviceStatistics, device_blocks
@@ -26,7 +25,7 @@ __all__ = ["GpuBudgetedAnswers"]
 class GpuBudgetedAnswers:
     """Integer contributions of some users, computed on a device that keeps their ratings.
 
-    Rounds are answered there. Activity, counts and two moments, and lists of some people, are the CPU's.
+    Rounds are answered there. Activity, counts and two moments, is the CPU's.
 
     Parameters
     ----------
@@ -41,7 +40,6 @@ class GpuBudgetedAnswers:
         self._host = BudgetedAnswers(ratings)  # refuses rows that cannot be bounded
         self._csr = gpu.Csr.upload(ratings.indptr, ratings.items, ratings.n_items, device)
         self._values = self._upload(ratings.values)
-        self._evidence: torch.Tensor | None = None
         # The same count gives the same number: some thousand counts instead of all users.
         self._counts, kinds = np.unique(np.diff(ratings.indptr), return_inverse=True)
         self._kinds = torch.as_tensor(kinds).to(device)
@@ -56,8 +54,7 @@ class GpuBudgetedAnswers:
         """What :func:`discreet.methods.budgeted.private.user_side.user_statistics` computes, on the device."""
         side, frame, csr = question.side, question.frame, self._csr
         offsets = torch.index_select(self._upload(side.offsets), 0, csr.items)
-        goal = self._taken(side) if isinstance(side.rule, Clicks) else self._values
-        targets = goal - side.centre - offsets
+        targets = self._values - side.centre - offsets
         factors = self._upload(side.factors)
         solved = self._coefficients(side, factors.to(torch.float32), offsets).to(torch.float64)
         own, vectors = solved[:, 0].contiguous(), solved[:, 1:].contiguous()
@@ -68,12 +65,10 @@ class GpuBudgetedAnswers:
             csr, targets, own, explained, factors, self._upload(question.item_weights)
         )
         counts = np.maximum(self._counts, 1.0)
-        free = counts
-        if isinstance(side.rule, Ridge):
-            used = frame.degrees_of_freedom(counts, side.rule.offset_penalty, side.rule.factor_penalty)
-            free = np.maximum(counts - used, LEAST_FREE * counts)
+        used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
+        free = np.maximum(counts - used, LEAST_FREE * counts)
         spread = torch.sqrt(sums[:, 0] / self._for_everybody(free))
-        takes = np.ones(len(counts)) if isinstance(side.rule, Clicks) else self._counts.astype(np.float64)
+        takes = self._counts.astype(np.float64)
         features = gpu.transform_users(vectors, self._upload(frame.whiten))
         return DeviceStatistics(
             csr, features, residuals, sums, spread / frame.residual, self._for_everybody(takes)
@@ -81,36 +76,13 @@ class GpuBudgetedAnswers:
 
     def _coefficients(self, side: ItemSide, single: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
         """`ItemSide.fold_in` in float32, users x (1 + rank)."""
-        rule, factors = side.rule, side.factors
-        values = self._taken(side) if side.goal == "rank" else self._values
-        assert isinstance(rule, Ridge | Clicks)
-        scales = None
+        rule, scales = side.ridge, None
         if rule.count_exponent:
             scales = self._for_everybody(np.maximum(self._counts, 1.0) ** rule.count_exponent).to(
                 torch.float32
             )
-        if isinstance(rule, Ridge):
-            above = (values - side.centre - offsets).to(torch.float32)
-            return gpu.solve_users(self._csr, above, single, rule.offset_penalty, rule.factor_penalty, scales)
-        trained = factors[side.trained]
-        gram = rule.gravity * (trained.T @ trained)
-        pull = -rule.gravity * (trained.T @ side.offsets[side.trained])
-        return gpu.solve_users(
-            self._csr,
-            (values - offsets).to(torch.float32),
-            single,
-            None,
-            rule.factor_penalty,
-            scales,
-            self._upload(gram).to(torch.float32),
-            self._upload(pull).to(torch.float32),
-        )
-
-    def _taken(self, side: ItemSide) -> torch.Tensor:
-        """The ratings as evidence, a public rule of their range."""
-        if self._evidence is None:
-            self._evidence = self._upload(side.scale.evidence(self._ratings.values))
-        return self._evidence
+        above = (self._values - side.centre - offsets).to(torch.float32)
+        return gpu.solve_users(self._csr, above, single, rule.offset_penalty, rule.factor_penalty, scales)
 
     def _for_everybody(self, per_count: Floats) -> torch.Tensor:
         return self._upload(per_count)[self._kinds]

@@ -9,7 +9,6 @@ import numpy as np
 from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Pattern
 from discreet.types import Floats
@@ -42,15 +41,12 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
         explained = np.zeros_like(coefficients)
         explained[:, 0] = coefficients[:, 0]
         coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
-    goal = side.scale.evidence(ratings.values) if isinstance(side.rule, Clicks) else ratings.values
-    targets = kernels.above_offsets(ratings.items, goal, side.offsets, side.centre)
+    targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)
     residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
     # What a user's own numbers explain of their few ratings says nothing about other ratings.
     counts = np.maximum(pattern.counts, 1.0)
-    free = counts
-    if isinstance(side.rule, Ridge):
-        used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
-        free = np.maximum(counts - used, LEAST_FREE * counts)
+    used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
+    free = np.maximum(counts - used, LEAST_FREE * counts)
     square = pattern.user_squares(values=residuals) / free
     return UserStatistics(_features(coefficients, frame), residuals, np.sqrt(square))
 

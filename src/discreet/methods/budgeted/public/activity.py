@@ -30,8 +30,6 @@ def read_activity(noisy: NoisyActivity, n_items: int, scale: RatingScale) -> Act
     sizes, shares = np.array([per_user]), np.ones(1)
     if kept.any():
         sizes, shares = middle[kept > 0.0], kept[kept > 0.0] / kept.sum()
-    if not scale.explicit:
-        return Activity(noisy.users, per_user, 0.0, 1.0, 1.0, sizes, shares)
     level, within, between = _levels(noisy, float((shares / sizes).sum()))
     centre = scale.middle + level * scale.half_width
     square = scale.half_width**2

@@ -4,7 +4,7 @@
 the offsets, where the ridge does not hold it, and no direction can stand for an offset. The factors are turned and
 stretched so that users' vectors are about uncorrelated and as large as the ridge expects. While directions are being
 found they are all held as if their released spread were taste. In the end each is held by what is taste in it: a
-user's few ratings, or clicks, move their vector by chance too, and how far follows from public numbers.
+user's few ratings move their vector by chance too, and how far follows from public numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet import kernels
-from discreet.methods.budgeted.public.chance import beyond_chance, chance_covariance
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.item_side import ItemSide
@@ -24,8 +23,7 @@ __all__ = [
     "Directions",
     "Spread",
     "inverse_root",
-    "regauge_clicks",
-    "regauge_ratings",
+    "regauge",
     "seen",
     "spread_of",
     "taste_of",
@@ -78,7 +76,7 @@ def spread_of(frame: Frame, moment: Floats, square: float, share: Floats) -> Spr
 
 @dataclass(frozen=True)
 class Directions:
-    """Principal directions of factors over what people take, for ratings.
+    """Principal directions of factors over what people take.
 
     Parameters
     ----------
@@ -111,7 +109,7 @@ class Directions:
         return np.maximum(1.0 - max(spread.square, 1e-6) * self.chance, least)
 
 
-def regauge_ratings(
+def regauge(
     side: ItemSide,
     frame: Frame,
     spread: Spread,
@@ -121,7 +119,7 @@ def regauge_ratings(
     *,
     last: bool,
 ) -> tuple[ItemSide, Frame, Floats]:
-    """Coordinates after a round on ratings: the item side, the frame, and what factors were multiplied by.
+    """Coordinates after a round: the item side, the frame, and what factors were multiplied by.
 
     Parameters
     ----------
@@ -155,26 +153,6 @@ def taste_of(found: Directions, spread: Spread) -> Floats:
     taste = found.taste(spread, _LEAST_TASTE)
     held: Floats = np.maximum(found.power, 0.0) * taste / np.maximum(found.shown, _LEAST_SHOWN)
     return held
-
-
-def regauge_clicks(
-    side: ItemSide, before: ItemSide, frame: Frame, spread: Spread, taken: Floats, *, last: bool
-) -> tuple[ItemSide, Frame, Floats]:
-    """Coordinates after a round on clicks: the item side, the frame, and what factors were multiplied by.
-
-    Parameters
-    ----------
-    side, before
-        After the step, and before it: what users' vectors were computed from.
-    taken
-        Released share of the users who took each item.
-    """
-    root = _root(spread.covariance)
-    if last and not frame.start:
-        root = beyond_chance(root, chance_covariance(before, taken))
-    square_factors = kernels.weighted_moment(side.factors, spread.share)
-    change, _ = _principal(square_factors, root)
-    return _moved(side, square_factors, spread, change)
 
 
 def seen(activity: Activity, power: Floats, held: Floats) -> tuple[Floats, Floats]:

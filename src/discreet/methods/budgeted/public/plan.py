@@ -23,7 +23,6 @@ __all__ = [
     "energy_floor",
     "first_share",
     "items_in_use",
-    "most_rounds",
     "round_shares",
 ]
 
@@ -37,10 +36,9 @@ class Activity:
     users, ratings_per_user
         How many, and their mean number of ratings.
     centre
-        Mean of users' mean ratings (explicit feedback; 0 for implicit).
+        Mean of users' mean ratings.
     within, between
-        Variance of a user's ratings around their own mean, and of these means around the centre (explicit feedback; 1
-        for implicit).
+        Variance of a user's ratings around their own mean, and of these means around the centre.
     sizes, shares
         Numbers of ratings, and the share of users who have about that many.
     """
@@ -90,77 +88,58 @@ def difficulty(activity: Activity, items: float, mu: float) -> float:
     return items / (mu * activity.users * math.sqrt(activity.ratings_per_user))
 
 
-def choose_rank(
-    activity: Activity, hard: float, mu: float, items: float, n_items: int, *, explicit: bool
-) -> int:
+def choose_rank(activity: Activity, hard: float, mu: float, items: float, n_items: int) -> int:
     """Rank that the budget can carry.
 
     Three limits, each with its reason: the noise in an item's vector grows with the rank and the difficulty ``hard``
-    (for clicks the product that still pays is about the same everywhere; for ratings the best rank grew with the
-    root of the budget, up to what an item's ratings tell); the users' moment must be readable, whose noise grows
-    with the rank over n mu; and no more directions than a handful of ratings per user can place or the catalogue can
-    hold. Where an average item is hardly known at all, ratings do better with the whole budget in the offsets.
+    (the best rank grew with the root of the budget, up to what an item's ratings tell); the users' moment must be
+    readable, whose noise grows with the rank over n mu; and no more directions than a handful of ratings per user can
+    place or the catalogue can hold. Where an average item is hardly known at all, the offsets make better use of the
+    whole budget.
     """
-    if explicit:
-        told = 0.8 * math.sqrt(activity.ratings / items)
-        carried = min(1.35 / math.sqrt(hard), told) if hard < _HARD else 0.0
-    else:
-        carried = 1.35 / hard
-    readable = _readable(activity, mu, explicit=explicit)
+    told = 0.8 * math.sqrt(activity.ratings / items)
+    carried = min(1.35 / math.sqrt(hard), told) if hard < _HARD else 0.0
+    readable = _readable(activity, mu)
     # Many directions only where the moment could carry twice as many. A few are worth it even where only one stands out
     # in every round: what they miss by noise is less than what a model without any taste misses.
-    few = _LEAST_RANK[explicit] if explicit and readable >= 1.0 else 0.0
+    few = _LEAST_RANK if readable >= 1.0 else 0.0
     readable = max(min(readable, 12.0), 0.5 * readable, few)
-    placed = min(activity.ratings_per_user / (2.0 if explicit else 0.5), n_items / 4.0)
-    rank = int(min(_MOST[explicit], carried, readable, placed))
-    return rank if rank >= _LEAST_RANK[explicit] else 0
+    placed = min(activity.ratings_per_user / 2.0, n_items / 4.0)
+    rank = int(min(MOST_RANK, carried, readable, placed))
+    return rank if rank >= _LEAST_RANK else 0
 
 
-def choose_rounds(activity: Activity, hard: float, mu: float, *, explicit: bool) -> int:
-    """Rounds: ratings need several to find their directions, clicks settle sooner; small noise affords more.
+def choose_rounds(activity: Activity, hard: float, mu: float) -> int:
+    """Rounds: several are needed to find directions, and small noise affords more.
 
     The noise of the items' sums must be small, and that of the users' moment too.
     """
-    few, many = _ROUNDS[explicit]
-    return round(few + (many - few) * _affords(activity, hard, mu, explicit=explicit))
+    few, many = _ROUNDS
+    return round(few + (many - few) * _affords(activity, hard, mu))
 
 
-def most_rounds(rounds: int, *, explicit: bool) -> int:
-    """Rounds of those that were asked for: lists take eight at most, after which directions turn to what is common.
-
-    The strongest directions are not those that bring back most. Without any noise too, more rounds gained at most 1.7 %
-    of Recall@20 and cost up to 5 % (docs/decisions/0121-people-are-asked.md); on goodbooks plain ALS loses by them too.
-    """
-    return rounds if explicit else min(rounds, _ROUNDS[False][1])
-
-
-def _readable(activity: Activity, mu: float, *, explicit: bool) -> float:
+def _readable(activity: Activity, mu: float) -> float:
     """Directions in which the users' moment stands out of its noise in every round."""
-    return 0.025 * activity.users * mu / math.sqrt(_ROUNDS[explicit][0]) - 1.0
+    return 0.025 * activity.users * mu / math.sqrt(_ROUNDS[0]) - 1.0
 
 
-def energy_floor(activity: Activity, hard: float, mu: float, *, explicit: bool) -> float:
+def energy_floor(activity: Activity, hard: float, mu: float) -> float:
     """Energy below which users get no more weight, as a share of a typical user's.
 
     With every user at the whole budget, those whose vectors are barely known have as much say as those who are sure.
     That is right where noise prevails, in the items' sums or in the users' moment, and wrong where it does not.
     """
-    return 0.5 * _affords(activity, hard, mu, explicit=explicit)
+    return 0.5 * _affords(activity, hard, mu)
 
 
-def first_share(activity: Activity, n_items: int, mu: float, *, explicit: bool) -> float:
-    """Share of the budget for the offsets of ratings, or for the popularity of clicks.
-
-    Offsets of few items that many people rated are known well for less.
-    """
-    if not explicit:
-        return 0.1
+def first_share(activity: Activity, n_items: int, mu: float) -> float:
+    """Share of the budget for the offsets: those of few items that many people rated are known well for less."""
     return 0.2 - 0.1 * _ease(difficulty(activity, float(n_items), mu))
 
 
-def _affords(activity: Activity, hard: float, mu: float, *, explicit: bool) -> float:
+def _affords(activity: Activity, hard: float, mu: float) -> float:
     """From 0 where noise prevails in the items' sums or in the users' moment to 1 where it hardly matters in both."""
-    clear = min(max((_readable(activity, mu, explicit=explicit) - 16.0) / 32.0, 0.0), 1.0)
+    clear = min(max((_readable(activity, mu) - 16.0) / 32.0, 0.0), 1.0)
     return min(_ease(hard), clear)
 
 
@@ -171,8 +150,7 @@ def _ease(hard: float) -> float:
 
 _HARD = 0.09
 _HALF_HARD = 0.04
-_ROUNDS = {True: (10, 16), False: (4, 8)}
-_LEAST_RANK = {True: 3, False: 4}
-_MOST = {True: 16, False: 32}
-MOST_RANK = max(_MOST.values())
+_ROUNDS = (10, 16)
+_LEAST_RANK = 3
+MOST_RANK = 16
 """The rule never chooses more."""

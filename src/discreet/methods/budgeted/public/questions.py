@@ -11,10 +11,9 @@ from discreet.methods.question import Question, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.activity import ActivitySums, NoisyActivity
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, RoundStatistics, Units
-from discreet.privacy.gaussian.preferences import NoisyPreferences, Preferences
 from discreet.types import Floats
 
-__all__ = ["ActivityQuestion", "PenaltyQuestion", "RoundQuestion", "without_start"]
+__all__ = ["ActivityQuestion", "RoundQuestion", "without_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +21,11 @@ class ActivityQuestion(Question[NoisyActivity]):
     """How many users are there, and how much do they rate?"""
 
     n_items: int
-    explicit: bool
 
     @property
     def mechanism(self) -> ActivitySums:
         """A number, a histogram and two variances."""
-        return ActivitySums(self.n_items, self.explicit)
+        return ActivitySums(self.n_items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class RoundQuestion(Question[RoundStatistics]):
     Parameters
     ----------
     number
-        0 for the offsets (or the popularity), then 1 for the first round.
+        0 for the offsets, then 1 for the first round.
     side, frame
         Where the last round left off.
     item_weights, units
@@ -60,43 +58,6 @@ class RoundQuestion(Question[RoundStatistics]):
         if self.number == 0:
             return None
         return Trained(without_start(self.side, self.frame), self.number - 1)
-
-
-@dataclass(frozen=True, eq=False)
-class PenaltyQuestion(Question[NoisyPreferences]):
-    """Under which of these ridges do people's lists bring back what they hold back, or by popularity? (clicks)
-
-    Parameters
-    ----------
-    rounds
-        How many there were.
-    side
-        Where they left off.
-    penalties
-        Ridges to choose from.
-    popular
-        Scores by popularity, the last candidate; ``None`` where a rank was set, which is kept.
-    seed
-        Of the public random numbers by which people hold back items, and take part.
-    share
-        Of the users to take part.
-    """
-
-    rounds: int
-    side: ItemSide
-    penalties: Floats
-    popular: Floats | None
-    seed: int
-    share: float
-
-    @property
-    def mechanism(self) -> Preferences:
-        """A vector of length 1 for each user."""
-        return Preferences(len(self.penalties) + (self.popular is not None))
-
-    def so_far(self) -> Trained:
-        """What the rounds have taught."""
-        return Trained(self.side, self.rounds)
 
 
 def without_start(side: ItemSide, frame: Frame) -> ItemSide:

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.catalogue import CLICKS
-from discreet.errors import BudgetInvalid, SettingsInvalid
+from discreet.errors import BudgetInvalid, RatingsInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.activity import read_activity
 from discreet.methods.budgeted.public.frame import Frame
 from discreet.methods.budgeted.public.knowledge import with_knowledge
-from discreet.methods.budgeted.public.leaning import CLICK_PENALTY, Vote, candidates, led, vote_on
 from discreet.methods.budgeted.public.offsets_share import divided
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
@@ -22,30 +20,17 @@ from discreet.methods.budgeted.public.plan import (
     energy_floor,
     first_share,
     items_in_use,
-    most_rounds,
     round_shares,
 )
-from discreet.methods.budgeted.public.questions import (
-    ActivityQuestion,
-    PenaltyQuestion,
-    RoundQuestion,
-    without_start,
-)
-from discreet.methods.budgeted.public.round import (
-    Rules,
-    State,
-    first_offsets,
-    first_popularity,
-    refine,
-    refine_offsets,
-)
+from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion, without_start
+from discreet.methods.budgeted.public.round import Rules, State, first_offsets, refine, refine_offsets
 from discreet.methods.budgeted.public.trial import TRIAL_SHARE, WARM_ROUNDS, heard, holds, to_try, warm
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.model.fold_in import Clicks, Ridge
+from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.types import Floats
@@ -59,23 +44,25 @@ _HOPELESS = 10.0
 # Relative noise to aim at in the users' moment, and the most energy to spend on it.
 _READABLE = 0.07
 _MOST_MOMENT = 0.5
-# Clicks have no residual to weigh against: their release is the item weights and hardly anything else.
-_CLICK_WEIGHT_SHARE = 0.99
-# Releases after the first where there are no factors: of offsets (ratings), of popularity (clicks).
-_ALONE = {True: 4, False: 1}
+# Releases after the first two where there are no factors.
+_ALONE = 4
 
 
 def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
-    """Activity, then offsets (or popularity), then rounds of gradients; each release moves the item side."""
-    ranks, n_items = settings.ranks(facts.scale), facts.n_items
+    """Activity, then offsets, then rounds of gradients; each release moves the item side."""
+    if not facts.scale.explicit:
+        raise RatingsInvalid(
+            "budgeted predicts ratings, and here nobody gave any: the feedback is implicit. For lists of what people "
+            "take use discreet.EASE (--method ease), or name the column of the ratings and their range"
+        )
+    n_items = facts.n_items
     _check_start(settings, facts)
     noisy = yield ActivityQuestion(
         "activity: users and ratings per user",
         facts.mu * float(np.sqrt(settings.activity_share)),
         n_items,
-        explicit=not ranks,
     )
-    activity = read_activity(noisy, n_items, CLICKS if ranks else facts.scale)
+    activity = read_activity(noisy, n_items, facts.scale)
     if activity is None:
         raise BudgetInvalid(
             f"the budget ({facts.budget}) is too small to train on these ratings: the number of users does not "
@@ -84,24 +71,21 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     facts.budget.check_users(max(1, int(activity.users)))
     left = facts.mu * float(np.sqrt(1.0 - settings.activity_share))
     prior = None if facts.features is None else FeaturePrior(facts.features)
-    penalty = None if settings.penalty == "auto" else settings.penalty
-    rules = Rules(activity, prior, settings.gravity == "auto", start=facts.start, penalty=penalty)
-    ask = _Asker(settings, facts, activity, _planned(settings, explicit=not ranks))
-    side, frame = _empty(settings, facts, activity)
+    rules = Rules(activity, prior, facts.start)
+    ask = _Asker(settings, facts, activity, _planned(settings))
+    side, frame = _empty(facts, activity)
     share = settings.offset_share
     if share == "auto":
-        share = first_share(activity, n_items, left / facts.noise_excess, explicit=not ranks)
+        share = first_share(activity, n_items, left / facts.noise_excess)
     statistics = yield ask.first(left * float(np.sqrt(share)), side, frame)
-    begin = first_popularity if ranks else first_offsets
-    state = begin(side, frame, statistics, rules)
+    state = first_offsets(side, frame, statistics, rules)
     used = items_in_use(state.popularity)
     if settings.rank != 0:
         _check_hope(facts, activity, used, left / facts.noise_excess)
     left *= float(np.sqrt(1.0 - share))
     hard = difficulty(activity, used, left / facts.noise_excess)
-    rules = replace(rules, hard=hard)
     rank, rounds = _plan(settings, facts, activity, used, left / facts.noise_excess)
-    floor = energy_floor(activity, hard, left / facts.noise_excess, explicit=not ranks)
+    floor = energy_floor(activity, hard, left / facts.noise_excess)
     ask = replace(ask, planned=None, least_energy=floor)
     tried = settings.rank != 0 and to_try(facts.start, rank)
     if facts.start is not None and tried:
@@ -110,15 +94,8 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         left *= float(np.sqrt(1.0 - TRIAL_SHARE))
         if holds(then, facts.start, statistics, activity):
             rank, state = then.side.rank, heard(then, statistics)
-            rounds = WARM_ROUNDS[ranks]
-            if settings.rounds != "auto":
-                rounds = most_rounds(settings.rounds, explicit=not ranks)
-    vote = None
-    if ranks and rank and penalty is None:
-        vote = vote_on(activity, n_items, left / facts.noise_excess)
-    last = 0.0 if vote is None else left * float(np.sqrt(vote.cost))
-    left *= 1.0 if vote is None else float(np.sqrt(1.0 - vote.cost))
-    ask = replace(ask, planned=2 + tried + rounds + (vote is not None))
+            rounds = WARM_ROUNDS if settings.rounds == "auto" else settings.rounds
+    ask = replace(ask, planned=2 + tried + rounds)
     if rank and not state.warm:
         state = _start(rng, rank, state, prior)
     costs = [left * float(np.sqrt(part)) for part in round_shares(rounds, settings.growth)]
@@ -126,25 +103,15 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     for number in range(1, len(costs) + 1):
         if number == rounds // 2 + 1:
             costs[number - 1 :], kept = divided(costs[number - 1 :], costs[number - 2], state, activity)
-            ask = replace(ask, planned=2 + tried + rounds + (vote is not None) + (kept > 0.0))
-        cost = costs[number - 1]
-        if rank == 0 and ranks:
-            # Nothing but the popularity is worth asking for.
-            statistics = yield ask.first(cost, side, frame, "popularity again")
-            state = first_popularity(side, frame, statistics, rules, state.popularity)
-            return Trained(_with_popularity(state.side, state), 0)
-        statistics = yield ask.round(number, cost, state)
+            ask = replace(ask, planned=2 + tried + rounds + (kept > 0.0))
+        statistics = yield ask.round(number, costs[number - 1], state)
         caution = _CAUTION[-1 if state.warm else min(number, len(_CAUTION)) - 1]
         state = refine(state, statistics, rules, caution=caution, last=number == rounds)
     if kept:
         statistics = yield ask.offsets(rounds + 1, kept, state)
         state = refine_offsets(state, statistics, rules)
     side = _with_popularity(without_start(state.side, state.frame), state)
-    if vote is not None:
-        popular = _popular(side, activity) if settings.rank == "auto" else None
-        preferences = yield ask.penalty(last, side, popular, rounds, vote, int(rng.integers(2**62)))
-        side = led(side, popular, preferences)
-    side = with_knowledge(side, state, prior, activity)
+    side = with_knowledge(side, state, prior)
     return Trained(side, rounds if side.rank else 0)
 
 
@@ -153,35 +120,20 @@ def _with_popularity(side: ItemSide, state: State) -> ItemSide:
     return replace(side, popularity=taken / taken.sum())
 
 
-def _popular(side: ItemSide, activity: Activity) -> ItemSide:
-    """Scores by popularity alone, the same for everybody."""
-    assert side.popularity is not None
-    taken = side.popularity * activity.ratings_per_user
-    scores = taken / (taken + side.clicks.gravity)
-    return replace(side, offsets=scores, factors=np.zeros((side.n_items, 0)))
-
-
-def _planned(settings: BudgetedSettings, *, explicit: bool) -> int | None:
+def _planned(settings: BudgetedSettings) -> int | None:
     """Questions in all, where settings say."""
     if settings.rank == 0:
-        return 2 + _ALONE[explicit]
-    # People are asked about their ridge, or not, by what the first release says of how many they are.
-    unsaid = not explicit and settings.penalty == "auto"
-    if settings.rank == "auto" or settings.rounds == "auto" or unsaid:
+        return 2 + _ALONE
+    if settings.rank == "auto" or settings.rounds == "auto":
         return None
-    return 2 + most_rounds(settings.rounds, explicit=explicit)
+    return 2 + settings.rounds
 
 
 def _check_start(settings: BudgetedSettings, facts: Facts) -> None:
     if facts.start is None:
         return
-    side, goal = facts.start.side, "rank" if settings.ranks(facts.scale) else "rate"
-    if side.goal != goal:
-        raise SettingsInvalid(
-            f"the model to start from was trained to {side.goal}, and this run is to {goal}; set the goal to "
-            f"{side.goal}, or start from a model with the same goal"
-        )
-    if goal == "rate" and side.scale != facts.scale:
+    side = facts.start.side
+    if side.scale != facts.scale:
         raise SettingsInvalid(
             f"the model to start from predicts {side.scale}, and these are {facts.scale}; start from a model of the "
             "same rating range"
@@ -205,28 +157,21 @@ def _plan(
     settings: BudgetedSettings, facts: Facts, activity: Activity, used: float, mu: float
 ) -> tuple[int, int]:
     """Rank and rounds, as set or by the public rule."""
-    hard, explicit = difficulty(activity, used, mu), not settings.ranks(facts.scale)
+    hard = difficulty(activity, used, mu)
     rank, rounds = settings.rank, settings.rounds
     if rank == "auto":
-        rank = choose_rank(activity, hard, mu, used, facts.n_items, explicit=explicit)
+        rank = choose_rank(activity, hard, mu, used, facts.n_items)
     if rank == 0:
-        return 0, _ALONE[explicit]
-    if rounds == "auto":
-        return rank, choose_rounds(activity, hard, mu, explicit=explicit)
-    return rank, most_rounds(rounds, explicit=explicit)
+        return 0, _ALONE
+    return rank, choose_rounds(activity, hard, mu) if rounds == "auto" else rounds
 
 
-def _empty(settings: BudgetedSettings, facts: Facts, activity: Activity) -> tuple[ItemSide, Frame]:
+def _empty(facts: Facts, activity: Activity) -> tuple[ItemSide, Frame]:
     """An item side that has learnt nothing, and the coordinates of its only feature."""
     frame = Frame.first(float(np.sqrt(activity.within)))
     empty = np.zeros(facts.n_items), np.zeros((facts.n_items, 0))
-    scale = facts.scale
-    if not settings.ranks(scale):
-        return ItemSide(scale, activity.centre, *empty, Ridge(activity.within / activity.between)), frame
-    # Without a setting the first release decides.
-    gravity = 1.0 if settings.gravity == "auto" else settings.gravity
-    penalty = CLICK_PENALTY * gravity if settings.penalty == "auto" else settings.penalty
-    return ItemSide(scale, 0.0, *empty, Clicks(gravity, penalty)), frame
+    rule = Ridge(activity.within / activity.between)
+    return ItemSide(facts.scale, activity.centre, *empty, rule), frame
 
 
 def _start(rng: np.random.Generator, rank: int, state: State, prior: FeaturePrior | None) -> State:
@@ -238,12 +183,9 @@ def _start(rng: np.random.Generator, rank: int, state: State, prior: FeaturePrio
     factors = rng.standard_normal((side.n_items, rank))
     if prior is not None:
         factors = prior.alike(factors, rng)
-    if isinstance(side.rule, Clicks):
-        factors *= np.sqrt(side.offsets * side.offsets.mean())[:, None]
-    else:
-        side = replace(side, rule=replace(side.ridge, factor_penalty=100.0 * frame.residual**2))
+    rule = replace(side.ridge, factor_penalty=100.0 * frame.residual**2)
     frame = Frame(np.eye(1 + rank), frame.residual, np.zeros(rank), start=True)
-    return replace(state, side=replace(side, factors=factors), frame=frame)
+    return replace(state, side=replace(side, factors=factors, rule=rule), frame=frame)
 
 
 @dataclass(frozen=True)
@@ -256,13 +198,10 @@ class _Asker:
     planned: int | None
     least_energy: float = 0.0
 
-    def first(self, mu: float, side: ItemSide, frame: Frame, name: str | None = None) -> RoundQuestion:
-        """Offsets of ratings, popularity of clicks."""
-        ranks = isinstance(side.rule, Clicks)
-        usual, share = (
-            ("popularity", _CLICK_WEIGHT_SHARE) if ranks else ("offsets", self.settings.first_weight_share)
-        )
-        return self._ask(name or usual, mu, 0, side, frame, np.ones(self.facts.n_items), share)
+    def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
+        """Offsets, before anything is known of the items."""
+        share = self.settings.first_weight_share
+        return self._ask("offsets", mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
     def trial(self, mu: float, state: State) -> RoundQuestion:
         """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet.
@@ -287,23 +226,6 @@ class _Asker:
         name = f"round {number}" if state.side.rank else f"offsets, round {number}"
         return self._ask(name, mu, number, state.side, state.frame, weights, self.settings.weight_share)
 
-    def penalty(
-        self, mu: float, side: ItemSide, popular: ItemSide | None, rounds: int, vote: Vote, seed: int
-    ) -> PenaltyQuestion:
-        """Under which ridge do people's lists bring back what they hold back, or by popularity?"""
-        ridges = candidates(side.clicks.factor_penalty)
-        return PenaltyQuestion(
-            "penalty of people's vectors",
-            mu,
-            rounds,
-            side,
-            ridges,
-            None if popular is None else popular.offsets,
-            seed,
-            vote.asked,
-            planned=self.planned,
-        )
-
     def _ask(
         self,
         name: str,
@@ -318,11 +240,8 @@ class _Asker:
         return RoundQuestion(name, mu, number, side, frame, weights, units, planned=self.planned)
 
     def _item_weights(self, popularity: ItemWeights) -> Floats:
-        exponent = self.settings.item_exponent
-        if exponent == "auto":
-            exponent = 0.0 if self.settings.ranks(self.facts.scale) else 0.25
         positive = popularity.positive()
-        weights: Floats = (positive / positive.mean()) ** -exponent
+        weights: Floats = (positive / positive.mean()) ** -self.settings.item_exponent
         return weights
 
     def _units(self, frame: Frame, mu: float, weight_share: float) -> Units:
@@ -346,8 +265,7 @@ class _Asker:
     def _energies(self, frame: Frame) -> tuple[float, float]:
         """Energy of a typical user's gradient, and size of their moment."""
         order, per_user = len(frame.whiten), self.activity.ratings_per_user
-        counted = 1.0 if self.settings.ranks(self.facts.scale) else per_user
-        return order * per_user * frame.residual**2, counted * (order + 1.0)
+        return order * per_user * frame.residual**2, per_user * (order + 1.0)
 
 
 def _numbers(settings: BudgetedSettings, n_items: int) -> int:
@@ -360,13 +278,12 @@ BUDGETED = PublicHalf(
     name="budgeted",
     settings_type=BudgetedSettings,
     train=train,
-    questions=(ActivityQuestion, RoundQuestion, PenaltyQuestion),
+    questions=(ActivityQuestion, RoundQuestion),
     # The rule for rank and rounds reads the first releases.
     adaptive=True,
     public=(
         "all settings; a rank or number of rounds left to the rule follows from the first releases",
         "the random start of the factors",
-        "the random numbers by which people hold back items to try lists on",
     ),
     uses_features=True,
     uses_start=True,

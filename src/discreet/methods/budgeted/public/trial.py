@@ -11,12 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.methods.budgeted.public.chance import chance_covariance
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.budgeted.public.gauge import Spread, inverse_root, seen, spread_of
+from discreet.methods.budgeted.public.gauge import Spread, seen, spread_of
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.round import State, normalised
-from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.model.start import Start
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
@@ -26,11 +24,11 @@ __all__ = ["TRIAL_SHARE", "WARM_ROUNDS", "belief", "heard", "holds", "to_try", "
 
 TRIAL_SHARE = 0.03
 """Of what is left of mu^2 after the first releases."""
-WARM_ROUNDS = {True: 1, False: 2}
-"""Rounds from factors that hold, for clicks and for ratings: directions need not be found again."""
-# Share of the taste that the earlier model caught which it must still catch, for clicks and for ratings. Of unrelated
-# starts it was at most 0.22 and 0.12, of the same market 0.35 and 0.16 at least (decision 108).
-_HOLDS = {True: 0.3, False: 0.15}
+WARM_ROUNDS = 2
+"""Rounds from factors that hold: directions need not be found again."""
+# Share of the taste that the earlier model caught which it must still catch. Of unrelated starts it was at most 0.12,
+# of the same market 0.16 at least (decision 108).
+_HOLDS = 0.15
 # A budget that carries this many times the earlier rank finds more by itself.
 _OUTGROWN = 2.0
 
@@ -46,16 +44,11 @@ def to_try(start: Start | None, rank: int) -> bool:
 
 
 def warm(state: State, start: Start) -> State:
-    """What the first releases told, with the earlier factors and what was known about them.
-
-    Scores of clicks beside the factors are those that today's popularity gives, under the gravity that any run begins
-    with: the earlier ones had been moved by their factors' rounds, and would have to be moved back where items drifted.
-    """
+    """What the first releases told, with the earlier factors and what was known about them."""
     assert start.doubt is not None
     side, share = state.side, _shares(state)
-    if not isinstance(side.rule, Clicks):
-        side = replace(side, rule=replace(side.ridge, factor_penalty=start.side.ridge.factor_penalty))
-    side = replace(side, factors=start.side.factors)
+    rule = replace(side.ridge, factor_penalty=start.side.ridge.factor_penalty)
+    side = replace(side, rule=rule, factors=start.side.factors)
     # The earlier frame was the inverse root of the users' second moment.
     values, basis = np.linalg.eigh(start.metric)
     whiten = (basis * np.sqrt(np.maximum(values, 1e-12))) @ basis.T
@@ -77,27 +70,16 @@ def holds(state: State, start: Start, statistics: RoundStatistics, activity: Act
     # As released: drawn toward what is expected it would speak for the earlier model.
     moment = statistics.moment[:order, :order] / now.total
     spread = spread_of(state.frame, moment, now.usual_square, _shares(state))
-    caught = belief(state.side, start, spread, activity, now.weight / now.total)
-    return caught > _HOLDS[isinstance(state.side.rule, Clicks)]
+    return belief(state.side, start, spread, activity) > _HOLDS
 
 
 def heard(state: State, statistics: RoundStatistics) -> State:
-    """With what the trial told beside: popularity, and for clicks coordinates of the users who were asked.
-
-    Beside scores of today's popularity users' vectors are not what they were beside the earlier model's.
-    """
+    """With what the trial told beside: popularity."""
     updated = state.popularity.updated(statistics.weight, statistics.weight_sigma)
-    frame = state.frame
-    if isinstance(state.side.rule, Clicks):
-        now, order = normalised(frame, statistics, state.popularity), len(frame.whiten)
-        values, basis = np.linalg.eigh(statistics.moment[:order, :order] / now.total)
-        values = np.maximum(values, statistics.moment_sigma / now.total)
-        spread = spread_of(frame, (basis * values) @ basis.T, now.usual_square, _shares(state))
-        frame = replace(frame, whiten=inverse_root(spread.moment))
-    return replace(state, frame=frame, popularity=updated)
+    return replace(state, popularity=updated)
 
 
-def belief(side: ItemSide, start: Start, spread: Spread, activity: Activity, taken: Floats) -> float:
+def belief(side: ItemSide, start: Start, spread: Spread, activity: Activity) -> float:
     """Share of the taste caught by the earlier model that it still catches; between 0 and about 1.
 
     Parameters
@@ -108,33 +90,22 @@ def belief(side: ItemSide, start: Start, spread: Spread, activity: Activity, tak
         The earlier model.
     spread
         Of the users' vectors, as released.
-    taken
-        Released share of the users who took each item.
 
     Notes
     -----
     A direction catches the mean square of its factors over what people take, times the variance of people's true
     vectors along it. The first is compared with what it was under the earlier popularity. The second is the released
-    variance less that by chance, and was 1 in the earlier model's coordinates for ratings; for clicks it is compared
-    with the earlier users' variance, which the earlier model's coordinates tell. More than then is not credited.
+    variance less that by chance, and was 1 in the earlier model's coordinates. More than then is not credited.
     """
     power = spread.share @ side.factors**2
     earlier = power
     if start.side.popularity is not None and start.side.popularity.any():
         earlier = start.side.popularity @ side.factors**2 / start.side.popularity.sum()
     variance = np.diag(spread.covariance)
-    if isinstance(side.rule, Clicks):
-        # The second moment of the earlier users' (1, u).
-        before = np.linalg.inv(start.metric)
-        mean = before[0, 1:] / before[0, 0]
-        usual = np.maximum(np.diag(before)[1:] / before[0, 0] - mean**2, 1e-300)
-        true = (variance - np.diag(chance_covariance(side, taken))) / usual
-    else:
-        usual = np.ones(side.rank)
-        shown, chance = seen(activity, power, np.full(side.rank, side.ridge.factor_penalty))
-        true = (variance - spread.square * chance) / np.maximum(shown, 1e-3)
-    caught = np.clip(true, 0.0, 1.0) * power * usual
-    return float(caught.sum() / max(float((earlier * usual).sum()), 1e-300))
+    shown, chance = seen(activity, power, np.full(side.rank, side.ridge.factor_penalty))
+    true = (variance - spread.square * chance) / np.maximum(shown, 1e-3)
+    caught = np.clip(true, 0.0, 1.0) * power
+    return float(caught.sum() / max(float(earlier.sum()), 1e-300))
 
 
 def _shares(state: State) -> Floats:

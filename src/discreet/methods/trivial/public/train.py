@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.catalogue.scale import CLICKS
 from discreet.errors import RatingsInvalid
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Question, Trained
@@ -89,7 +88,7 @@ def _popularity(settings: PrivateSettings, facts: Facts, rng: np.random.Generato
     noisy = yield ChoicesQuestion("how often each item was chosen", facts.mu, facts.n_items, planned=1)
     total = ItemWeights.first(noisy.choices, np.full(facts.n_items, noisy.sigma)).total
     offsets = np.maximum(noisy.choices / total, 0.0)
-    return Trained(ItemSide(CLICKS, 0.0, offsets, np.zeros((facts.n_items, 0)), Clicks()), 1)
+    return Trained(ItemSide(facts.scale, 0.0, offsets, np.zeros((facts.n_items, 0)), Clicks()), 1)
 
 
 def _shrunk(tallies: NoisyTallies) -> tuple[float, Floats]:
