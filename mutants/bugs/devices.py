@@ -144,10 +144,10 @@ MUTANTS = (
     Mutant(
         "an answer that is sent before it is stored",
         _CLIENT,
-        "    given = store.answer(\n        question,\n        lambda: answer(\n",
+        "    given = store.answer(question, lambda: answer(",
         "    early = answer(question, store.ratings(), device, side)\n"
         '    _send(connection, {"task": task, "round": question.round, "device": device.hex(), "bit": early})\n'
-        "    given = store.answer(\n        question,\n        lambda: answer(\n",
+        "    given = store.answer(question, lambda: answer(",
         "an answer is drawn, charged and on the disk before it is sent",
         ("devices/device/test_client.py",),
         "cannot_ask_twice or answer_join",

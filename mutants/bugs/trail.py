@@ -382,14 +382,6 @@ _STATEMENTS = (
         _T_SIGNATURE,
     ),
     Mutant(
-        "a signature over what nobody could load",
-        _SIGNATURE,
-        "    if document.model.unloadable is not None:\n",
-        "    if False:\n",
-        "nothing is signed about arrays that were not seen",
-        _T_SIGNATURE,
-    ),
-    Mutant(
         "a good check of another model",
         _SIGNATURE,
         "return self.signed and not self.differences",
