@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared import masks as secure_sum
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.seal import SigningKey
+from discreet.silos.shared.signing import signing_public_key
 from discreet.silos.silo.silo import Silo
 from discreet.types import Floats
 
@@ -28,6 +30,16 @@ SERVER_KEY = b"noise of the server, for tests"
 
 def private_key(name: str) -> bytes:
     return name.encode().ljust(32, b"-")
+
+
+def signing_key(name: str) -> bytes:
+    return name.encode().ljust(32, b"+")
+
+
+def signing_keys(count: int) -> dict[str, Any]:
+    """Of so many silos and the server, for an agreement."""
+    public = {name: signing_public_key(signing_key(name)) for name in names(count)}
+    return {"signing_keys": public, "server_key": signing_public_key(signing_key("server"))}
 
 
 def noise_key(name: str) -> bytes:
@@ -75,9 +87,18 @@ class Run:
     """A coordinator and its silos in one process, with stores in a folder."""
 
     def __init__(
-        self, folder: Path, ratings: Ratings, agreement: Agreement, *, fixed: bool = True, split: Any = None
+        self,
+        folder: Path,
+        ratings: Ratings,
+        agreement: Agreement,
+        *,
+        fixed: bool = True,
+        split: Any = None,
+        keys: Mapping[str, SigningKey] | None = None,
     ) -> None:
-        self.folder, self.agreement, self.fixed = folder, agreement, fixed
+        self.folder, self.agreement, self.fixed, self.keys = folder, agreement, fixed, keys
+        if keys is None and agreement.signing_keys is not None:
+            self.keys = {name: SigningKey(agreement, name, signing_key(name)) for name in agreement.roster}
         self.catalogue = ratings.catalogue
         shares = parts(ratings, len(agreement.silos)) if split is None else split
         self.parts: dict[str, Ratings] = dict(zip(agreement.roster, shares, strict=True))
@@ -102,10 +123,22 @@ class Run:
             private_key(name),
             self.parts[name],
             fixed_noise_key_not_private=noise_key(name) if self.fixed else None,
+            signing=None if self.keys is None else self.keys[name],
         )
+
+    def call_roll(self, leave_out: Sequence[str] = ()) -> None:
+        """Let the silos sign that they will be in the next sum, where the agreement has signing keys."""
+        while self.coordinator.status()["stage"] == "roll call":
+            question, waiting = self.coordinator.question(), self.coordinator.status()["waiting_for"]
+            if question is None or not set(waiting) - set(leave_out):
+                return
+            for name in waiting:
+                if name not in leave_out:
+                    self.coordinator.receive(name, self.silos[name].answer(question))
 
     def step(self, leave_out: Sequence[str] = ()) -> bool:
         """One round; ``False`` when there is none left."""
+        self.call_roll(leave_out)
         question = self.coordinator.question()
         if question is None:
             return False

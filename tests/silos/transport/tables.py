@@ -16,6 +16,7 @@ from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.roll_call import CALL
 from discreet.silos.shared.seal import SERVER, open_seal
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo
@@ -68,7 +69,8 @@ class Table:
             path, part = self.folder / f"{where}.db", self._parts[name]
             made: AnySilo
             if isinstance(self.agreement, Agreement):
-                made = Silo(path, self.agreement, name, private_key(name), part, **options)
+                signing = self.keys[name]
+                made = Silo(path, self.agreement, name, private_key(name), part, signing=signing, **options)
             else:
                 made = PrototypeSilo(path, self.agreement, name, part, **options)
             self._open[where] = made
@@ -89,6 +91,8 @@ class Table:
         assert question is not None
         message = SignedSilo(self.silo(name, store), self.keys[name]).answer(question)
         body = open_seal(self.agreement, question, "question").body
+        if body[:4] == CALL:  # nothing is asked of ratings, so nothing is owed
+            return message
         cost = QuestionMessage.decode(body, self.agreement).question.mu if body else self.agreement.epsilon  # type: ignore[arg-type]
         self.paid[name][message] = cost
         return message
@@ -100,6 +104,10 @@ class Table:
         """Go on to the end; ``tamper`` does what it likes in the place of an answer and says whether it was one."""
         while self.question() is not None:
             status = self.coordinator.status()
+            if status.get("stage") == "roll call":
+                for name in status["waiting_for"]:
+                    self.take(self.answer(name))
+                continue
             for name in status["waiting_for"]:
                 if not tamper(status["round"], name) and name in self.coordinator.status()["waiting_for"]:
                     self.take(self.answer(name))

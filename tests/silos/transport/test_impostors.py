@@ -142,8 +142,9 @@ class Desk:
 
     def __init__(self, halls: Halls, folder: Path) -> None:
         self.agreement = halls().agreement
-        self.run = Run(folder, halls.ratings, self.agreement, fixed=False)  # type: ignore[arg-type]
         self.keys = {name: key_in(halls.tls / "silos" / name, self.agreement, name) for name in SILOS}
+        self.run = Run(folder, halls.ratings, self.agreement, fixed=False, keys=self.keys)  # type: ignore[arg-type]
+        self.run.call_roll()
         self.server = SignedRun(
             self.run.coordinator, self.agreement, key_in(halls.tls / "server", self.agreement, SERVER)
         )

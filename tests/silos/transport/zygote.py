@@ -162,7 +162,13 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
     key = noise_key(name)
     with Silo(
-        folder / f"{name}.db", agreement, name, private_key(name), part, fixed_noise_key_not_private=key
+        folder / f"{name}.db",
+        agreement,
+        name,
+        private_key(name),
+        part,
+        fixed_noise_key_not_private=key,
+        signing=signing,
     ) as silo:
 
         def finish(body: bytes) -> None:

@@ -124,7 +124,7 @@ def answer_command(
     catalogue = read_catalogue(options["catalogue"], agreement)
     journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
-    with open_silo(agreement, ratings, options, journal) as silo:
+    with open_silo(agreement, ratings, options, key, journal) as silo:
         answer = SignedSilo(silo, key).answer(body)
         status = silo.status()
     write_message(Path(out), answer)

@@ -18,6 +18,7 @@ from discreet.privacy.account.run import LedgerRun
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.seal import SigningKey
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 from discreet.silos.silo.silo_ledger import begin_run
@@ -113,7 +114,11 @@ def check_member(agreement: AnyAgreement, name: str) -> None:
 
 
 def open_silo(
-    agreement: AnyAgreement, ratings: Ratings, options: dict[str, Any], journal: LedgerRun | None = None
+    agreement: AnyAgreement,
+    ratings: Ratings,
+    options: dict[str, Any],
+    signing: SigningKey,
+    journal: LedgerRun | None = None,
 ) -> AnySilo:
     """A silo from the options of :func:`silo_options`, and for sums from the file of its ``mask_key``."""
     name, store = options["name"], Path(options["store"])
@@ -121,7 +126,7 @@ def open_silo(
     if isinstance(agreement, PrototypeAgreement):
         return PrototypeSilo(store, agreement, name, ratings, journal=journal)
     key = read_mask_key(Path(options["mask_key"]))
-    return Silo(store, agreement, name, key, ratings, journal=journal)
+    return Silo(store, agreement, name, key, ratings, journal=journal, signing=signing)
 
 
 def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: dict[str, Any]) -> Ratings:

@@ -88,7 +88,10 @@ def position(status: dict[str, Any]) -> str:
     if status["state"] != "running":
         return f"{status['state']}, {done}"
     waiting = ", ".join(status["waiting_for"]) or "nobody"
-    return f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}"
+    step = " to sign who is in the sum" if status.get("stage") == "roll call" else ""
+    return (
+        f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}{step}"
+    )
 
 
 def answered(status: dict[str, Any]) -> str:

@@ -98,7 +98,7 @@ def silo_command(
     ratings = read_silo_ratings(agreement, catalogue, options)
     text = agreement.model_dump_json()
     with (
-        open_silo(agreement, ratings, options, journal) as silo,
+        open_silo(agreement, ratings, options, key, journal) as silo,
         RoundProgress() as progress,
         StatusFile(Path(options["store"])) as said,
     ):

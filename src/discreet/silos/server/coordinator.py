@@ -22,6 +22,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage, digest
 from discreet.silos.shared.outcome import build_model
 from discreet.silos.shared.position import Position
+from discreet.silos.shared.roll_call import PRESENT, PresentMessage, RollCall
 from discreet.silos.shared.store import StoreOwner
 
 __all__ = ["Coordinator"]
@@ -56,11 +57,11 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         self._store = CoordinatorStore(Path(store), agreement)
         self._progress = RunProgress(agreement, features)
         self._bytes_down = 0
-        self._asked: tuple[int, int] | None = None
+        self._called: RollCall | None = None
         self._reload()
 
     def question(self) -> bytes | None:
-        """What to answer now, the same bytes for every silo; ``None`` when the run is over.
+        """What to answer now, the same bytes for every silo: a roll call, then its question; ``None`` at the end.
 
         Raises
         ------
@@ -74,6 +75,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             if self.finished:
                 return None
             position = self._progress.position
+            if not self._progress.asked:
+                return self._call(position).encode()
             return self._store.question(position.round, position.attempt)
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
@@ -98,6 +101,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
+            if body[:4] == PRESENT:
+                return self._receive_present(silo_name, body)
             message = AnswerMessage.decode(body, self.agreement)
             if message.silo != silo_name:
                 raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
@@ -114,9 +119,10 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             return {"repeated": known is not None, **self.status()}
 
     def drop(self, *silo_names: str) -> None:
-        """Give up waiting for some silos: the round is asked again without them, and they are out of the run.
+        """Give up waiting for some silos: they are out of the run.
 
-        However many are dropped together, the others pay for the round once more. Of a run that has failed any silo
+        While the roll is called that costs nothing. A question that was asked is asked again of the others, who pay
+        for it once more, however many are dropped together. Of a run that has failed any silo
         can be dropped: whoever answered otherwise than agreed is not awaited any more.
 
         Raises
@@ -134,9 +140,16 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 if name not in waiting:
                     raise Refused(f"{name} is not awaited, so there is nothing to give up")
             roster = [name for name in position.roster if name not in silo_names]
-            position = self._progress.repeated(roster)
-            self._ask(position)
-            self._progress.repeat(position)
+            if self._progress.failure is None and not self._progress.asked:
+                position = position.copy()
+                position.leave(roster)
+                self._begin(position)
+                self._progress.position = position
+            else:
+                position = self._progress.repeated(roster)
+                self._begin(position)
+                self._progress.repeat(position)
+            self._proceed()
 
     def finish_early(self) -> None:
         """End the run, failed or not, with what the completed rounds have taught.
@@ -177,6 +190,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 "rounds": position.round if progress.ended else position.rounds,
                 "attempt": position.attempt,
                 "roster": list(position.roster),
+                "stage": "answer" if progress.asked else "roll call",
                 "waiting_for": self._waiting_for(),
                 "bytes_up": self._store.bytes_up,
                 "bytes_down": self._bytes_down,
@@ -219,19 +233,45 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         if not self._progress.running:
             return []
         position = self._progress.position
+        if not self._progress.asked:
+            return self._absent(position)
         answered = self._store.answered(position.round, position.attempt)
         return [name for name in position.roster if name not in answered]
+
+    def _absent(self, position: Position) -> list[str]:
+        """Who has not signed the roll call; nobody where all are in one process."""
+        if self.agreement.signing_keys is None:
+            return []
+        present = self._store.present(position.round, position.attempt, position.roster)
+        return [name for name in position.roster if name not in present]
+
+    def _receive_present(self, silo_name: str, body: bytes) -> dict[str, Any]:
+        """Take a silo's word that it is there."""
+        message = PresentMessage.decode(body, self.agreement)
+        if message.silo != silo_name:
+            raise Refused(f"{silo_name} signed a roll call in the name of {message.silo}")
+        call = message.call
+        known = silo_name in self._store.present(call.round, call.attempt, call.roster)
+        if not known:
+            self._check_member(message)
+            if not self._progress.running or self._progress.asked or call != self._called:
+                raise Refused(
+                    f"the roll of round {call.round} with these silos is not being called (any more)"
+                )
+            self._store.note_present(message, len(body))
+            self._proceed()
+        return {"repeated": known, **self.status()}
 
     def _may_be_dropped(self, position: Position) -> list[str]:
         if self._progress.failure is not None:
             return list(position.roster)
         return self._waiting_for()
 
-    def _check_member(self, message: AnswerMessage) -> None:
+    def _check_member(self, message: AnswerMessage | PresentMessage) -> None:
         if message.silo not in self.agreement.silos:
             raise Refused(f"{message.silo} is not in the agreement")
         if message.silo not in self._progress.position.roster:
-            raise Refused(f"{message.silo} is out of this run: a round was repeated without it")
+            raise Refused(f"{message.silo} is out of this run: the others went on without it")
 
     def _check(self, message: AnswerMessage) -> None:
         position = self._progress.position
@@ -243,6 +283,8 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 f"an answer to round {message.round} (attempt {message.attempt}) came where round {position.round} "
                 f"(attempt {position.attempt}) is under way"
             )
+        if not self._progress.asked:
+            raise Refused(f"round {position.round} has not been asked yet: the roll is being called")
         if message.question != digest(self._store.question(position.round, position.attempt)):
             raise Refused(
                 f"{message.silo} has answered another question than was asked in round {position.round}"
@@ -255,7 +297,11 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         if not self._progress.running:
             return
         position = self._progress.position
-        if self._asked != (position.round, position.attempt):  # the store was full when the last round ended
+        if not self._progress.asked:
+            if self._called != self._call(position):  # the store was full when the last round ended
+                self._begin(position)
+            if self._absent(position):
+                return
             self._ask(position)
         if self._waiting_for():
             return
@@ -270,31 +316,49 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         not_own = why_not_private(noise, Noise) is not None
         self._store.release(round_, attempt, release, fixed_noise=not_own)
         self._progress.take(release)
-        if self._progress.running:
-            self._ask(self._progress.position)
+        self._proceed()
 
     def _server_noise(self, round_: int = 0, attempt: int = 0) -> Noise:
         if self._noise_key is None:
             return Noise()
         return Noise.fixed_key_not_private(self._noise_key + f"|{round_}|{attempt}".encode())
 
+    def _call(self, position: Position) -> RollCall:
+        return RollCall(self.agreement.run_id, position.round, position.attempt, position.roster)
+
+    def _begin(self, position: Position) -> None:
+        """Begin to call the roll, which may end at once where all are in one process."""
+        call = self._call(position)
+        signed = self.agreement.signing_keys is not None
+        size = len(call.encode()) * len(position.roster) if signed else 0
+        self._store.call(position.round, position.attempt, position.roster, size)
+        self._bytes_down += size
+        self._called = call
+
     def _ask(self, position: Position) -> None:
-        body = self._progress.question(position)
+        """Ask what all silos of the roster have signed to answer."""
+        present = self._store.present(position.round, position.attempt, position.roster)
+        body = self._progress.question(position, tuple(present[name] for name in position.roster if present))
         self._store.ask(position.round, position.attempt, position.roster, body)
         self._bytes_down += len(body) * len(position.roster)
-        self._asked = position.round, position.attempt
+        self._progress.asked = True
 
     def _reload(self) -> None:
         """Replay what the store remembers."""
-        progress, asked = self._progress, self._store.asked()
-        for entry in asked:
+        progress = self._progress
+        for entry in self._store.asked():
             if entry.attempt > progress.position.attempt:
                 progress.repeat(progress.repeated(entry.roster))
-            self._bytes_down += entry.size * len(entry.roster)
-            self._asked = entry.round, entry.attempt
+            elif entry.roster != progress.position.roster:
+                progress.position.leave(entry.roster)
+            self._bytes_down += entry.bytes_down
+            self._called = self._call(progress.position)
+            if entry.size is not None:
+                self._bytes_down += entry.size * len(entry.roster)
+                progress.asked = True
             if entry.release is not None:
                 progress.take(entry.release)
         if self._store.ended:
             progress.end()
-        if progress.running and (not asked or asked[-1].release is not None):
-            self._ask(progress.position)
+        elif progress.running and not progress.asked:
+            self._proceed()

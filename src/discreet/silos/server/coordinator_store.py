@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import AnswerMessage
+from discreet.silos.shared.roll_call import PresentMessage
 from discreet.silos.shared.store import Store, pack, unpack
 
 __all__ = ["APPLICATION", "Asked", "CoordinatorStore"]
@@ -37,17 +38,34 @@ CREATE TABLE answers(
     answer BLOB,
     PRIMARY KEY (round, attempt, silo)
 ) STRICT;
+CREATE TABLE calls(
+    number INTEGER PRIMARY KEY,
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    roster TEXT NOT NULL,
+    bytes_down INTEGER NOT NULL
+) STRICT;
+CREATE TABLE present(
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    roster TEXT NOT NULL,
+    silo TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    signature TEXT NOT NULL,
+    PRIMARY KEY (round, attempt, roster, silo)
+) STRICT;
 CREATE TABLE ended(round INTEGER NOT NULL) STRICT
 """
 
 
 class Asked(NamedTuple):
-    """A question as it was asked; ``release`` once all have answered."""
+    """A roll call; ``size`` of the question once it was asked, ``release`` once all have answered."""
 
     round: int
     attempt: int
     roster: tuple[str, ...]
-    size: int
+    size: int | None
+    bytes_down: int
     release: Release | None
 
 
@@ -61,9 +79,10 @@ class CoordinatorStore:
         self.close = self._store.close
 
     def asked(self) -> list[Asked]:
-        """All questions in order."""
+        """All roll calls in order, with the questions that came of them."""
         rows = self._store.rows(
-            "SELECT round, attempt, roster, length(question), release FROM questions ORDER BY round, attempt"
+            "SELECT calls.round, calls.attempt, calls.roster, length(question), bytes_down, release FROM calls "
+            "LEFT JOIN questions USING (round, attempt, roster) ORDER BY number"
         )
         return [
             Asked(
@@ -71,9 +90,10 @@ class CoordinatorStore:
                 attempt,
                 tuple(json.loads(roster)),
                 size,
+                bytes_down,
                 None if release is None else unpack(release),
             )
-            for round_, attempt, roster, size, release in rows
+            for round_, attempt, roster, size, bytes_down, release in rows
         ]
 
     def question(self, round_: int, attempt: int) -> bytes:
@@ -83,8 +103,46 @@ class CoordinatorStore:
         )
         return bytes(rows[0][0])
 
+    def call(self, round_: int, attempt: int, roster: tuple[str, ...], bytes_down: int) -> None:
+        """Keep a roll call before anybody hears it, and nothing of the answers to an attempt that it replaces."""
+        with self._store.transaction():
+            self._store.write(
+                "INSERT INTO calls(round, attempt, roster, bytes_down) VALUES (?, ?, ?, ?)",
+                round_,
+                attempt,
+                json.dumps(roster),
+                bytes_down,
+            )
+            forgotten = self._store.write("UPDATE answers SET answer = NULL WHERE answer IS NOT NULL")
+        if forgotten:
+            self._store.forget_deleted()
+
+    def note_present(self, message: PresentMessage, size: int) -> None:
+        """Keep that a silo has signed."""
+        call = message.call
+        with self._store.transaction():
+            self._store.write(
+                "INSERT OR IGNORE INTO present VALUES (?, ?, ?, ?, ?, ?)",
+                call.round,
+                call.attempt,
+                json.dumps(call.roster),
+                message.silo,
+                size,
+                message.signature,
+            )
+
+    def present(self, round_: int, attempt: int, roster: tuple[str, ...]) -> dict[str, str]:
+        """Signatures of a roll call, by silo."""
+        rows = self._store.rows(
+            "SELECT silo, signature FROM present WHERE round = ? AND attempt = ? AND roster = ? ORDER BY silo",
+            round_,
+            attempt,
+            json.dumps(roster),
+        )
+        return {str(silo): str(signature) for silo, signature in rows}
+
     def ask(self, round_: int, attempt: int, roster: tuple[str, ...], question: bytes) -> None:
-        """Keep a question before anybody sees it, and nothing of the answers to an attempt that it replaces."""
+        """Keep a question before anybody sees it."""
         with self._store.transaction():
             self._store.write(
                 "INSERT INTO questions VALUES (?, ?, ?, ?, NULL)",
@@ -93,10 +151,6 @@ class CoordinatorStore:
                 json.dumps(roster),
                 question,
             )
-            # Answers to an attempt that was given up, if this is the next one.
-            forgotten = self._store.write("UPDATE answers SET answer = NULL WHERE answer IS NOT NULL")
-        if forgotten:
-            self._store.forget_deleted()
 
     def digest_of(self, round_: int, attempt: int, silo: str) -> str | None:
         """Of the answer that a silo has given, if it has."""
@@ -164,25 +218,30 @@ class CoordinatorStore:
 
     @property
     def bytes_up(self) -> int:
-        """Length of all answers taken."""
-        return int(self._store.rows("SELECT coalesce(sum(size), 0) FROM answers")[0][0])
+        """Length of all answers and signatures taken."""
+        rows = self._store.rows(
+            "SELECT coalesce(sum(size), 0) FROM (SELECT size FROM answers UNION ALL SELECT size FROM present)"
+        )
+        return int(rows[0][0])
 
     def traffic(self) -> list[dict[str, int]]:
-        """Of every question: bytes to all silos of its roster, and of the answers taken."""
+        """Of every question: bytes to all silos of its roster, and of the answers taken, roll calls included."""
         of = "WHERE one.round = questions.round AND one.attempt = questions.attempt"
         rows = self._store.rows(
             "SELECT round, attempt, roster, length(question), "
-            f"(SELECT coalesce(sum(size), 0) FROM answers AS one {of}) "
+            f"(SELECT coalesce(sum(size), 0) FROM answers AS one {of}), "
+            f"(SELECT coalesce(sum(size), 0) FROM present AS one {of}), "
+            f"(SELECT coalesce(sum(bytes_down), 0) FROM calls AS one {of}) "
             "FROM questions ORDER BY round, attempt"
         )
         return [
             {
                 "round": round_,
                 "attempt": attempt,
-                "bytes_down": size * len(json.loads(roster)),
-                "bytes_up": answered,
+                "bytes_down": size * len(json.loads(roster)) + called,
+                "bytes_up": answered + signed,
             }
-            for round_, attempt, roster, size, answered in rows
+            for round_, attempt, roster, size, answered, signed, called in rows
         ]
 
     @property

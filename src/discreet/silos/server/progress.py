@@ -39,6 +39,8 @@ class RunProgress:
         Why the run cannot go on.
     ended
         Whether it was ended before its last round.
+    asked
+        Whether the current question has left: before that, while the roll is called, nobody pays.
     """
 
     def __init__(self, agreement: Agreement, features: ItemFeatures | None = None) -> None:
@@ -46,6 +48,7 @@ class RunProgress:
         self.position, self.ledger = Position(agreement, features), Ledger(agreement.budget)
         self.failure: BudgetInvalid | Refused | None = None
         self.ended = False
+        self.asked = False
         self._charged = False  # the current question, because its release is out and cannot be used
         self.last_release: Release = {}
 
@@ -75,9 +78,9 @@ class RunProgress:
     def charged_mu(self) -> float:
         """All costs, with that of the question that was asked last: silos may have answered it, whatever came of it."""
         spent = self.ledger.spent_mu
-        return spent if self.over or self._charged else compose([spent, self._cost()[1]])
+        return spent if self.over or self._charged or not self.asked else compose([spent, self._cost()[1]])
 
-    def question(self, position: Position) -> bytes:
+    def question(self, position: Position, signatures: tuple[str, ...] = ()) -> bytes:
         """The message of the question at a position in the current round."""
         assert position.question is not None
         message = QuestionMessage(
@@ -87,6 +90,7 @@ class RunProgress:
             position.roster,
             position.question,
             self.last_release,
+            signatures,
         )
         return message.encode()
 
@@ -101,7 +105,7 @@ class RunProgress:
         except (BudgetInvalid, Refused) as error:
             self.failure, self._charged = error, True
         else:
-            self.position = position
+            self.position, self.asked = position, False
 
     def repeated(self, roster: Sequence[str]) -> Position:
         """Where the run would stand after giving the attempt up; refuses where that cannot be."""
@@ -117,7 +121,7 @@ class RunProgress:
     def repeat(self, position: Position) -> None:
         """Give the attempt up and go to where :meth:`repeated` led."""
         self._give_up()
-        self.position, self.failure = position, None
+        self.position, self.failure, self.asked = position, None, False
 
     def end(self) -> None:
         """Give the round up and end the run."""
@@ -126,7 +130,7 @@ class RunProgress:
 
     def _give_up(self) -> None:
         """Charge an attempt that came to nothing: silos may have answered it."""
-        if self._charged:
+        if self._charged or not self.asked:
             return
         name, mu = self._cost()
         detail = self._detail() | {"released": False}

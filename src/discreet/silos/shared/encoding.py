@@ -20,7 +20,7 @@ from discreet.errors import Refused
 
 __all__ = ["MOST_HEADER", "PREFIX", "Header", "decode", "encode", "shapes"]
 
-MOST_HEADER = 1 << 17
+MOST_HEADER = 1 << 18
 PREFIX = 8
 _Array = npt.NDArray[Any]
 

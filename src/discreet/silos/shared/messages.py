@@ -21,7 +21,19 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
 from discreet.types import Floats, Words
 
-__all__ = ["ANSWER", "QUESTION", "AnswerMessage", "QuestionMessage", "digest", "max_bytes", "same_run"]
+__all__ = [
+    "ANSWER",
+    "QUESTION",
+    "AnswerMessage",
+    "Count",
+    "Hex16",
+    "Name",
+    "QuestionMessage",
+    "Roster",
+    "digest",
+    "max_bytes",
+    "same_run",
+]
 
 
 QUESTION, ANSWER = b"dsQ1", b"dsA1"
@@ -45,6 +57,7 @@ class _QuestionHeader(Header):
     round: Count
     attempt: Count
     roster: Roster
+    signatures: Annotated[list[Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]], Field(max_length=1000)]
     question: dict[str, Any]
 
 
@@ -71,6 +84,8 @@ class QuestionMessage:
         What is asked, in the method's own form.
     release
         What the round before released; empty in round 0.
+    signatures
+        Of the roll call, in the order of the roster; none in one process.
     """
 
     run: str
@@ -79,6 +94,7 @@ class QuestionMessage:
     roster: tuple[str, ...]
     question: Question[Any]
     release: Mapping[str, Floats]
+    signatures: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         """As bytes."""
@@ -89,6 +105,7 @@ class QuestionMessage:
             round=self.round,
             attempt=self.attempt,
             roster=list(self.roster),
+            signatures=list(self.signatures),
             question=content,
             arrays=shapes(arrays),
         )
@@ -104,7 +121,9 @@ class QuestionMessage:
         release = _taken(arrays, _RELEASE)
         question = _read_question(header.question, arrays, agreement)
         roster = tuple(header.roster)
-        return cls(header.run, header.round, header.attempt, roster, question, release)
+        return cls(
+            header.run, header.round, header.attempt, roster, question, release, tuple(header.signatures)
+        )
 
 
 @dataclass(frozen=True)

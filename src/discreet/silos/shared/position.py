@@ -111,22 +111,33 @@ class Position:
         """
         if self.question is None:
             raise Refused("the run is over: there is nothing to repeat")
-        smaller = tuple(sorted(set(roster)))
-        if tuple(roster) != smaller or not set(smaller) < set(self.roster):
-            raise Refused(
-                "a round is repeated only with fewer of the silos that it had, and never with others"
-            )
+        smaller = self._fewer(roster)
         if times > len(self.roster) - len(smaller):
             raise Refused("every repeat of a round must leave out at least one more silo")
-        least = self._agreement.smallest_roster
-        if len(smaller) < least:
-            raise Refused(f"{len(smaller)} silos are too few: the agreement needs {least} in every round")
         try:
             for _ in range(times):
                 self.conversation.repeat(self._agreement.noise_excess(len(smaller)))
         except BudgetInvalid as error:
             raise Refused(str(error)) from None
         self.roster, self.attempt = smaller, self.attempt + times
+
+    def leave(self, roster: Sequence[str]) -> None:
+        """Go on without silos that were away when the roll was called: nobody has paid for this attempt.
+
+        Raises
+        ------
+        Refused
+            When these are not fewer of the same silos, or too few.
+        """
+        self.roster = self._fewer(roster)
+
+    def _fewer(self, roster: Sequence[str]) -> tuple[str, ...]:
+        smaller, least = tuple(sorted(set(roster))), self._agreement.smallest_roster
+        if tuple(roster) != smaller or not set(smaller) < set(self.roster):
+            raise Refused("a round goes on only with fewer of the silos that it had, and never with others")
+        if len(smaller) < least:
+            raise Refused(f"{len(smaller)} silos are too few: the agreement needs {least} in every round")
+        return smaller
 
 
 def charge_name(question: str, attempt: int) -> str:

@@ -30,6 +30,8 @@ from discreet.silos.shared.masks import from_totals, mask, noise_secret, public_
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
 from discreet.silos.shared.outcome import state
 from discreet.silos.shared.position import Position, charge_detail, charge_name
+from discreet.silos.shared.roll_call import CALL, PresentMessage, RollCall, check_signed
+from discreet.silos.shared.seal import SigningKey
 from discreet.silos.shared.store import StoreOwner
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
 from discreet.silos.silo.silo_ledger import check_noise_key
@@ -55,6 +57,8 @@ class Silo(StoreOwner[SiloStore]):
     journal
         This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.silo_ledger.begin_run`): every charge
         is written there too, before its noise is drawn.
+    signing
+        The silo's own, where the agreement has signing keys: roll calls are signed with it.
 
     Notes
     -----
@@ -72,6 +76,7 @@ class Silo(StoreOwner[SiloStore]):
         *,
         fixed_noise_key_not_private: bytes | None = None,
         journal: LedgerRun | None = None,
+        signing: SigningKey | None = None,
     ) -> None:
         check_ratings(agreement, ratings)
         check_noise_key(fixed_noise_key_not_private, journal)
@@ -79,7 +84,7 @@ class Silo(StoreOwner[SiloStore]):
         if agreement.silos.get(name) != public_key(private_key):
             raise Refused(f"the private key is not that of {name} in the agreement")
         self.agreement, self.name = agreement, name
-        self._private_key = private_key
+        self._private_key, self._signing = private_key, signing
         self._engine = MemoryEngine(_private_half(agreement), ratings)
         self._domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
         self._noise_key, self._journal = fixed_noise_key_not_private, journal
@@ -128,6 +133,8 @@ class Silo(StoreOwner[SiloStore]):
         self._store.forget()
 
     def _answer(self, body: bytes) -> bytes:
+        if body[:4] == CALL:
+            return self._present(RollCall.decode(body, self.agreement))
         message = QuestionMessage.decode(body, self.agreement)
         known = self._store.answered(message.round, message.attempt)
         if known is not None:
@@ -155,6 +162,7 @@ class Silo(StoreOwner[SiloStore]):
 
     def _next(self, message: QuestionMessage) -> Position:
         """Where the run stands if this question is right; refuses any other order than the agreed one."""
+        call = RollCall(message.run, message.round, message.attempt, message.roster)
         if self.name not in message.roster:
             raise Refused(f"{self.name} is out of this run: a round was asked without it")
         position = self._position.copy()
@@ -176,8 +184,21 @@ class Silo(StoreOwner[SiloStore]):
         if repeats:
             position.repeat(message.roster, repeats)
         elif message.roster != position.roster:
-            raise Refused("the silos of this round are not those of the agreement or of the round before")
+            if self.agreement.signing_keys is None:
+                raise Refused("the silos of this round are not those of the agreement or of the round before")
+            position.leave(message.roster)
+        check_signed(self.agreement, call, message.signatures)
         return position
+
+    def _present(self, call: RollCall) -> bytes:
+        """The silo's word that it is there; nothing is charged or stored."""
+        if self.name not in call.roster:
+            raise Refused(f"{self.name} is out of this run: the others go on without it")
+        if self._signing is None:
+            raise Refused("a roll call is signed, and this silo was opened without its signing key")
+        if self._begun and call.round < self._position.round:
+            raise Refused(f"the roll is called for round {call.round}, which is over")
+        return PresentMessage.sign(call, self._signing, self.agreement).encode()
 
     def _compute(self, message: QuestionMessage, question: str) -> Given:
         question_ = message.question
@@ -246,6 +267,8 @@ class Silo(StoreOwner[SiloStore]):
                 position.take(release)
             if attempt > position.attempt:
                 position.repeat(roster, attempt - position.attempt)
+            elif roster != position.roster:
+                position.leave(roster)
             self._begun, self._release = True, release
 
 
