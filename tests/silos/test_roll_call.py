@@ -10,6 +10,7 @@ import pytest
 
 from discreet.errors import Refused
 from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.position import RunVoid
 from discreet.silos.shared.roll_call import PresentMessage, RollCall
 from discreet.silos.shared.seal import SigningKey
 from tests.silos.worlds import Run, agree, asked, dump, names, signing_key, signing_keys, world
@@ -163,3 +164,45 @@ def test_a_run_ended_while_the_roll_is_called_has_given_nothing_up(run: Run) -> 
     assert run.coordinator.status()["charged_mu"] == spent
     assert run.catalogue is not None
     assert len(run.coordinator.model(run.catalogue).statement.releases) == 3
+
+
+@pytest.mark.parametrize("spare", [0.0, 0.3])
+def test_a_method_that_spends_all_at_once_repeats_out_of_a_spare_share_or_is_void(
+    tmp_path: Path, spare: float
+) -> None:
+    agreement = agree(RATINGS, 4, honest=3, method="item-mean", settings=None, spare=spare, **signing_keys(4))
+    run = Run(tmp_path, RATINGS, agreement)
+    run.call_roll()
+    first = asked(run).question.mu
+    assert first == pytest.approx(agreement.budget.mu * (1.0 - spare) ** 0.5)
+    run.step(leave_out=[LAST])
+    if not spare:
+        before = dump(run.coordinator)
+        with pytest.raises(RunVoid, match=r"the run is void: .* cannot be repeated.*spare share"):
+            run.coordinator.drop(LAST)
+        assert dump(run.coordinator) == before
+    else:
+        run.coordinator.drop(LAST)
+        run.call_roll()
+        again = asked(run).question.mu
+        assert again == pytest.approx(agreement.budget.mu * spare**0.5)
+        reopen(run)
+        statement = run.finish().statement
+        assert [release.mu for release in statement.releases] == [first, again]
+        assert run.silos["silo-00"].status()["charged_mu"] == pytest.approx(agreement.budget.mu)
+        with pytest.raises(Refused):
+            run.coordinator.drop("silo-00")
+    run.close()
+
+
+def test_a_spare_share_pays_for_repeats_before_later_rounds_do(tmp_path: Path) -> None:
+    agreement = agree(RATINGS, 4, honest=3, spare=0.4, **signing_keys(4))
+    run = Run(tmp_path, RATINGS, agreement)
+    run.step()
+    run.call_roll()
+    first = asked(run).question.mu
+    run.step(leave_out=[LAST])
+    run.coordinator.drop(LAST)
+    run.call_roll()
+    assert asked(run).question.mu == pytest.approx(first), "as if nothing had been lost"
+    run.close()

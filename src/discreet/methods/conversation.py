@@ -58,6 +58,8 @@ class Conversation:
         Public.
     seed
         Of the ordinary randomness (starts, samples); a generator can be given where nothing will be replayed.
+    spare
+        Square of a Gaussian cost that is held back from the plan and pays for repeats, as far as it goes.
     """
 
     def __init__(
@@ -66,8 +68,9 @@ class Conversation:
         settings: PrivateSettings,
         facts: Facts,
         seed: int | np.random.Generator,
+        spare: float = 0.0,
     ) -> None:
-        self._half, self._settings, self._seed = half, settings, seed
+        self._half, self._settings, self._seed, self._spare = half, settings, seed, spare
         self._facts = replace(facts)
         self._steps: list[_Released | _GivenUp] = []
         self._live: _Position | None = None
@@ -94,7 +97,7 @@ class Conversation:
 
     def copy(self) -> Conversation:
         """An independent copy. The generator goes with the copy; the original is replayed if it is used again."""
-        other = Conversation(self._half, self._settings, self._facts, self._seed)
+        other = Conversation(self._half, self._settings, self._facts, self._seed, self._spare)
         other._steps = list(self._steps)
         other._live, self._live = self._live, None
         return other
@@ -119,7 +122,8 @@ class Conversation:
     def repeat(self, noise_excess: float = 1.0) -> None:
         """Ask the current question again after an attempt that was paid for and came to nothing.
 
-        What is left is spread over this question and all later ones in their planned proportions.
+        What it cost is taken from what was held back, as far as that goes. What is left is then spread over this
+        question and all later ones in their planned proportions.
 
         Raises
         ------
@@ -144,7 +148,7 @@ class Conversation:
 
     def _position(self) -> _Position:
         if self._live is None:
-            self._live = _Position(self._half, self._settings, self._facts, self._seed)
+            self._live = _Position(self._half, self._settings, self._facts, self._seed, self._spare)
             for step in self._steps:
                 self._live.apply(step)
         return self._live
@@ -154,12 +158,17 @@ class _Position:
     """A running generator, what it has left to spend, and the question it has asked."""
 
     def __init__(
-        self, half: PublicHalf, settings: PrivateSettings, facts: Facts, seed: int | np.random.Generator
+        self,
+        half: PublicHalf,
+        settings: PrivateSettings,
+        facts: Facts,
+        seed: int | np.random.Generator,
+        spare: float,
     ) -> None:
         # The generator sees changes of the noise; the caller's facts stay as they are.
         self._facts = replace(facts)
         self._asking: Questions = half.train(settings, self._facts, np.random.default_rng(seed))
-        self._left, self._scale = facts.mu**2, 1.0
+        self._left, self._spare, self._scale = facts.mu**2, spare, 1.0
         self._asked: Question[Any] | None = None
         self.trained: Trained | None = None
         self._advance(None)
@@ -183,14 +192,15 @@ class _Position:
         self._advance(question.mechanism.read(step.release, question.mu / step.noise_excess))
 
     def _repeat(self, question: Question[Any], noise_excess: float) -> None:
-        left = self._left - question.mu**2
+        spared = min(self._spare, question.mu**2)
+        left = self._left - question.mu**2 + spared
         share = left / self._left
         if not share >= _LEAST_LEFT:
             raise BudgetInvalid(
                 f"{question.name!r} cannot be repeated: after the attempt that was paid for, {max(share, 0.0):.0%} of "
                 "what was meant for it and all later rounds is left"
             )
-        self._left, self._scale = left, self._scale * float(np.sqrt(share))
+        self._left, self._spare, self._scale = left, self._spare - spared, self._scale * float(np.sqrt(share))
         self._facts.noise_excess = noise_excess / self._scale
 
     def _advance(self, reply: Any) -> None:

@@ -95,8 +95,9 @@ def _terms(agreed: AnyAgreement) -> list[tuple[str, str]]:
             ("noise", trusted if agreed.noise == "server" else shares),
             (
                 "going on without",
-                f"possible down to {agreed.smallest_roster} silos; the others pay a round again",
+                f"down to {agreed.smallest_roster} silos: free in a roll call, later the others pay a round again",
             ),
+            ("held back", f"{agreed.spare:.0%} of the budget, for repeats"),
         ]
     else:
         rows += [

@@ -86,6 +86,7 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
         settings=half.settings_type.checked(**settings),
         honest=options["honest"],
         noise=noise,
+        spare=options["spare"],
         seed=options["seed"],
     )
 
@@ -99,7 +100,7 @@ def _prototypes(
 ) -> PrototypeAgreement:
     read_goal(options["goal"], "prototypes", PrototypeSettings, rated=bool(options["rating_range"]))
     check_features("prototypes", used=False, given=bool(options["features"]))
-    for key in ("honest", "noise", "rounds"):
+    for key in ("honest", "noise", "spare", "rounds"):
         if ctx.get_parameter_source(key) not in (ParameterSource.DEFAULT, None):
             raise SettingsInvalid(f"--{key} is for methods that sum; prototypes have no use for it")
     factors = {
@@ -178,6 +179,13 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         default="shares",
         show_default=True,
         help="Who adds the noise: every silo a share, or a server trusted with exact totals. Not for prototypes.",
+    ),
+    click.option(
+        "--spare",
+        type=click.FloatRange(0.0, 0.5),
+        default=0.0,
+        show_default=True,
+        help="Share of the budget held back to repeat a sum that a silo was lost in. Not for prototypes.",
     ),
     goal_option,
     auto_option(

@@ -38,6 +38,9 @@ class Agreement(BaseAgreement):
     noise
         ``"shares"``: each silo adds its part, the server is not trusted. ``"server"``: the server sees exact totals and
         adds the noise.
+    spare
+        Share of the budget that is held back and pays for repeats. Without it a method that spends all in its last
+        question, as lists do, cannot repeat that one: a silo lost there makes the run void.
     """
 
     method: Annotated[str, Field(min_length=1, max_length=200)] = "budgeted"
@@ -46,6 +49,7 @@ class Agreement(BaseAgreement):
     settings: SerializeAsAny[PrivateSettings]
     honest: Annotated[int, Field(ge=1)]
     noise: Literal["shares", "server"]
+    spare: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0
 
     @classmethod
     def make(
@@ -60,6 +64,7 @@ class Agreement(BaseAgreement):
         settings: PrivateSettings | None = None,
         honest: int | None = None,
         noise: Literal["shares", "server"] = "shares",
+        spare: float = 0.0,
         seed: int | None = None,
         signing_keys: Mapping[str, str] | None = None,
         server_key: str | None = None,
@@ -81,6 +86,7 @@ class Agreement(BaseAgreement):
             settings={} if settings is None else settings.model_dump(mode="json"),
             honest=honest,
             noise=noise,
+            spare=float(spare),
         )
 
     @field_validator("method")
@@ -129,7 +135,7 @@ class Agreement(BaseAgreement):
 
     def facts(self, features: ItemFeatures | None) -> Facts:
         """What is public before the first question, with the items' features, which the agreement has a digest of."""
-        mu = Ledger(self.budget).remaining_mu
+        mu = Ledger(self.budget).remaining_mu * math.sqrt(1.0 - self.spare)
         scale = RatingScale(self.rating_range)
         excess = self.noise_excess(len(self.silos))
         return Facts(self.n_items, scale, self.budget, mu, excess, features=features)

@@ -31,7 +31,7 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 _LARGEST_FILE = 1 << 20
 # Names of columns go into every statement, which must fit into a message.
 _MOST_FEATURES, _LONGEST_FEATURE = 64, 200
-_MAY_BE_ABSENT = ("signing_keys", "server_key", "features", "features_digest")
+_MAY_BE_ABSENT = ("signing_keys", "server_key", "features", "features_digest", "spare")
 
 Name = Annotated[str, Field(pattern=_NAME)]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

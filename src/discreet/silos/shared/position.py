@@ -20,7 +20,11 @@ from discreet.privacy.gaussian.blocks import Block
 from discreet.silos.shared.agreement import Agreement
 from discreet.types import Floats
 
-__all__ = ["Position", "charge_detail", "charge_name"]
+__all__ = ["Position", "RunVoid", "charge_detail", "charge_name"]
+
+
+class RunVoid(Refused):
+    """A sum that was paid for has failed, nothing is left to repeat it, and no model can be made of what there is."""
 
 
 class Position:
@@ -45,8 +49,9 @@ class Position:
         agreement.check_features(features)
         self._agreement = agreement
         self.round, self.attempt, self.roster = 0, 0, agreement.roster
+        facts, spare = agreement.facts(features), agreement.spare
         self.conversation = Conversation(
-            agreement.half, agreement.settings, agreement.facts(features), agreement.seed
+            agreement.half, agreement.settings, facts, agreement.seed, facts.mu**2 * spare / (1.0 - spare)
         )
 
     def copy(self) -> Position:
@@ -118,6 +123,11 @@ class Position:
             for _ in range(times):
                 self.conversation.repeat(self._agreement.noise_excess(len(smaller)))
         except BudgetInvalid as error:
+            if self.trained() is None:
+                raise RunVoid(
+                    f"the run is void: {error}. Begin a new run; an agreement can hold back a spare share of the "
+                    "budget for this ('discreet federate agree --spare')"
+                ) from None
             raise Refused(str(error)) from None
         self.roster, self.attempt = smaller, self.attempt + times
 

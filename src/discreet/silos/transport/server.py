@@ -24,6 +24,7 @@ from socket import socket
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError, Refused
+from discreet.silos.shared.position import RunVoid
 from discreet.silos.transport.http import STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
 from discreet.silos.transport.operations import Operations
@@ -164,8 +165,12 @@ class Server(Generic[C]):
         status = self._run.status()
         absent = status["waiting_for"]
         if absent and len(status["roster"]) - len(absent) >= self._terms.fewest:
-            with suppress(Refused):  # too little of the budget is left
+            try:
                 self._run.drop(*absent)
+            except RunVoid as void:
+                self._failure = void
+            except Refused:
+                pass  # too little of the budget is left: wait on
 
     async def _look(self) -> None:
         """See what the run asks now, and wake whoever waits for it.
