@@ -130,7 +130,8 @@ MUTANTS = (
     Mutant(
         "a repeat that is paid out of nothing",
         _DRIVER,
-        "        self._left, self._scale = left, self._scale * float(np.sqrt(share))\n",
+        "        self._left, self._spare, self._scale = left, self._spare - spared, "
+        "self._scale * float(np.sqrt(share))\n",
         "",
         "attempts that came to nothing are paid for",
         _SUITE,

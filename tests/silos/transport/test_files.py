@@ -12,19 +12,20 @@ from discreet.silos.shared.agreements import largest_message
 from discreet.silos.transport.files import check_message_place, read_message, take_answer, write_message
 from discreet.silos.transport.signed_run import SignedRun
 from discreet.silos.transport.signed_silo import SignedSilo
-from tests.silos.transport.conftest import Hall, Halls, key_in
+from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in
 from tests.silos.worlds import Run
 
 
 def test_by_files_as_over_the_network(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:
     agreement = undisturbed.agreement
-    run = Run(tmp_path, halls.ratings, agreement)
+    keys = {name: key_in(halls.tls / "silos" / name, agreement, name) for name in agreement.roster}
+    run = Run(tmp_path, halls.ratings, agreement, keys=keys)
     signed = SignedRun(run.coordinator, agreement, key_in(halls.tls / "server", agreement, ""))
     asked, answered = tmp_path / "question.bin", tmp_path / "answer.bin"
     while (question := signed.question()) is not None:
         write_message(asked, question)
         for name, silo in run.silos.items():
-            own = SignedSilo(silo, key_in(halls.tls / "silos" / name, agreement, name))
+            own = SignedSilo(silo, keys[name])
             write_message(answered, own.answer(read_message(asked, agreement)))
             take_answer(signed, read_message(answered, agreement), "answer.bin")
     assert halls.ratings.catalogue is not None
@@ -72,7 +73,7 @@ def test_no_message_goes_where_another_file_of_the_command_belongs(tmp_path: Pat
 
 
 def test_a_damaged_answer_names_its_file(halls: Halls, undisturbed: Hall, tmp_path: Path) -> None:
-    run = Run(tmp_path, halls.ratings, undisturbed.agreement)
+    run = Run(tmp_path, halls.ratings, undisturbed.agreement, keys=dict.fromkeys(SILOS))  # type: ignore[arg-type]
     before = run.coordinator.status()
     signed = SignedRun(run.coordinator, undisturbed.agreement, None)
     with pytest.raises(Refused, match=r"north\.bin: this is not a message"):

@@ -34,7 +34,7 @@ from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import largest_message, load_agreement
-from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.messages import QUESTION, QuestionMessage
 from discreet.silos.shared.model_message import decode_model, encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.saving import save_once
@@ -89,8 +89,8 @@ class LessNoise(Coordinator):
 
     def question(self) -> bytes | None:
         honest = super().question()
-        if honest is None:
-            return None
+        if honest is None or honest[:4] != QUESTION:
+            return honest
         message = QuestionMessage.decode(honest, self.agreement)
         return replace(message, question=replace(message.question, mu=2.0 * message.question.mu)).encode()
 
@@ -101,7 +101,8 @@ class OneMore(Coordinator):
     def question(self) -> bytes | None:
         honest = super().question()
         if honest is not None:
-            self._before = QuestionMessage.decode(honest, self.agreement)
+            if honest[:4] == QUESTION:
+                self._before = QuestionMessage.decode(honest, self.agreement)
             return honest
         release = self._store.asked()[-1].release
         assert release is not None

@@ -149,6 +149,8 @@ class Silo(StoreOwner[SiloStore]):
         expected = position.question
         if expected is None:
             raise Refused("the server asks for a round more than was agreed; the run is over")
+        call = RollCall(message.run, message.round, message.attempt, message.roster)
+        check_signed(self.agreement, call, message.signatures)
         check_question(message.question, expected, exact_cost=self.agreement.noise == "server")
         try:
             given = self._compute(message, digest(body))
@@ -162,7 +164,6 @@ class Silo(StoreOwner[SiloStore]):
 
     def _next(self, message: QuestionMessage) -> Position:
         """Where the run stands if this question is right; refuses any other order than the agreed one."""
-        call = RollCall(message.run, message.round, message.attempt, message.roster)
         if self.name not in message.roster:
             raise Refused(f"{self.name} is out of this run: a round was asked without it")
         position = self._position.copy()
@@ -187,7 +188,6 @@ class Silo(StoreOwner[SiloStore]):
             if self.agreement.signing_keys is None:
                 raise Refused("the silos of this round are not those of the agreement or of the round before")
             position.leave(message.roster)
-        check_signed(self.agreement, call, message.signatures)
         return position
 
     def _present(self, call: RollCall) -> bytes:
