@@ -67,14 +67,18 @@ class RoundProgress:
         else:
             self._bar.console.print(words, markup=False)
 
+    def say_once(self, words: str) -> None:
+        """One line, unless it was the last one."""
+        if words != self._last:
+            self.say(words)
+        self._last = words
+
     def report(self, status: dict[str, Any]) -> None:
         """Where the run is, from the server's status."""
         done, rounds = status["round"], status["rounds"]
         words = position(status)
         if self._bar is None:
-            if words != self._last:
-                click.echo(words, err=True)
-            self._last = words
+            self.say_once(words)
             return
         if self._task is None:
             self._task = self._bar.add_task(words, total=rounds)
@@ -99,6 +103,8 @@ def answered(status: dict[str, Any]) -> str:
     spent = f"epsilon {status['epsilon_spent']:.4g} spent"
     if "rounds" not in status:
         return f"the one message is sent ({status['bytes']:,} bytes); {spent}"
+    if status["round"] is None:
+        return f"the roll call is signed, nothing is answered yet; {spent}"
     return f"round {status['round']} (in the ledger: {status['question']}) answered; {spent}"
 
 

@@ -105,7 +105,7 @@ def silo_command(
 
         def report() -> None:
             said.write(text, silo.status())
-            progress.say(answered(silo.status()))
+            progress.say_once(answered(silo.status()))
 
         said.write(text, silo.status())
         largest = largest_message(agreement)
