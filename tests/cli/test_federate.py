@@ -132,11 +132,12 @@ def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path
 
 def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     question, answer = agreed / "question.bin", agreed / "answer.bin"
-    for round_ in range(4):
+    for step in range(8):  # in each round the roll is called, then the question is asked
         exported = read(
             run("federate", "export", *server(agreed), *server_key(agreed), "--out", question, "--json")
         )
-        assert exported["round"] == round_
+        assert exported["round"] == step // 2
+        assert exported["stage"] == ("answer" if step % 2 else "roll call")
         for name in ("south", "north", "east"):
             party = (*silo(agreed, site, name), *mask_key(agreed, name), "--question", question)
             first = read(run("federate", "answer", *party, "--out", answer, "--json"))
@@ -162,7 +163,7 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     assert saved["model_bytes_down"] == 0  # nobody has sent it
 
 
-def test_two_silos_that_have_left_are_dropped_for_one_repeat(
+def test_two_silos_that_are_away_when_the_roll_is_called_are_dropped_for_nothing(
     run: Run, refused: Refused, site: Path, tmp_path: Path
 ) -> None:
     names = "a,b,c,d"
@@ -182,7 +183,7 @@ def test_two_silos_that_have_left_are_dropped_for_one_repeat(
     drop = ("federate", "drop", *server(tmp_path), "--silo", "b", "--silo", "d")
     assert "too few" in refused(*drop, "--silo", "a")
     status = read(run(*drop, "--json"))
-    assert (status["attempt"], status["roster"]) == (1, ["a", "c"])
+    assert (status["attempt"], status["roster"], status["charged_mu"]) == (0, ["a", "c"], 0.0)
 
 
 def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
@@ -320,11 +321,15 @@ def test_a_run_by_hand_that_fails_says_why(run: Run, refused: Refused, site: Pat
     tiny = ("--agreement", agreed / "tiny.json")
     question, answers = agreed / "question.bin", []
     export = ("federate", "export", *server(agreed), *server_key(agreed), *tiny, "--out", question)
-    assert run(*export).exit_code == 0
-    for name in ("north", "south", "east"):
-        answers.append(agreed / f"{name}.bin")
-        party = (*silo(agreed, site, name), *mask_key(agreed, name), *tiny, "--question", question)
-        assert run("federate", "answer", *party, "--out", answers[-1]).exit_code == 0
+    for stage in ("roll call", "answer"):
+        answers.clear()
+        assert run(*export).exit_code == 0
+        for name in ("north", "south", "east"):
+            answers.append(agreed / f"{name}-{stage[:4]}.bin")
+            party = (*silo(agreed, site, name), *mask_key(agreed, name), *tiny, "--question", question)
+            assert run("federate", "answer", *party, "--out", answers[-1]).exit_code == 0
+        if stage == "roll call":
+            assert run("federate", "import", *answers, *server(agreed), *tiny).exit_code == 0
     for json_or_not in ((), ("--json",)):
         said = refused("federate", "import", *answers, *server(agreed), *tiny, *json_or_not)
         assert "the run has failed" in said

@@ -41,6 +41,14 @@ def test_an_agreement_in_words_with_the_digest_to_compare(run: Run, agreed: Path
 def test_a_run_in_the_making(run: Run, refused: Refused, site: Path, agreed: Path) -> None:
     question, answer = agreed / "question.bin", agreed / "answer.bin"
     assert run("federate", "export", *server(agreed), *server_key(agreed), "--out", question).exit_code == 0
+    for name in ("north", "south", "east"):
+        party = (*silo(agreed, site, name), *mask_key(agreed, name), "--question", question)
+        assert run("federate", "answer", *party, "--out", answer).exit_code == 0
+        status = shown(run, agreed / "run.sqlite")
+        assert (status["stage"], status["charged_mu"]) == ("roll call", 0.0)
+        assert name in status["waiting_for"]
+        assert run("federate", "import", answer, *server(agreed)).exit_code == 0
+    assert run("federate", "export", *server(agreed), *server_key(agreed), "--out", question).exit_code == 0
     party = (*silo(agreed, site, "north"), *mask_key(agreed, "north"), "--question", question)
     assert run("federate", "answer", *party, "--out", answer).exit_code == 0
     assert run("federate", "import", answer, *server(agreed)).exit_code == 0
