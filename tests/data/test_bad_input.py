@@ -124,7 +124,7 @@ def test_duplicate_pairs_last_wins_or_error() -> None:
 def test_duplicate_rows_are_named_as_in_the_file_even_after_dropping() -> None:
     frame = {"u": ["a", "a", "b", "a"], "i": [9, 1, 1, 1]}
     with pytest.raises(RatingsInvalid, match="row 4: user 'a' has rated item 1"):
-        read(frame, catalogue=[1], unknown_items="drop", duplicates="error")
+        read(frame, catalogue=[1], unknown_items="drop", duplicates="error", allow_dropped=0.25)
 
 
 def test_items_the_catalogue_lacks() -> None:
@@ -134,7 +134,7 @@ def test_items_the_catalogue_lacks() -> None:
         "row 2: item 7 is not in the catalogue (3 rows name 2 unlisted items); list it there, or leave such"
     )
     assert message in str(caught.value)
-    dropped = read(catalogue=[1, 2], unknown_items="drop")
+    dropped = read(catalogue=[1, 2], unknown_items="drop", allow_dropped=0.25)
     assert dropped.user_ids.tolist() == ["a", "b", "c", "d"]  # c rated only item 3 and stays, without ratings
     assert dropped.history("c") == {}
     assert dropped.n_ratings == 3

@@ -87,7 +87,7 @@ def test_objects_of_polars_are_read_one_by_one() -> None:
 def test_a_column_that_only_a_later_row_has_is_found(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_text('{"u": 1}\n{"u": 1, "i": 2}\n')
-    assert Ratings.from_file(path, user="u", item="i").history(1) == {2: 1.0}
+    assert Ratings.from_file(path, user="u", item="i", allow_dropped=0.5).history(1) == {2: 1.0}
     with pytest.raises(RatingsInvalid, match="there is no column 'item'; there is u"):
         Ratings.from_file(path, user="u", item="item")
 
@@ -144,5 +144,5 @@ def test_whole_decimals_are_ids() -> None:
         decimal.Decimal("7.5"),
         decimal.Decimal("1e1000000"),
     ]
-    ratings = Ratings.from_frame({"u": [*users, decimal.Decimal("NaN")], "i": [1] * 5}, user="u", item="i")
+    ratings = Ratings.from_frame({"u": [*users, decimal.Decimal("NaN")], "i": [1] * 5}, user="u", item="i", allow_dropped=0.6)
     assert (ratings.user_ids.tolist(), ratings.left_out.missing) == ([7, A], 3)

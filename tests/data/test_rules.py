@@ -19,7 +19,7 @@ from discreet.errors import RatingsInvalid
 from discreet.privacy.statement import Statement
 
 GOOD = "".join(f"{user},{item},{1 + (user * item) % 5}\n" for user in range(2, 9) for item in range(1, 6))
-READING: dict[str, Any] = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5)}
+READING: dict[str, Any] = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5), "allow_dropped": 1.0}
 BAD = {
     "a 6 on a scale of 5": ("1,1,6\n", "out_of_range"),
     "below the scale": ("1,1,-0.5\n", "out_of_range"),
@@ -75,10 +75,11 @@ def test_clipping() -> None:
     assert (kept.history(1), kept.history(2)) == ({}, {1: 3.0})
     assert kept.left_out == LeftOut(out_of_range=3)
     matrix = sparse.coo_array(([9.0, 2.0, np.nan], ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
-    clipped = Ratings.from_sparse(matrix, rating_range=(1, 5), out_of_range="clip")
+    read = {"rating_range": (1, 5), "allow_dropped": 0.7}
+    clipped = Ratings.from_sparse(matrix, **read, out_of_range="clip")
     assert (clipped.history(0), clipped.history(1)) == ({0: 5.0, 1: 2.0}, {})
     assert clipped.left_out == LeftOut(missing=1, clipped=1)
-    assert Ratings.from_sparse(matrix, rating_range=(1, 5)).left_out == LeftOut(missing=1, out_of_range=1)
+    assert Ratings.from_sparse(matrix, **read).left_out == LeftOut(missing=1, out_of_range=1)
 
 
 def test_a_bad_row_does_not_count_as_the_last_of_its_pair() -> None:
@@ -132,6 +133,6 @@ def test_the_statement_gives_the_domain() -> None:
 
 
 def test_domains_speak_of_what_there_is() -> None:
-    clicks = " ".join(RowRules().domain(explicit=False, listed=False))
+    clicks = " ".join(RowRules(allow_dropped=1.0).domain(explicit=False, listed=False))
     assert "rating" not in clicks.replace("table of ratings", "")
     assert "catalogue" not in clicks

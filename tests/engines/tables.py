@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def stored(
         EXPLICIT if rated else IMPLICIT,
         rating_range=(1.0, 5.0) if rated else None,
         catalogue=catalogue,
-        rules=rules,
+        rules=replace(rules, allow_dropped=1.0),
         block_ratings=block_ratings,
         run_rows=run_rows,
     )
@@ -70,7 +71,7 @@ def in_memory(source: str | Path, *, rated: bool = True, rules: RowRules = ROW_B
         rating=columns.rating,
         rating_range=(1.0, 5.0) if rated else None,
         catalogue=CATALOGUE,
-        **vars(rules),
+        **vars(replace(rules, allow_dropped=1.0)),
     )
 
 

@@ -14,7 +14,7 @@ from discreet import Catalogue
 from discreet.data.blocks import StoredRatings, prepare
 from discreet.data.blocks.format import write_block
 from discreet.data.checks import Columns
-from discreet.data.rules import ROW_BY_ROW, RowRules
+from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from tests.engines.tables import CATALOGUE, EXPLICIT, histories, in_memory, stored, table
 
@@ -249,7 +249,7 @@ def test_another_catalogue_is_refused(tmp_path: Path) -> None:
             EXPLICIT,
             rating_range=None,
             catalogue=CATALOGUE,
-            rules=RowRules(),
+            rules=RowRules(allow_dropped=1.0),
         )
 
 
@@ -280,7 +280,7 @@ def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path, k
             EXPLICIT,
             rating_range=(1.0, 5.0),
             catalogue=CATALOGUE,
-            rules=ROW_BY_ROW,
+            rules=RowRules(allow_dropped=1.0),
             progress=look,
             block_ratings=25,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 
-__all__ = ["CLICKS", "Goal", "RatingScale"]
+__all__ = ["CLICKS", "Goal", "RatingScale", "why_no_range"]
 
 Goal: TypeAlias = Literal["rank", "rate"]
 """What a model is for: to put items in order, or to predict ratings."""
@@ -19,6 +19,29 @@ Goal: TypeAlias = Literal["rank", "rate"]
 # Evidence of the lowest rating that somebody likes what they rated: who rates an item low still chose to meet it.
 # A compromise on MovieLens 1M: less is better at epsilon 1, 1 is better at epsilon 5 and 20 (decision 48).
 _LOWEST_EVIDENCE = 0.8
+
+
+# Models are served in single precision, which tells some seven digits apart.
+_FARTHEST, _FINEST = 1e6, 1e-6
+
+
+def why_no_range(low: float, high: float) -> str | None:
+    """What is wrong with a lowest and a highest rating, if anything is.
+
+    Examples
+    --------
+    >>> why_no_range(1.0, 5.0)
+    >>> why_no_range(1.0, 1e300)
+    'the rating range 1 to 1e+300 goes beyond 1e+06, where single precision loses digits; give ratings in larger units'
+    """
+    named = f"the rating range {low:g} to {high:g}"
+    if not -math.inf < low < high < math.inf:
+        return f"{named} must be finite and rise from low to high"
+    if (farthest := max(abs(low), abs(high))) > _FARTHEST:
+        return f"{named} goes beyond {_FARTHEST:g}, where single precision loses digits; give ratings in larger units"
+    if high - low < _FINEST * max(1.0, farthest):
+        return f"{named} is narrower than single precision tells apart; give ratings in smaller units"
+    return None
 
 
 @dataclass(frozen=True)
@@ -44,10 +67,8 @@ class RatingScale:
         if self.range is None:
             return
         low, high = self.range
-        if not -math.inf < low < high < math.inf:
-            raise SettingsInvalid(
-                f"a rating scale rises from a finite lowest to a finite highest, not {self.range}"
-            )
+        if wrong := why_no_range(low, high):
+            raise SettingsInvalid(wrong)
         object.__setattr__(self, "range", (float(low), float(high)))
 
     @property

@@ -124,6 +124,7 @@ def prepare_ratings(
             reading["unknown_items"],
             reading["duplicates"],
             reading["graded"],
+            reading["allow_dropped"],
             weighted=weight is not None,
         ),
         text=TextFormat(reading["separator"], reading["encoding"], reading["decimal"]),

@@ -130,6 +130,7 @@ def _reading(model: Model, unknown_items: UnknownItems) -> dict[str, Any]:
         "out_of_range": "error",
         "unknown_items": unknown_items,
         "duplicates": "error",
+        "allow_dropped": 1.0,
     }
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import click
+
 from discreet.cli.output import printer
+from discreet.data.rules import dropped_words
 from discreet.engines.choice import AnyRatings
 
-__all__ = ["counts", "peak_rss_mb", "show_holder"]
+__all__ = ["counts", "peak_rss_mb", "say_dropped", "show_holder"]
 
 _TITLE = "For you alone: exact, covered by no promise, not to be published"
 
@@ -23,6 +26,13 @@ def counts(ratings: AnyRatings, items: int | None = None) -> dict[str, Any]:
     told |= {"ratings": ratings.n_ratings, "dropped": left_out.dropped, "merged": left_out.merged}
     told |= {"weightless": left_out.weightless} if left_out.weightless else {}
     return told | ({"clipped": left_out.clipped} if ratings.rules.out_of_range == "clip" else {})
+
+
+def say_dropped(ratings: AnyRatings) -> None:
+    """Say on stderr, in one sentence, that rows were left out."""
+    if ratings.left_out.dropped:
+        words = dropped_words(ratings.n_rows, ratings.left_out)
+        click.echo(f"For you alone: {words}.", err=True)
 
 
 def peak_rss_mb() -> float | None:

@@ -13,14 +13,15 @@ __all__ = ["ROW_OPTIONS", "row_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ROW_OPTIONS = ("missing", "out_of_range", "unknown_items", "duplicates")
+ROW_OPTIONS = ("missing", "out_of_range", "unknown_items", "duplicates", "allow_dropped")
 """As the commands know them, and `Ratings.from_file`."""
 
 
 def row_options(default: str) -> Callable[[F], F]:
-    """Add ``--missing``, ``--out-of-range`` and ``--unknown-items`` with this default, and ``--repeats``.
+    """Add ``--missing``, ``--out-of-range``, ``--unknown-items`` with this default, and what goes with them.
 
-    For training that is ``"drop"``: each row is looked at alone, so that nobody decides whether there is a model.
+    For training that is ``"drop"``: each row is looked at alone. Where nothing is dropped unless somebody says so, all
+    may be.
     """
     options = (
         ("--missing", ["drop", "error"], "Rows that lack a user, an item or a rating."),
@@ -39,6 +40,14 @@ def row_options(default: str) -> Callable[[F], F]:
             "duplicates",
             type=click.Choice(get_args(Duplicates)),
             help="Rows that repeat a user and an item: which of them counts.  [default: last; with --weight: sum]",
+        )(function)
+        function = click.option(
+            "--allow-dropped",
+            type=click.FloatRange(0.0, 1.0),
+            default=0.2 if default == "drop" else 1.0,
+            show_default=True,
+            metavar="SHARE",
+            help="Refuse a file of which a larger share of the rows would be left out.",
         )(function)
         for name, choices, words in reversed(options):
             told = words + (refusal if default == "drop" else "")

@@ -13,7 +13,7 @@ from discreet.catalogue.names import no_column
 from discreet.cli.columns import read_separator
 from discreet.cli.output import json_option, print_json, printer
 from discreet.data.readers import TextFormat, readable
-from discreet.data.repeats import TIMES, read_times
+from discreet.data.times import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.directory import replace_file
 from discreet.private_files import private_folder
@@ -33,8 +33,11 @@ _ROW = "row of the table"
     show_default=True,
     help="What is held back: any ratings, whole users, the latest ratings, or each user's last one.",
 )
+@click.option("--time", "time_column", help="Column of times; for time and last.")
 @click.option(
-    "--time", "time_column", help="Column of times (numbers or dates that sort as text); for time and last."
+    "--time-format",
+    metavar="FORMAT",
+    help="How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]",
 )
 @click.option(
     "--test",
@@ -60,6 +63,7 @@ def command(
     user: str,
     by: str,
     time_column: str | None,
+    time_format: str | None,
     share: float,
     separator: str | None,
     encoding: str | None,
@@ -83,12 +87,15 @@ def command(
         raise SettingsInvalid(f"--by {by} needs --time: name the column that says when")
     if by in ("rating", "user") and time_column is not None:
         raise SettingsInvalid(f"--by {by} has no use for --time; leave it out")
+    if time_format is not None and time_column is None:
+        raise SettingsInvalid("--time-format says how the column of --time is written, which is missing")
     frame = _read(source, user, time_column, TextFormat(separator, encoding))
+    moments = None if time_column is None else read_moments(frame[time_column], time_format)
     rng = np.random.default_rng(seed)
     parts = (
         _users(frame, user, share, rng)
         if by == "user"
-        else _two(frame, _held_back(frame, by, user, time_column, share, rng))
+        else _two(frame, _held_back(frame, by, user, moments, share, rng))
     )
     folder = Path(out)
     there = [name for name in parts if (folder / name).exists()]
@@ -121,15 +128,15 @@ def _read(source: str, user: str, time_column: str | None, text: TextFormat) -> 
 
 
 def _held_back(
-    frame: pl.DataFrame, by: str, user: str, time_column: str | None, share: float, rng: np.random.Generator
+    frame: pl.DataFrame, by: str, user: str, moments: pl.Series | None, share: float, rng: np.random.Generator
 ) -> pl.Series:
     """Which rows go into the test."""
     rows = frame.height
     if by == "rating":
         return pl.Series(rng.permutation(rows) < round(share * rows))
-    assert time_column is not None
-    order = read_times(frame[time_column]).with_columns(frame[user].alias("user")).with_row_index(_ROW)
-    late = order.sort(*TIMES, _ROW, nulls_last=False)
+    assert moments is not None
+    order = pl.DataFrame({"user": frame[user], "time": moments}).with_row_index(_ROW)
+    late = order.sort("time", _ROW, nulls_last=False)
     if by == "time":
         chosen = late[_ROW][rows - round(share * rows) :]
     else:

@@ -18,7 +18,7 @@ from discreet.cli.engine_options import (
     open_checkpoint,
     prepare_ratings,
 )
-from discreet.cli.holder import counts, peak_rss_mb
+from discreet.cli.holder import counts, peak_rss_mb, say_dropped
 from discreet.cli.output import print_json, printer, progress_bar
 from discreet.cli.resumable import ResumableCommand, resumed
 from discreet.cli.room import check_room
@@ -116,6 +116,7 @@ def command(
     cluster = join_cluster(ctx, options, engine)
     reading = read_reading(options)
     check_room(out, reading["catalogue"], options)
+    request.say_start(reading["catalogue"])
     kept = open_checkpoint(ctx, options, out, engine, private=request.budget is not None)
     with leaves_nothing(kept), progress_bar() as report:
         run = request.enter(ctx, options, out, kept)
@@ -124,6 +125,7 @@ def command(
             ratings = prepare_ratings(reading, options, kept, report)
         else:
             ratings = read_ratings(options, reading)
+        say_dropped(ratings)
         fitted = request.fit(ratings, options["seed"], report, run, kept, options["device"], cluster)
     save_once(fitted.model_, out, overwrite=force)
     counted_rows = counts(ratings, fitted.model_.item_side.n_items)

@@ -15,7 +15,7 @@ from discreet.cli.ledger_option import given_ledger, refuse_ledger
 from discreet.cli.output import ReportProgress
 from discreet.cli.setting_options import merge_settings
 from discreet.cli.train_summary import Fitted
-from discreet.data.ratings import FileReading, Ratings
+from discreet.data.ratings import CatalogueSource, FileReading, Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.engines.cluster import Cluster
 from discreet.engines.devices import check_device, check_kernels
@@ -71,6 +71,24 @@ class TrainingRequest:
                 run=None if kept is None else kept.ledger_run,
             )
         )
+
+    def say_start(self, catalogue: CatalogueSource) -> None:
+        """Say on stderr where the model to start from is about something else: public facts alone."""
+        if self.start is None or isinstance(self.method, ALS):
+            return
+        goal = getattr(self.method.settings, "goal", self.start.goal)
+        if goal != self.start.goal:
+            click.echo(
+                f"--start is a model that was trained to {self.start.goal}; this run is to {goal}.", err=True
+            )
+        if not isinstance(catalogue, Catalogue):
+            return
+        known = int((self.start.catalogue.index(catalogue.ids) >= 0).sum())
+        if 2 * known < len(catalogue):
+            click.echo(
+                f"--start knows {known:,} of the {len(catalogue):,} items of the catalogue; others start from nothing.",
+                err=True,
+            )
 
     def fit(
         self,
@@ -246,6 +264,7 @@ def read_reading(options: dict[str, Any]) -> FileReading:
         out_of_range=options["out_of_range"],
         unknown_items=options["unknown_items"],
         duplicates=options["duplicates"],
+        allow_dropped=options["allow_dropped"],
         weight=options.get("weight"),
         graded=options.get("graded"),
         time=options.get("time"),

@@ -7,7 +7,6 @@ is not there, one of another type) is an error; what is wrong with a row follows
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -17,6 +16,7 @@ import polars as pl
 
 from discreet.catalogue import Ids, as_ids
 from discreet.catalogue.names import no_column
+from discreet.catalogue.scale import why_no_range
 from discreet.data.rules import GRADES, RowRules
 from discreet.errors import RatingsInvalid
 
@@ -89,8 +89,8 @@ def check_range(rating_range: tuple[float, float] | None, rated: bool) -> tuple[
         low, high = (float(bound) for bound in rating_range)
     except (TypeError, ValueError):
         raise RatingsInvalid(f"the rating range {rating_range!r} is not a pair of numbers") from None
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise RatingsInvalid(f"the rating range {low:g} to {high:g} must be finite and rise from low to high")
+    if wrong := why_no_range(low, high):
+        raise RatingsInvalid(wrong)
     return low, high
 
 

@@ -24,7 +24,7 @@ from discreet.data.checks import (
     read_values,
 )
 from discreet.data.repeats import read_times
-from discreet.data.rules import LeftOut, RowRules
+from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.data.weights import weigh
 from discreet.errors import RatingsInvalid
 
@@ -67,6 +67,7 @@ def encode(
     check_filled(frame.height)
     read = read_rows(frame, columns, rating_range, catalogue, rules)
     rows = _rows(read.out, read.items, read.left_out)
+    check_dropped(frame.height, read.left_out, rules)
     named = read.users if not read.nobody.any() else read.users.filter(pl.Series(~read.nobody))
     user_ids = named.unique().sort()
     place = positions(read.users, user_ids)

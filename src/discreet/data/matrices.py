@@ -13,7 +13,7 @@ from discreet.catalogue import Catalogue, IdArray, Ids, as_ids
 from discreet.data.arrays import arrange
 from discreet.data.checks import check_filled, check_range
 from discreet.data.encode import Encoded, bring_inside
-from discreet.data.rules import LeftOut, RowRules
+from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.errors import RatingsInvalid
 
 __all__ = ["Entries", "encode_entries", "of_arrays", "of_sparse"]
@@ -113,6 +113,7 @@ def _used(
         raise RatingsInvalid(
             f"none of the {len(out)} entries can be used; check the values and the rating range"
         )
+    check_dropped(len(out), left_out, rules)
     kept = slice(None) if not out.any() else np.flatnonzero(~out)
     return Entries(entries.users[kept], entries.items[kept], values[kept], entries.shape), left_out
 

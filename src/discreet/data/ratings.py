@@ -45,6 +45,7 @@ class Reading(TypedDict):
     out_of_range: NotRequired[OutOfRange]
     unknown_items: NotRequired[UnknownItems]
     duplicates: NotRequired[Duplicates | None]
+    allow_dropped: NotRequired[float]
     weight: NotRequired[str | None]
     graded: NotRequired[float | None]
     time: NotRequired[str | None]
@@ -115,6 +116,7 @@ class Ratings:
         weight: str | None = None,
         graded: float | None = None,
         time: str | None = None,
+        allow_dropped: float = 0.2,
     ) -> Ratings:
         """Read a polars (lazy or not), pandas or Arrow table, a DuckDB relation, or a mapping of columns.
 
@@ -132,6 +134,8 @@ class Ratings:
         missing, out_of_range, unknown_items, duplicates
             What becomes of rows that cannot be used, each looked at alone: see :class:`discreet.data.rules.RowRules`.
             With ``"error"`` one bad row refuses the whole table. `left_out` says how many there were.
+        allow_dropped
+            A table of which a larger share of the rows would be left out is refused.
         weight, graded
             Column of weights or play counts, in place of a rating column: a pair of user and item whose weights (their
             sum, unless `duplicates` says otherwise) are above 0 is a click. With ``graded``, a public cap, it is a
@@ -151,7 +155,13 @@ class Ratings:
         columns = Columns(user, item, rating, weight, time)
         listed = _catalogue(catalogue)
         rules = RowRules.of(
-            missing, out_of_range, unknown_items, duplicates, graded, weighted=weight is not None
+            missing,
+            out_of_range,
+            unknown_items,
+            duplicates,
+            graded,
+            allow_dropped,
+            weighted=weight is not None,
         )
         table = readers.read_frame(frame, columns)
         return cls._of(encode(table, columns, rating_range, listed, rules), listed, rules)
@@ -214,6 +224,7 @@ class Ratings:
         user_ids: Ids | None = None,
         missing: Missing = "drop",
         out_of_range: OutOfRange = "drop",
+        allow_dropped: float = 0.2,
     ) -> Ratings:
         """Read a scipy sparse matrix, users in rows and items in columns.
 
@@ -224,7 +235,7 @@ class Ratings:
         """
         listed = _catalogue(catalogue)
         entries = matrices.of_sparse(matrix, rating_range is not None)
-        rules = RowRules(missing, out_of_range)
+        rules = RowRules(missing, out_of_range, allow_dropped=allow_dropped)
         encoded, _ = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
         return cls._of(encoded, listed, rules)
 
@@ -240,14 +251,15 @@ class Ratings:
         user_ids: Ids | None = None,
         missing: Missing = "drop",
         out_of_range: OutOfRange = "drop",
+        allow_dropped: float = 0.2,
     ) -> Ratings:
         """Take arrays of the form the attributes describe, checked; items may come in any order in a user.
 
-        `missing` (what is no number) and `out_of_range` are those of `from_frame`.
+        `missing` (what is no number), `out_of_range` and `allow_dropped` are those of `from_frame`.
         """
         listed = _catalogue(catalogue)
         entries = matrices.of_arrays(indptr, items, values, None if listed is None else len(listed))
-        rules = RowRules(missing, out_of_range)
+        rules = RowRules(missing, out_of_range, allow_dropped=allow_dropped)
         encoded, repeats = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
         if len(repeats):
             raise RatingsInvalid(
@@ -274,6 +286,11 @@ class Ratings:
     def n_ratings(self) -> int:
         """Number of ratings."""
         return len(self.items)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that they were read from."""
+        return self.n_ratings + self.left_out.dropped + self.left_out.merged + self.left_out.weightless
 
     @property
     def explicit(self) -> bool:

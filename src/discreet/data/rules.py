@@ -25,6 +25,8 @@ __all__ = [
     "RowRules",
     "UnknownItems",
     "check_choice",
+    "check_dropped",
+    "dropped_words",
 ]
 
 Duplicates: TypeAlias = Literal["last", "first", "mean", "sum", "error"]
@@ -57,6 +59,9 @@ class RowRules:
         times), or the ``"mean"`` or the ``"sum"`` of all, or ``"error"``. A sum is for weights: one of ratings is none.
     graded
         For weights: the public cap from which on they count as 1 (:mod:`discreet.data.weights`); ``None``: as clicks.
+    allow_dropped
+        A table of which a larger share of the rows would be left out is refused: its columns, catalogue or range are
+        likely those of other ratings. 1 allows everything.
     """
 
     missing: Missing = "drop"
@@ -64,6 +69,7 @@ class RowRules:
     unknown_items: UnknownItems = "drop"
     duplicates: Duplicates = "last"
     graded: float | None = None
+    allow_dropped: float = 0.2
 
     @classmethod
     def of(
@@ -73,18 +79,23 @@ class RowRules:
         unknown_items: UnknownItems = "drop",
         duplicates: Duplicates | None = None,
         graded: float | None = None,
+        allow_dropped: float = 0.2,
         *,
         weighted: bool = False,
     ) -> RowRules:
         """Rules where nothing need be said of repeats: the last one counts, or the sum of weights."""
         usual: Duplicates = "sum" if weighted else "last"
-        return cls(missing, out_of_range, unknown_items, duplicates or usual, graded)
+        return cls(missing, out_of_range, unknown_items, duplicates or usual, graded, allow_dropped)
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("drop", "error"))
         check_choice("out_of_range", self.out_of_range, ("drop", "clip", "error"))
         check_choice("unknown_items", self.unknown_items, ("drop", "error"))
         check_choice("duplicates", self.duplicates, get_args(Duplicates))
+        if not 0.0 <= self.allow_dropped <= 1.0:
+            raise RatingsInvalid(
+                f"allow_dropped is {self.allow_dropped}; it is a share of the rows, from 0 to 1"
+            )
         if self.graded is not None and not 0.0 < self.graded < math.inf:
             raise RatingsInvalid(
                 f"graded is {self.graded}; it is the weight from which on all count the same: above 0"
@@ -101,6 +112,10 @@ class RowRules:
         cases = list(self._cases(explicit=explicit, listed=listed))
         mended = [f"{what} {done}" for what, done in cases if done is not None]
         refused = [what for what, done in cases if done is None]
+        if self.allow_dropped < 1.0:
+            refused.append(
+                f"tables of which more than {100.0 * self.allow_dropped:g} % of the rows would be left out"
+            )
         told = ["any table of ratings with at least one row that can be used"]
         if mended:
             told.append(f"row by row, whatever the others hold: {'; '.join(mended)}")
@@ -161,3 +176,25 @@ class LeftOut(NamedTuple):
 
 NOTHING = LeftOut()
 """No row."""
+
+
+def dropped_words(rows: int, left_out: LeftOut) -> str:
+    """One sentence about the rows that are left out, for the holder of the data alone."""
+    reasons = (
+        (left_out.missing, "lack a user, an item or a number as their rating"),
+        (left_out.out_of_range, "have a rating outside the range"),
+        (left_out.unknown_items, "name an item that the catalogue lacks"),
+    )
+    told = ", ".join(f"{count:,} {why}" for count, why in reasons if count)
+    share = 100.0 * left_out.dropped / rows
+    return f"{left_out.dropped:,} of {rows:,} rows ({share:.3g} %) are left out: {told}"
+
+
+def check_dropped(rows: int, left_out: LeftOut, rules: RowRules) -> None:
+    """Refuse a table of which more is left out than is allowed."""
+    if left_out.dropped > rules.allow_dropped * rows:
+        needed = math.ceil(100.0 * left_out.dropped / rows) / 100.0
+        raise RatingsInvalid(
+            f"{dropped_words(rows, left_out)}. More than {100.0 * rules.allow_dropped:g} % is refused: check columns, "
+            f"range and catalogue, or allow it with allow_dropped={needed:g} (--allow-dropped {needed:g})"
+        )

@@ -36,6 +36,7 @@ def histories(
         rating_range=scale,
         catalogue=model.catalogue,
         unknown_items=unknown_items,
+        allow_dropped=1.0,
     )
 
 

@@ -18,7 +18,7 @@ from discreet.cli.federate.options import (
 )
 from discreet.cli.federate.output import RoundProgress, answered
 from discreet.cli.federate.status_file import StatusFile
-from discreet.cli.holder import counts, show_holder
+from discreet.cli.holder import counts, say_dropped, show_holder
 from discreet.cli.output import json_option, print_json, printer
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SigningKey
@@ -96,6 +96,7 @@ def silo_command(
     vouches = Endorsement(key, Path(tls) / CERTIFICATE)
     journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
+    say_dropped(ratings)
     text = agreement.model_dump_json()
     with (
         open_silo(agreement, ratings, options, key, journal) as silo,

@@ -33,7 +33,7 @@ from discreet.data.blocks.table import Table, fingerprint
 from discreet.data.checks import Columns, check_reading
 from discreet.data.encode import refuse_all, refuse_weightless
 from discreet.data.readers import PLAIN_TEXT, TextFormat, copy_files, needs_copy
-from discreet.data.rules import RowRules
+from discreet.data.rules import RowRules, check_dropped
 from discreet.errors import RatingsInvalid
 from discreet.model.directory import remove_partial
 from discreet.private_files import private_folder
@@ -115,7 +115,7 @@ def prepare(
         rating_range=rating_range,
         catalogue=catalogue.digest,
         n_items=len(catalogue),
-        **vars(rules),
+        **{name: value for name, value in vars(rules).items() if name != "allow_dropped"},
         **text._asdict(),
     )
     if block_ratings is None:
@@ -128,7 +128,9 @@ def prepare(
         table = Table(path, columns, plan.rows, plan.user_ids, plan.item_ids, text)
         spool = Spool(place / _RUNS, table, rating_range, catalogue, rules, plan.partitions, plan.run_rows)
         known = _group(place, plan, spool, table, progress)
-    return StoredRatings(place, known, catalogue, rules)
+    stored = StoredRatings(place, known, catalogue, rules)
+    check_dropped(stored.n_rows, stored.left_out, rules)
+    return stored
 
 
 def _finished(place: Path, reading: Reading, source: str) -> Manifest | None:

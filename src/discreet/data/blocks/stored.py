@@ -96,6 +96,11 @@ class StoredRatings:
         return LeftOut(*manifest.left_out, merged=manifest.merged, weightless=manifest.weightless)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows that they were read from."""
+        return self.n_ratings + self.left_out.dropped + self.left_out.merged + self.left_out.weightless
+
+    @property
     def digest(self) -> str:
         """SHA-256 that names these ratings and how they were read."""
         return hashlib.sha256(f"blocks {self._manifest.digest}".encode()).hexdigest()

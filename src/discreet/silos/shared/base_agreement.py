@@ -23,6 +23,7 @@ from pydantic import (
 
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.catalogue.feature_columns import Kind
+from discreet.catalogue.scale import why_no_range
 from discreet.errors import Refused, SettingsInvalid
 
 __all__ = ["BaseAgreement", "Hex32", "Name", "catalogue_digest", "read_agreement"]
@@ -202,8 +203,8 @@ class BaseAgreement(BaseModel):
     def _has_silos_and_a_range(self) -> Self:
         if len({name.lower() for name in self.roster}) < len(self.roster):
             raise ValueError("two silos have the same name but for capitals")
-        if self.rating_range is not None and not self.rating_range[0] < self.rating_range[1]:
-            raise ValueError("the rating range must rise")
+        if self.rating_range is not None and (wrong := why_no_range(*self.rating_range)):
+            raise ValueError(wrong)
         if (self.features is None) != (self.features_digest is None):
             raise ValueError("features of the items come with their digest")
         self._check_keys()
