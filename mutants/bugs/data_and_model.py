@@ -140,4 +140,28 @@ MUTANTS = (
         "what is written for the holder alone has mode 0600",
         ("cli/test_modes.py",),
     ),
+    Mutant(
+        "any number of rows may be left out",
+        "data/rules.py",
+        "    if left_out.dropped > rules.allow_dropped * rows:\n",
+        "    if left_out.dropped > rows:\n",
+        "ratings of another catalogue are refused",
+        ("data/test_dropped.py",),
+    ),
+    Mutant(
+        "a statement that does not say which tables are refused",
+        "data/rules.py",
+        "        if self.allow_dropped < 1.0:\n",
+        "        if False:\n",
+        "a promise says which tables it is about",
+        ("data/test_dropped.py",),
+    ),
+    Mutant(
+        "times that sort as texts",
+        "data/times.py",
+        "    return _whole(read, texts, ",
+        "    return texts if read.has_nulls() else _whole(read, texts, ",
+        "times are parsed or refused",
+        ("data/test_times.py",),
+    ),
 )

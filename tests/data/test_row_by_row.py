@@ -144,5 +144,7 @@ def test_whole_decimals_are_ids() -> None:
         decimal.Decimal("7.5"),
         decimal.Decimal("1e1000000"),
     ]
-    ratings = Ratings.from_frame({"u": [*users, decimal.Decimal("NaN")], "i": [1] * 5}, user="u", item="i", allow_dropped=0.6)
+    ratings = Ratings.from_frame(
+        {"u": [*users, decimal.Decimal("NaN")], "i": [1] * 5}, user="u", item="i", allow_dropped=0.6
+    )
     assert (ratings.user_ids.tolist(), ratings.left_out.missing) == ([7, A], 3)

@@ -19,7 +19,13 @@ from discreet.errors import RatingsInvalid
 from discreet.privacy.statement import Statement
 
 GOOD = "".join(f"{user},{item},{1 + (user * item) % 5}\n" for user in range(2, 9) for item in range(1, 6))
-READING: dict[str, Any] = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5), "allow_dropped": 1.0}
+READING: dict[str, Any] = {
+    "user": "u",
+    "item": "i",
+    "rating": "r",
+    "rating_range": (1, 5),
+    "allow_dropped": 1.0,
+}
 BAD = {
     "a 6 on a scale of 5": ("1,1,6\n", "out_of_range"),
     "below the scale": ("1,1,-0.5\n", "out_of_range"),

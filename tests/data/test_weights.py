@@ -114,6 +114,7 @@ def test_one_users_rows_change_nobody_elses_ratings(
             frame.vstack(frame.head(1)),
             user="u",
             item="i",
+            allow_dropped=1.0,
             weight="n",
             time=time,
             graded=graded,

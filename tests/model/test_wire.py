@@ -78,7 +78,7 @@ def sides(draw: st.DrawFn) -> ItemSide:
     }
     assert set(rules) == set(RULES)
     rule = draw(st.one_of(*rules.values()))
-    low, width = draw(st.floats(-1e9, 1e9)), draw(st.floats(1.0, 1e9))
+    low, width = draw(st.floats(-4e5, 4e5)), draw(st.floats(1.0, 5e5))
     clicks = draw(st.booleans())
     popularity = array(items) if draw(st.booleans()) else None
     scale = RatingScale(None if clicks else (low, low + width))

@@ -71,7 +71,7 @@ def by_fold(frame: Any, *, fold: str, held_out: int, **reading: Unpack[Reading])
     reading["missing"] = reading["out_of_range"] = "error"
     ratings = Ratings.from_frame(frame, **reading)
     # Read as if it were the rating, the fold lands in the same place as the rating it belongs to.
-    reading["rating"], reading["rating_range"] = fold, (-(1e6), 1e6)
+    reading["rating"], reading["rating_range"] = fold, (-1e6, 1e6)
     folds = Ratings.from_frame(frame, **reading).values
     if not (folds == held_out).any():
         raise SettingsInvalid(f"no rating is in fold {held_out}; there are {np.unique(folds).tolist()[:20]}")

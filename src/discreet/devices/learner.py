@@ -37,7 +37,7 @@ __all__ = ["Estimate", "Learner", "Round", "converse"]
 # So short that u . v is nothing; the direction of a device's u, which is all an answer depends on, is the same.
 _START = 1e-3
 # Ratings and how much they vary, so that all that is released stays within single precision.
-_LARGEST = 1e9
+_LARGEST = 1e6
 
 
 class Estimate(NamedTuple):
