@@ -73,15 +73,8 @@ class TrainingRequest:
         )
 
     def say_start(self, catalogue: CatalogueSource) -> None:
-        """Say on stderr where the model to start from is about something else: public facts alone."""
-        if self.start is None or isinstance(self.method, ALS):
-            return
-        goal = getattr(self.method.settings, "goal", self.start.goal)
-        if goal != self.start.goal:
-            click.echo(
-                f"--start is a model that was trained to {self.start.goal}; this run is to {goal}.", err=True
-            )
-        if not isinstance(catalogue, Catalogue):
+        """Say on stderr where the model to start from is about other items: public facts alone."""
+        if self.start is None or not isinstance(catalogue, Catalogue):
             return
         known = int((self.start.catalogue.index(catalogue.ids) >= 0).sum())
         if 2 * known < len(catalogue):
