@@ -251,4 +251,4 @@ def _count(owners: Ints, mask: npt.NDArray[np.bool_], test: Ratings) -> Floats:
 def _repeats(history: Ratings, test: Ratings, owners: Ints) -> int:
     """How many test rows the same user's history has too."""
     past = np.repeat(np.arange(history.n_users), np.diff(history.indptr)) * test.n_items + history.items
-    return int(np.isin(owners * test.n_items + test.items, past).sum())
+    return int(metrics.among(owners * test.n_items + test.items, past).sum())
