@@ -115,6 +115,11 @@ def test_one_user_s_targets_are_not_another_s() -> None:
     assert not metrics.hits(np.array([[0], [8]]), indptr, items).any()
 
 
+def test_targets_may_come_in_any_order() -> None:
+    found = metrics.hits(np.array([[5, 1], [2, 7]]), np.array([0, 2, 4]), np.array([5, 0, 7, 2]))
+    assert found.tolist() == [[True, False], [True, True]]
+
+
 def test_rankings_and_targets_must_be_of_the_same_users() -> None:
     with pytest.raises(ValueError, match="1 rankings for 2 users"):
         metrics.hits(np.array([[0]]), *compressed([{1}, {2}]))
