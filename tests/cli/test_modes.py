@@ -16,7 +16,20 @@ COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars")
 READ = (*COLUMNS, "--rating-range", 1, 5, "--catalogue", "items.csv")
 BUDGET = ("--epsilon", 5, "--delta", "1e-4")
 PEOPLE = ("--history", "train.csv", "--user-column", "user", "--rating-column", "stars")
-TERMS = (*BUDGET, "--rating-range", 1, 5, "--catalogue", "items.csv", "--rank", 1, "--rounds", 1)
+TERMS = (
+    *BUDGET,
+    "--rating-range",
+    1,
+    5,
+    "--catalogue",
+    "items.csv",
+    "--goal",
+    "rate",
+    "--rank",
+    1,
+    "--rounds",
+    1,
+)
 SILO = ("--agreement", "agreed.json", "--name", "a", "--ratings", "train.csv", *COLUMNS)
 SERVER = ("--agreement", "agreed.json", "--store", "run.sqlite", "--signing-key", "tls/server/signing.key")
 ANSWER = ("federate", "answer", "--question", "question.bin", "--mask-key", "tls/silos/a/mask.key")
