@@ -451,5 +451,6 @@ def test_a_silo_that_cannot_start(refused: Refused, site: Path, agreed: Path) ->
     assert "https://HOST:PORT" in start("--server", "http://localhost:1")
     assert "https://HOST:PORT" in start("--server", "https://.example.com:1")
     assert "https://HOST:PORT" in start("--server", f"https://{'a' * 64}:1")
-    assert "certificate.pem" in start("--tls", agreed / "tls")
-    assert "signing key is not that of north" in start("--tls", agreed / "tls" / "server")
+    assert "there is no signing key" in start("--tls", agreed / "tls")
+    assert "authority.pem is missing" in start("--tls", agreed / "tls" / "server")
+    assert "signing key is not that of north" in start("--tls", agreed / "tls" / "silos" / "south")

@@ -19,15 +19,14 @@ from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo_run import SiloRun
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.endorsement import Endorsement
 from discreet.silos.transport.identity import (
-    CERTIFICATE,
     SIGNING_KEY,
     client_context,
     read_signing_key,
     server_context,
 )
 from discreet.silos.transport.participate import participate
+from discreet.silos.transport.passes import holder_of, pass_of
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
 from discreet.silos.transport.signed_run import SignedRun
@@ -71,14 +70,14 @@ def serve(
     run = ServerRun(agreement, ratings.catalogue, folder / "server.db", folder / "model", force=False)
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement)
     key = SigningKey(agreement, SERVER, read_signing_key(tls / "server" / SIGNING_KEY))
-    terms = Terms(agreement.run_id, agreement.roster, 1, largest_message(agreement), **options)
+    terms = Terms(agreement.run_id, 1, largest_message(agreement), **options)
     with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
         server = Server(
             lambda: SignedRun(begin(), agreement, key),
             lambda signed: key.seal("model", run.finish(signed.run)),  # type: ignore[arg-type]
             terms,
             server_context(tls / "server"),
-            Endorsement(key, tls / "server" / CERTIFICATE),
+            partial(holder_of, agreement),
         )
         run_until_stopped(server.run(listening))
 
@@ -100,7 +99,7 @@ def take_part(
         agreement.run_id,
         largest_message(agreement),
         context,
-        Endorsement(signing, tls / "silos" / name / CERTIFICATE),
+        pass_of(signing),
         patience=240.0,
     )
     client.record = folder / f"{name}.wire"

@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_private_keys_are_for_their_owner_alone(folder: Path) -> None:
     private = [path for path in folder.rglob("*") if path.name.endswith((".key", "key.pem"))]
-    assert len(private) == 1 + 3 + 2 + 3
+    assert len(private) == 1 + 2 + 2 * 2
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
 

@@ -1,10 +1,8 @@
-"""Who is who: names in certificates and in messages are worth nothing without the signing keys of the agreement."""
+"""Who is who: names in messages are worth nothing without the signing keys of the agreement."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,119 +20,13 @@ from discreet.silos.shared.agreements import parse_agreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.prototype_silo import PrototypeSilo
-from discreet.silos.silo.silo import Silo
-from discreet.silos.transport.authority import make_authority
-from discreet.silos.transport.client import Client
-from discreet.silos.transport.endorsement import ENDORSEMENT, Endorsement
 from discreet.silos.transport.files import take_answer
-from discreet.silos.transport.identity import client_context, read_signing_key
-from discreet.silos.transport.participate import participate
 from discreet.silos.transport.signed_run import SignedRun
 from discreet.silos.transport.signed_silo import SignedSilo
 from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in, signing
-from tests.silos.transport.test_client import hostile
-from tests.silos.transport.test_listener import line_to
-from tests.silos.worlds import Run, parts, private_key
+from tests.silos.worlds import Run, parts
 
 ONE, OTHER = SILOS[:2]
-
-
-@pytest.fixture(scope="module")
-def open_hall(halls: Halls) -> Iterator[Hall]:
-    """A server that waits for silos."""
-    hall = halls()
-    hall.start("server")
-    hall.wait_until_it_listens()
-    yield hall
-    hall.end()
-
-
-@pytest.fixture
-def bundle(tls: Path, tmp_path: Path) -> Path:
-    """Two organisations' authorities in one file; the second one's certificates have the first one's names."""
-    made = tmp_path / "second"
-    make_authority(made, SILOS)
-    both = (tls / "authority.pem").read_bytes() + (made / "authority.pem").read_bytes()
-    for place in (made / "server", *(made / "silos" / name for name in SILOS)):
-        (place / "authority.pem").write_bytes(both)
-    return made
-
-
-def private_silo(hall: Hall, halls: Halls, store: Path, name: str = ONE) -> Silo:
-    part = dict(zip(SILOS, parts(halls.ratings, len(SILOS)), strict=True))[name]
-    assert hall.agreement.method != "prototypes"
-    return Silo(store, hall.agreement, name, private_key(name), part)  # type: ignore[arg-type]
-
-
-def test_a_certificate_of_another_authority_in_ones_own_name_is_not_enough(
-    halls: Halls, bundle: Path
-) -> None:
-    """The server trusts both authorities; the impostor has everything but the silo's signing key."""
-    hall = halls()
-    tls = bundle.parent / "tls"
-    shutil.copytree(hall.tls, tls)
-    (tls / "server" / "authority.pem").write_bytes((bundle / "server" / "authority.pem").read_bytes())
-    hall.tls = tls
-    hall.start("server")
-    hall.wait_until_it_listens()
-    impostor = bundle / "silos" / ONE
-    for call in (
-        lambda line: line.question(""),
-        lambda line: line.answer(b"x"),
-        lambda line: line.greet(b"x"),
-    ):
-        with pytest.raises(Refused, match=f"in the name of {ONE} is not endorsed by {ONE}'s signing key"):
-            call(line_to(hall, impostor))
-    hall.end()
-
-
-def test_nor_for_the_server_and_no_answer_is_sent_to_it(
-    halls: Halls, bundle: Path, undisturbed: Hall, tmp_path: Path
-) -> None:
-    """A certificate for the right host from an authority that the silo trusts, and friendly words to everything."""
-    folder, requests = tmp_path / "silo", []
-    shutil.copytree(halls.tls / "silos" / ONE, folder)
-    (folder / "authority.pem").write_bytes((bundle / "silos" / ONE / "authority.pem").read_bytes())
-    endorsed_by_itself = SigningKey.__new__(SigningKey)
-    endorsed_by_itself.agreement, endorsed_by_itself.name = undisturbed.agreement, SERVER
-    endorsed_by_itself._private = read_signing_key(bundle / "server" / "signing.key")
-    shown = Endorsement(endorsed_by_itself, bundle / "server" / "certificate.pem").own
-
-    def speak(connection: ssl.SSLSocket) -> None:
-        requests.append(connection)
-        words = b"{}"
-        status = [b"200 OK", b"409 Conflict"][len(requests) % 2]
-        head = b"HTTP/1.1 %b\r\nContent-Length: %d\r\n" % (status, len(words))
-        connection.sendall(head + f"{ENDORSEMENT}: {shown}\r\n\r\n".encode() + words)
-
-    key = key_in(folder, undisturbed.agreement, ONE)
-    with hostile(bundle, speak) as port, private_silo(undisturbed, halls, tmp_path / "silo.db") as silo:
-        url, vouches = f"https://localhost:{port}", Endorsement(key, folder / "certificate.pem")
-        client = Client(url, "0" * 32, 10**6, client_context(folder), vouches, patience=0.0)
-        with pytest.raises(Refused, match="409"):
-            client.answer(b"an answer")
-        with pytest.raises(Refused, match="the certificate in the name of the server is not endorsed"):
-            participate(SignedSilo(silo, key), client, lambda body: None)
-        assert silo.status()["charged_mu"] == 0.0
-    assert len(requests) == 2, "two greetings, and no answer"
-
-
-def test_the_wrong_folder_is_noticed_before_the_first_charge(
-    open_hall: Hall, halls: Halls, tmp_path: Path
-) -> None:
-    """A silo with its own keys and another silo's certificate."""
-    folder = tmp_path / "mixed"
-    shutil.copytree(open_hall.tls / "silos" / OTHER, folder)
-    key = key_in(open_hall.tls / "silos" / ONE, open_hall.agreement, ONE)
-    with private_silo(open_hall, halls, tmp_path / "silo.db") as silo:
-        client = line_to(open_hall, folder)
-        client._vouches = Endorsement(key, folder / "certificate.pem")
-        with pytest.raises(Refused, match="not endorsed"):
-            participate(SignedSilo(silo, key), client, lambda body: None)
-        client._vouches = Endorsement(key_in(folder, open_hall.agreement, OTHER), folder / "certificate.pem")
-        with pytest.raises(Refused, match=f"{OTHER} sent a message in the name of {ONE}"):
-            participate(SignedSilo(silo, key), client, lambda body: None)
-        assert silo.status()["charged_mu"] == 0.0
 
 
 class Desk:
@@ -176,7 +68,6 @@ def test_files_by_hand_are_whose_they_say(desk: Desk, halls: Halls, tmp_path: Pa
         (desk.keys[OTHER].seal("answer", body), "in the name of"),
         (answer.replace(ONE.encode(), OTHER.encode(), 1), "has not signed this"),
         (other_run.answer(ONE), "belongs to another run"),
-        (desk.keys[ONE].seal("hello", body), "a signed hello where the answer"),
         (desk.question(), "a signed question where the answer"),
     ]:
         before = desk.run.coordinator.status()

@@ -57,7 +57,7 @@ def silo_files(halls: Halls, tls: Path, tmp_path: Path) -> Path:
     }
     pl.DataFrame(rows).write_csv(tmp_path / "ratings.csv")
     pl.DataFrame({"item": ids.tolist()}).write_csv(tmp_path / "items.csv")
-    for name in ("authority.pem", "certificate.pem", "key.pem", "signing.key"):
+    for name in ("authority.pem", "signing.key"):
         (tmp_path / name).write_bytes((tls / "silos" / SILOS[0] / name).read_bytes())
     (tmp_path / "mask.key").write_text(private_key(SILOS[0]).hex())
     return tmp_path

@@ -26,11 +26,10 @@ from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.seal import SigningKey
 from discreet.silos.transport.authority import make_authority
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.endorsement import ENDORSEMENT, Endorsement
 from discreet.silos.transport.identity import client_context, read_signing_key
+from discreet.silos.transport.passes import PASS, pass_of
 from tests.ports import free_port
 from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in
-from tests.silos.transport.test_server import Anybody
 
 FUZZ = int(os.environ.get("DISCREET_FUZZ", "500"))
 
@@ -45,27 +44,24 @@ def open_hall(halls: Halls) -> Iterator[Hall]:
     hall.end()
 
 
-def vouched(hall: Hall, folder: Path) -> Endorsement:
-    """What the party of a ``--tls`` folder shows, as the silo that its folder is named after."""
+def shown(hall: Hall, folder: Path) -> str:
+    """The pass of the party of a ``--tls`` folder, as the silo that its folder is named after."""
     key = SigningKey.__new__(SigningKey)  # also for who is not in the agreement
     key.agreement, key.name = hall.agreement, "" if folder.name == "server" else folder.name
     key._private = read_signing_key(folder / "signing.key")
-    return Endorsement(key, folder / "certificate.pem")
+    return pass_of(key)
 
 
 def line_to(hall: Hall, folder: Path, host: str = "localhost") -> Client:
     url, largest = f"https://{host}:{hall.port}", largest_message(hall.agreement)
-    vouches = vouched(hall, folder)
-    client = Client(url, hall.agreement.run_id, largest, client_context(folder), vouches, patience=60.0)
-    # As if it had greeted: a greeting would take the place of the silo's own store.
-    client._known.add(ssl.PEM_cert_to_DER_cert((hall.tls / "server" / "certificate.pem").read_text()))
-    return client
+    context, own = client_context(folder), shown(hall, folder)
+    return Client(url, hall.agreement.run_id, largest, context, own, patience=60.0)
 
 
 def send(hall: Hall, folder: Path, content: bytes, seconds: float = 20.0) -> bytes:
-    """Whatever the server responds to some bytes, with what vouches for the party of a folder after the first line."""
+    """Whatever the server responds to some bytes, with the pass of the party of a folder after the first line."""
     received, context = b"", client_context(folder)
-    header = f"\r\n{ENDORSEMENT}: {vouched(hall, folder).own}\r\n"
+    header = f"\r\n{PASS}: {shown(hall, folder)}\r\n"
     content = content.replace(b"\r\n", header.encode(), 1)
     with connect(hall, context) as connection, contextlib.suppress(OSError):
         connection.sendall(content)
@@ -92,14 +88,23 @@ def test_a_silo_of_the_agreement_gets_the_question(open_hall: Hall, tls: Path) -
         assert not offer.finished
 
 
-def test_nobody_without_a_certificate(open_hall: Hall, tls: Path) -> None:
-    context = ssl.create_default_context(cafile=str(tls / "authority.pem"))
-    raw = socket.create_connection(("127.0.0.1", open_hall.port), 20)
-    with (
-        context.wrap_socket(raw, server_hostname="localhost") as connection,
-        pytest.raises(ssl.SSLError, match=r"(?i)certificate.required"),
-    ):
-        connection.recv(1)
+def test_nobody_without_a_pass_that_a_silo_of_the_agreement_has_signed(
+    open_hall: Hall, tls: Path, elsewhere: Path
+) -> None:
+    own, other = (shown(open_hall, tls / "silos" / name) for name in SILOS[:2])
+    for wrong, words in [
+        ("", "does not say which silo"),
+        (own[:-1], "does not say which silo"),
+        (own.replace(SILOS[0], SILOS[1]), "is not signed by"),
+        (f"{SILOS[0]} {other.split()[1]}", "is not signed by"),
+        (shown(open_hall, elsewhere / "silos" / SILOS[0]), "is not signed by"),
+        (shown(open_hall, tls / "server"), "does not say which silo"),
+    ]:
+        client = line_to(open_hall, tls / "silos" / SILOS[0])
+        client._shown = wrong
+        for call in (lambda line: line.question(""), lambda line: line.answer(b"x")):
+            with pytest.raises(Refused, match=words):
+                call(client)
 
 
 def test_nobody_without_tls(open_hall: Hall) -> None:
@@ -125,20 +130,11 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def mixed(folder: Path, trust: Path, identity: Path) -> Path:
-    """A party that trusts one authority and has its certificate from another."""
+    """A party that trusts one authority and has its key from another."""
     folder.mkdir()
-    (folder / "authority.pem").write_bytes((trust / "authority.pem").read_bytes())
-    for name in ("certificate.pem", "key.pem", "signing.key"):
-        (folder / name).write_bytes((identity / name).read_bytes())
+    (folder / "authority.pem").write_bytes((trust / "silos" / SILOS[0] / "authority.pem").read_bytes())
+    (folder / "signing.key").write_bytes((identity / "signing.key").read_bytes())
     return folder
-
-
-def test_nobody_with_another_authoritys_certificate(
-    open_hall: Hall, tls: Path, elsewhere: Path, tmp_path: Path
-) -> None:
-    impostor = mixed(tmp_path / "a", tls, elsewhere / "silos" / SILOS[0])
-    with pytest.raises(Refused, match="does not accept this silo's certificate"):
-        line_to(open_hall, impostor).question("")
 
 
 def test_a_silo_does_not_talk_to_another_authoritys_server(
@@ -149,30 +145,8 @@ def test_a_silo_does_not_talk_to_another_authoritys_server(
         line_to(open_hall, deceived).question("")
 
 
-def test_a_silo_does_not_take_another_silo_for_the_server(tls: Path) -> None:
-    """A silo's certificate is for a client: with it nobody can pose as the server."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(
-        tls / "silos" / SILOS[1] / "certificate.pem", tls / "silos" / SILOS[1] / "key.pem"
-    )
-    client, server = ssl.MemoryBIO(), ssl.MemoryBIO()
-    one = client_context(tls / "silos" / SILOS[0]).wrap_bio(server, client, server_hostname="localhost")
-    other = context.wrap_bio(client, server, server_side=True)
-    with contextlib.suppress(ssl.SSLWantReadError):
-        one.do_handshake()
-    with contextlib.suppress(ssl.SSLWantReadError):
-        other.do_handshake()
-    with pytest.raises(ssl.SSLCertVerificationError):
-        one.do_handshake()
-
-
-def test_the_servers_certificate_is_none_of_a_silo(open_hall: Hall, tls: Path) -> None:
-    with pytest.raises(Refused, match="does not accept this silo's certificate"):
-        line_to(open_hall, tls / "server").question("")
-
-
 def test_nobody_who_is_not_in_the_agreement(open_hall: Hall, tls: Path) -> None:
-    with pytest.raises(Refused, match="stranger is not a silo of this run's agreement"):
+    with pytest.raises(Refused, match="stranger is not in the agreement"):
         line_to(open_hall, tls / "silos" / "stranger").question("")
 
 
@@ -184,7 +158,7 @@ def test_no_silo_speaks_for_another(open_hall: Hall, tls: Path) -> None:
         (own.seal("answer", forged), f"{SILOS[1]} sent an answer in the name of {SILOS[0]}"),
         (other.seal("answer", forged), f"{SILOS[1]} sent a message in the name of {SILOS[0]}"),
         (forged, "not a message that anybody has signed"),
-        (own.seal("hello", forged), "a signed hello where the answer"),
+        (own.seal("question", forged), "a signed question where the answer"),
     ]:
         with pytest.raises(Refused, match=words):
             line_to(open_hall, tls / "silos" / SILOS[1]).answer(message)
@@ -192,8 +166,8 @@ def test_no_silo_speaks_for_another(open_hall: Hall, tls: Path) -> None:
 
 def test_another_run_is_named(open_hall: Hall, tls: Path) -> None:
     context = client_context(tls / "silos" / SILOS[0])
-    vouches = vouched(open_hall, tls / "silos" / SILOS[0])
-    other = Client(f"https://localhost:{open_hall.port}", "f" * 32, 1000, context, vouches, patience=60.0)
+    own = shown(open_hall, tls / "silos" / SILOS[0])
+    other = Client(f"https://localhost:{open_hall.port}", "f" * 32, 1000, context, own, patience=60.0)
     with pytest.raises(Refused, match="compare agreements"):
         other.question("")
 
@@ -206,7 +180,7 @@ def test_a_server_that_is_away_is_tried_for_as_long_as_was_said(tls: Path) -> No
         "f" * 32,
         1000,
         context,
-        Anybody(),
+        "",
         patience=2.0,
         on_trouble=trouble.append,
     )

@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import SettingsInvalid
+from discreet.errors import Refused, SettingsInvalid
 from discreet.operations import Log
 from discreet.silos.transport.identity import client_context, server_context
 from discreet.silos.transport.operations import Operations
+from discreet.silos.transport.passes import PASS
 from discreet.silos.transport.server import Server, Terms
 from tests.silos.transport.conftest import SILOS
-from tests.silos.transport.test_server import MODEL, RUN, Anybody, MadeUp
+from tests.silos.transport.test_server import MODEL, RUN, MadeUp
 
 STATUS: dict[str, Any] = {
     "run": "r",
@@ -106,12 +107,18 @@ def test_alive_before_ready_and_counts_by_kind() -> None:
 
 
 def test_a_server_tells_what_it_answered_and_to_whom_it_did_not(tls: Path) -> None:
-    """Over TLS: a silo, its nonsense, and a certificate of the same authority that is in no agreement."""
+    """Over TLS: a silo, its nonsense, and somebody who is in no agreement."""
     written = io.StringIO()
     operations = Operations(Log("silo server", written), 0)
-    terms = Terms(RUN, SILOS[:2], 1, 100)
+    terms = Terms(RUN, 1, 100)
+
+    def named(shown: str) -> str:
+        if shown not in SILOS[:2]:
+            raise Refused(f"{shown} is not in the agreement")
+        return shown
+
     server = Server(
-        MadeUp, lambda _: MODEL, terms, server_context(tls / "server"), Anybody(), operations=operations
+        MadeUp, lambda _: MODEL, terms, server_context(tls / "server"), named, operations=operations
     )
 
     def send(port: int, silo: str, content: str) -> None:
@@ -121,7 +128,7 @@ def test_a_server_tells_what_it_answered_and_to_whom_it_did_not(tls: Path) -> No
             context.wrap_socket(raw, server_hostname="localhost") as wire,
             suppress(OSError),
         ):
-            wire.sendall(content.encode())
+            wire.sendall(content.replace("\r\n", f"\r\n{PASS}: {silo}\r\n", 1).encode())
             while wire.recv(1 << 16):
                 pass
 

@@ -23,15 +23,6 @@ MODEL = b"the model"
 LONG = 120.0  # seconds after which something has gone wrong, however busy the machine is
 
 
-class Anybody:
-    """Vouches for everybody: there is no agreement here."""
-
-    own = ""
-
-    def check(self, name: str, certificate: bytes | None, shown: str) -> None:
-        pass
-
-
 class MadeUp:
     """Waits for one answer of each silo."""
 
@@ -41,9 +32,6 @@ class MadeUp:
 
     def question(self) -> bytes | None:
         return b"question" if self._waiting_for() else None
-
-    def register(self, silo_name: str, hello: bytes) -> None:
-        pass
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         repeated = silo_name in self.come
@@ -75,9 +63,9 @@ def serve(
     server = Server(
         lambda: run,
         lambda _: MODEL,
-        Terms(RUN, SILOS, 1, 100, **terms),
+        Terms(RUN, 1, 100, **terms),
         server_context(tls),
-        Anybody(),
+        str,
         lambda status: begun.set(),
     )
 

@@ -41,15 +41,14 @@ from discreet.silos.shared.saving import save_once
 from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.endorsement import Endorsement
 from discreet.silos.transport.identity import (
-    CERTIFICATE,
     SIGNING_KEY,
     client_context,
     read_signing_key,
     server_context,
 )
 from discreet.silos.transport.participate import participate
+from discreet.silos.transport.passes import holder_of, pass_of
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
 from discreet.silos.transport.signed_run import SignedRun
@@ -135,14 +134,14 @@ def serve(
     begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=fixed)
     key = SigningKey(agreement, SERVER, read_signing_key(tls / "server" / SIGNING_KEY))
     largest, fewest = largest_message(agreement), agreement.smallest_roster
-    terms = Terms(agreement.run_id, agreement.roster, fewest, largest, **options)
+    terms = Terms(agreement.run_id, fewest, largest, **options)
     with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
         server = Server(
             lambda: SignedRun(begin(), agreement, key),
             lambda signed: key.seal("model", finish(signed.run)),
             terms,
             server_context(tls / "server"),
-            Endorsement(key, tls / "server" / CERTIFICATE),
+            partial(holder_of, agreement),
         )
         run_until_stopped(server.run(listening))
 
@@ -157,7 +156,7 @@ def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, n
         agreement.run_id,
         largest_message(agreement),
         context,
-        Endorsement(signing, tls / "silos" / name / CERTIFICATE),
+        pass_of(signing),
         patience=LONG,
     )
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]

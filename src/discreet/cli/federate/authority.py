@@ -1,4 +1,4 @@
-"""``discreet federate authority`` and ``key``: certificates for tests, mask keys and signing keys."""
+"""``discreet federate authority`` and ``key``: a certificate for tests, mask keys and signing keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["authority_command", "key_command"]
 )
 @json_option
 def authority_command(folder: str, silos: str, hosts: tuple[str, ...], as_json: bool) -> None:
-    """Make a TEST authority: certificates and keys for a server and silos, all on this machine.
+    """Make a TEST authority: the server's certificate and everybody's keys, all on this machine.
 
     The server gets DIR/server as its --tls folder, each silo DIR/silos/NAME. For tests only: whoever makes the
     folder has everybody's keys.
@@ -63,7 +63,7 @@ def key_command(file: str, signing: bool, as_json: bool) -> None:
     """Make a silo's own mask key in FILE (mask.key in its --tls folder) and print the public half.
 
     The public half goes into the agreement. Whoever has the private one can take the masks off this silo's answers.
-    With --signing: the key that its messages are signed with (Ed25519), and its certificate is endorsed with. Whoever
+    With --signing: the key that its messages are signed with (Ed25519). Whoever
     has the private one can speak in the silo's name. The server needs one too.
 
     \b

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,9 +28,9 @@ from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coo
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.transport.address import listen, url_of
-from discreet.silos.transport.endorsement import Endorsement
-from discreet.silos.transport.identity import CERTIFICATE, SIGNING_KEY, read_signing_key, server_context
+from discreet.silos.transport.identity import SIGNING_KEY, read_signing_key, server_context
 from discreet.silos.transport.operations import Operations
+from discreet.silos.transport.passes import holder_of
 from discreet.silos.transport.server import Server, Terms
 from discreet.silos.transport.signals import run_until_stopped
 from discreet.silos.transport.signed_run import SignedRun
@@ -45,7 +46,7 @@ __all__ = ["drop_command", "finish_command", "server_command"]
     "--tls",
     required=True,
     metavar="DIR",
-    help="Folder with authority.pem, certificate.pem, key.pem and signing.key.",
+    help="Folder with certificate.pem, key.pem and signing.key.",
 )
 @click.option("--listen", "address", required=True, metavar="HOST:PORT", help="Port 0 takes a free one.")
 @click.option(
@@ -88,7 +89,7 @@ def server_command(
     """Run the server of an agreement until all silos are done; start it again after any stop.
 
     It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
-    agreed on. A silo shows a certificate with its name in the agreement, endorsed by its signing key there.
+    agreed on. A silo shows a pass that its signing key in the agreement has signed.
 
     \b
     Example:
@@ -99,11 +100,9 @@ def server_command(
     agreed = load_agreement(agreement)
     context = server_context(Path(tls))
     key = SigningKey(agreed, SERVER, read_signing_key(Path(tls) / SIGNING_KEY))
-    vouches = Endorsement(key, Path(tls) / CERTIFICATE)
     run = ServerRun(agreed, read_catalogue(catalogue, agreed), Path(store), out, force=force)
     terms = Terms(
         agreed.run_id,
-        agreed.roster,
         agreed.smallest_roster,
         largest_message(agreed),
         drop_after=drop_after,
@@ -128,7 +127,7 @@ def server_command(
             lambda signed: key.seal("model", run.finish(cast(AnyCoordinator, signed.run))),
             terms,
             context,
-            vouches,
+            partial(holder_of, agreed),
             report,
             watched,
         )

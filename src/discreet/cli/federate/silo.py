@@ -24,15 +24,14 @@ from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SigningKey
 from discreet.silos.silo.silo_run import SiloRun, statement_of
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.endorsement import Endorsement
 from discreet.silos.transport.identity import (
-    CERTIFICATE,
     MASK_KEY,
     SIGNING_KEY,
     client_context,
     read_signing_key,
 )
 from discreet.silos.transport.participate import participate
+from discreet.silos.transport.passes import pass_of
 from discreet.silos.transport.signed_silo import SignedSilo
 
 __all__ = ["silo_command"]
@@ -44,7 +43,7 @@ __all__ = ["silo_command"]
     "--tls",
     required=True,
     metavar="DIR",
-    help="Folder with authority.pem, certificate.pem, key.pem, signing.key, and mask.key (not for prototypes).",
+    help="Folder with authority.pem, signing.key, and mask.key (not for prototypes).",
 )
 @click.option("--server", "url", required=True, metavar="URL", help="https://HOST:PORT of the server.")
 @click.option(
@@ -93,7 +92,6 @@ def silo_command(
     context = client_context(Path(tls))
     check_member(agreement, options["name"])
     key = SigningKey(agreement, options["name"], read_signing_key(Path(tls) / SIGNING_KEY))
-    vouches = Endorsement(key, Path(tls) / CERTIFICATE)
     journal = enter_silo(ctx, agreement, options)
     ratings = read_silo_ratings(agreement, catalogue, options)
     say_dropped(ratings)
@@ -111,7 +109,7 @@ def silo_command(
         said.write(text, silo.status())
         largest = largest_message(agreement)
         client = Client(
-            url, agreement.run_id, largest, context, vouches, patience=patience, on_trouble=progress.say
+            url, agreement.run_id, largest, context, pass_of(key), patience=patience, on_trouble=progress.say
         )
         signed = SignedSilo(silo, key)
         participate(

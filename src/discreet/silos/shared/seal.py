@@ -25,7 +25,7 @@ SEAL_BYTES = 1024
 """More than any seal adds to a message."""
 SERVER = ""
 """The server's name as a sender: no silo can have it."""
-Kind: TypeAlias = Literal["hello", "question", "answer", "model"]
+Kind: TypeAlias = Literal["question", "answer", "model"]
 _DOMAIN = b"discreet seal 1"
 
 

@@ -1,9 +1,9 @@
-"""A test authority: certificates for the server and the silos, and their other keys, each in a folder of its own.
+"""A test authority: a certificate for the server, and everybody's keys, each in a folder of its own.
 
     authority.pem, authority.key   the authority itself
     keys.json                      everybody's public keys, for the agreement
-    server/                        for the server: authority.pem, certificate.pem, key.pem, signing.key
-    silos/NAME/                    for one silo: the same four, and mask.key
+    server/                        for the server: certificate.pem, key.pem, signing.key
+    silos/NAME/                    for one silo: authority.pem, mask.key, signing.key
 
 All private keys are made on one machine, so whoever made them can pose as any party. That is for tests; in earnest
 each organisation makes its own keys, and its own authority signs the certificates.
@@ -77,10 +77,11 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
     _write(folder / "authority.pem", issuer.certificate_pem())
     _write(folder / "authority.key", _key_pem(issuer.key), private=True)
     _write(folder / NOTICE, NOTICE_TEXT.encode())
-    issuer.hand_out(folder / "server", "server", names)
+    issuer.hand_out(folder / "server", names)
     masks, signing = {}, {}
     for name in silos:
-        issuer.hand_out(folder / "silos" / name, name)
+        (folder / "silos" / name).mkdir(mode=0o700, parents=True)
+        _write(folder / "silos" / name / AUTHORITY, issuer.certificate_pem())
         masks[name] = make_mask_key(folder / "silos" / name / MASK_KEY)
         signing[name] = make_signing_key(folder / "silos" / name / SIGNING_KEY)
     public = PublicKeys(masks, signing, make_signing_key(folder / "server" / SIGNING_KEY))
@@ -119,18 +120,17 @@ class _Issuer:
         """The certificate that everybody trusts."""
         return _certificate_pem(self._certificate)
 
-    def hand_out(self, folder: Path, name: str, hosts: Sequence[x509.GeneralName] = ()) -> None:
-        """Make a folder with what one party needs; a server if it has host names, else a silo."""
+    def hand_out(self, folder: Path, hosts: Sequence[x509.GeneralName]) -> None:
+        """Make a folder with what the server needs for TLS."""
         private_folder(folder, fresh=True)
         key = _new_key()
-        _write(folder / AUTHORITY, self.certificate_pem())
-        _write(folder / CERTIFICATE, _certificate_pem(self._sign(_name(name), key, hosts)))
+        _write(folder / CERTIFICATE, _certificate_pem(self._sign(_name("server"), key, hosts)))
         _write(folder / KEY, _key_pem(key), private=True)
 
     def _sign(
         self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, hosts: Sequence[x509.GeneralName] | None
     ) -> x509.Certificate:
-        """A certificate; ``hosts`` is ``None`` for the authority's own, and empty for a silo's."""
+        """A certificate; ``hosts`` is ``None`` for the authority's own."""
 
         now = datetime.datetime.now(datetime.UTC)
         builder = (
@@ -149,9 +149,8 @@ class _Issuer:
             .add_extension(_usage(authority=hosts is None), True)
         )
         if hosts is not None:
-            purpose = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
-            builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), False)
-        if hosts:
+            purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+            builder = builder.add_extension(purpose, False)
             builder = builder.add_extension(x509.SubjectAlternativeName(hosts), False)
         return builder.sign(self.key, hashes.SHA256())
 

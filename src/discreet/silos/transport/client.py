@@ -17,16 +17,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.errors import Refused, SettingsInvalid, Unreachable
-from discreet.silos.transport.endorsement import ENDORSEMENT
 from discreet.silos.transport.http import STATE, seconds_for
-from discreet.silos.transport.protocols import Vouches
+from discreet.silos.transport.passes import PASS
 
 __all__ = ["Client", "Offer"]
 
 SOCKET_SECONDS = 45.0
 """For each operation of the socket: above the time a server may wait before it answers."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0
-_HELLO = "hello"
 _WORDS_BYTES = 64 * 1024
 _PIECE = 1 << 16
 
@@ -54,8 +52,8 @@ class Client:
         Of the agreement: the run, and the bytes of the largest message.
     context
         Of :func:`discreet.silos.transport.identity.client_context`.
-    vouches
-        Judges the server's certificate, and has what is shown for this silo's.
+    shown
+        This silo's pass (:func:`discreet.silos.transport.passes.pass_of`).
     patience
         Seconds without any response after which it gives up.
     on_trouble
@@ -68,7 +66,7 @@ class Client:
         run_id: str,
         largest: int,
         context: ssl.SSLContext,
-        vouches: Vouches,
+        shown: str,
         *,
         patience: float = 600.0,
         on_trouble: Callable[[str], None] = lambda words: None,
@@ -77,15 +75,9 @@ class Client:
         self._url = url
         self._root = f"/v1/{run_id}/"
         self._largest = largest
-        self._context, self._vouches = context, vouches
-        self._hello, self._known = b"", set[bytes | None]()
+        self._context, self._shown = context, shown
         self._patience = patience
         self._on_trouble = on_trouble
-
-    def greet(self, hello: bytes) -> None:
-        """Say who this silo is and from which store it answers, before anything is asked; and see who the server is."""
-        self._hello = hello
-        self._persist("POST", _HELLO, hello)
 
     def question(self, after: str) -> Offer | None:
         """What the server asks, if it is another question than the one with the digest ``after``; it may wait."""
@@ -116,8 +108,6 @@ class Client:
                     f"{self._url} is not the server this silo trusts ({error.verify_message}); nothing was sent"
                 ) from None
             except (OSError, http.client.HTTPException, _Busy) as error:
-                if _names_certificate(error):
-                    raise Refused(f"{self._url} does not accept this silo's certificate ({error})") from None
                 if time.monotonic() + pause > given_up:
                     raise Unreachable(
                         f"{self._url} could not be reached for {self._patience:g} s ({_reason(error)}); "
@@ -135,40 +125,15 @@ class Client:
             self._host, self._port, timeout=SOCKET_SECONDS, context=self._context
         )
         try:
-            connection.connect()
-            certificate = _certificate(connection)
-            if what != _HELLO and certificate not in self._known:
-                self._request(
-                    "POST", _HELLO, self._hello
-                )  # nobody greeted, or the server has another certificate now
-                self._check_known(certificate)
-            connection.request(method, self._root + what, body, {ENDORSEMENT: self._vouches.own})
+            connection.request(method, self._root + what, body, {PASS: self._shown})
             line = connection.sock  # the connection lets go of it where the server says that it will close
             with connection.getresponse() as response:
-                shown = response.headers.get(ENDORSEMENT, "")
-                self._meet(certificate, shown, must=response.status < HTTPStatus.BAD_REQUEST)
                 if response.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
                     words = _words(_read(response, line, _WORDS_BYTES))
                     raise _refusal(response.status, words)
                 return response.status, response.headers, _read(response, line, self._largest)
         finally:
             connection.close()
-
-    def _meet(self, certificate: bytes | None, shown: str, *, must: bool) -> None:
-        """Know the server of the agreement from now on; where it ``must`` be that one, refuse any other."""
-        try:
-            self._vouches.check("", certificate, shown)
-        except Refused as refusal:
-            if must:
-                raise Refused(f"{self._url}: {refusal}; nothing was sent") from None
-        else:
-            self._known.add(certificate)
-
-    def _check_known(self, certificate: bytes | None) -> None:
-        if certificate not in self._known:
-            raise Refused(
-                f"{self._url} shows several certificates, not all of them endorsed; nothing was sent"
-            )
 
 
 def _refusal(status: int, said: dict[str, Any]) -> Exception:
@@ -177,11 +142,6 @@ def _refusal(status: int, said: dict[str, Any]) -> Exception:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return _Busy(f"{status}: {words}")
     return Refused(f"the server refused ({status}): {words}")
-
-
-def _certificate(connection: http.client.HTTPSConnection) -> bytes | None:
-    line = connection.sock
-    return line.getpeercert(binary_form=True) if isinstance(line, ssl.SSLSocket) else None
 
 
 def _read(response: http.client.HTTPResponse, line: socket.socket, most: int) -> bytes:
@@ -230,14 +190,6 @@ def _words(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         words = None
     return words if isinstance(words, dict) else {}
-
-
-def _names_certificate(error: Exception) -> bool:
-    """Whether TLS ended because of a certificate: no use in trying again."""
-    reason = (getattr(error, "reason", None) or "") if isinstance(error, ssl.SSLError) else ""
-    return "ALERT" in reason and any(
-        word in reason for word in ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
-    )
 
 
 def _reason(error: Exception) -> str:

@@ -6,15 +6,13 @@ import asyncio
 import ssl
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 from http import HTTPStatus
 from socket import socket
 
 from discreet.errors import Refused
 from discreet.silos.transport.connections import Connections
-from discreet.silos.transport.endorsement import ENDORSEMENT
 from discreet.silos.transport.http import (
     HEAD_BYTES,
     BadRequest,
@@ -23,8 +21,7 @@ from discreet.silos.transport.http import (
     read_request,
     write_response,
 )
-from discreet.silos.transport.identity import silo_name
-from discreet.silos.transport.protocols import Vouches
+from discreet.silos.transport.passes import PASS
 
 __all__ = ["Listener"]
 
@@ -39,11 +36,9 @@ class Listener:
     Parameters
     ----------
     context
-        Requires a certificate of everybody.
-    vouches
-        Judges certificates that the authorities have issued; any of them could have named anybody.
-    silos
-        Names of certificates that are served.
+        The server's own certificate.
+    holder
+        Of a pass: the silo, or a refusal.
     largest
         Bytes of the largest body that is read.
     respond
@@ -53,13 +48,11 @@ class Listener:
     def __init__(
         self,
         context: ssl.SSLContext,
-        vouches: Vouches,
-        silos: Collection[str],
+        holder: Callable[[str], str],
         largest: int,
         respond: Callable[[str, Request], Awaitable[Response]],
     ) -> None:
-        self._context, self._vouches = context, vouches
-        self._silos = silos
+        self._context, self._holder = context, holder
         self._largest = largest
         self._respond = respond
         self.answered: Callable[[HTTPStatus], None] = lambda status: None
@@ -101,40 +94,28 @@ class Listener:
                 transport.abort()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        name = silo_name(writer.get_extra_info("peercert"))
-        if name is None or name not in self._silos:
-            words = f"{name} is not a silo of this run's agreement"
-            self.answered(HTTPStatus.FORBIDDEN)
-            await write_response(writer, Response.words(HTTPStatus.FORBIDDEN, {"error": words}))
-            return
         task = asyncio.current_task()
         assert task is not None
-        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        caller = ""
 
         def admit(headers: dict[str, str]) -> None:
+            nonlocal caller
             try:
-                self._vouches.check(name, certificate, headers.get(ENDORSEMENT.lower(), ""))
+                caller = self._holder(headers.get(PASS.lower(), ""))
             except Refused as refusal:
                 raise BadRequest(HTTPStatus.FORBIDDEN, str(refusal)) from None
             # Whoever poses as a silo takes none of its places.
-            self._connections.identify(task, name)
+            self._connections.identify(task, caller)
 
-        response = await self._answer(name, reader, admit)
-        self.answered(response.status)
-        await write_response(
-            writer, replace(response, headers=response.headers | {ENDORSEMENT: self._vouches.own})
-        )
-
-    async def _answer(
-        self, name: str, reader: asyncio.StreamReader, admit: Callable[[dict[str, str]], None]
-    ) -> Response:
-        """Whatever happens to one request happens to nobody else's."""
         try:
-            return await self._respond(name, await read_request(reader, self._largest, admit))
+            request = await read_request(reader, self._largest, admit)
+            response = await self._respond(caller, request)
         except BadRequest as bad:
-            return Response.words(bad.status, {"error": str(bad)})
+            response = Response.words(bad.status, {"error": str(bad)})
         except _GONE:
             raise
-        except Exception:
+        except Exception:  # whatever happens to one request happens to nobody else's
             traceback.print_exc(file=sys.stderr)
-            return Response.words(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server has failed"})
+            response = Response.words(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server has failed"})
+        self.answered(response.status)
+        await write_response(writer, response)

@@ -37,7 +37,6 @@ def participate(
     Refused
         When the server asks for something that was not agreed, or does not take an answer it still asks for.
     """
-    client.greet(silo.hello())
     answered, refusal = "", None
     while True:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-__all__ = ["CoordinatorSide", "SiloSide", "Vouches"]
+__all__ = ["CoordinatorSide", "SiloSide"]
 
 
 class CoordinatorSide(Protocol):
@@ -12,9 +12,6 @@ class CoordinatorSide(Protocol):
 
     def question(self) -> bytes | None:
         """What is asked now; ``None`` at the end."""
-
-    def register(self, silo_name: str, hello: bytes) -> None:
-        """Take a greeting, or refuse it."""
 
     def receive(self, silo_name: str, message: bytes) -> dict[str, Any]:
         """Take an answer, or refuse it."""
@@ -34,18 +31,5 @@ class SiloSide(Protocol):
 
     name: str
 
-    def hello(self) -> bytes:
-        """What it says before anything is asked: who it is."""
-
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, the same whenever it is asked again."""
-
-
-class Vouches(Protocol):
-    """Whether a certificate is that of whom it names, beyond what its authority says."""
-
-    own: str
-    """What this party shows for its own certificate."""
-
-    def check(self, name: str, certificate: bytes | None, shown: str) -> None:
-        """Refuse a certificate in this name, by what was shown for it; the server has no name."""

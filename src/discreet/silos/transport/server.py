@@ -1,6 +1,5 @@
 """The server: it offers the current question to the silos, takes their answers, and never calls them.
 
-    POST /v1/RUN/hello                   a silo takes part, if it is who it says
     GET  /v1/RUN/question?after=DIGEST   the current question, as soon as it is another than DIGEST
     POST /v1/RUN/answer                  an answer; the response comes after it is stored for good
     POST /v1/RUN/goodbye                 the silo has heard that the run is over
@@ -14,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ssl
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from discreet.silos.shared.position import RunVoid
 from discreet.silos.transport.http import STATE, BadRequest, Request, Response
 from discreet.silos.transport.listener import Listener
 from discreet.silos.transport.operations import Operations
-from discreet.silos.transport.protocols import CoordinatorSide, Vouches
+from discreet.silos.transport.protocols import CoordinatorSide
 
 __all__ = ["Server", "Terms"]
 
@@ -42,8 +41,8 @@ class Terms:
 
     Parameters
     ----------
-    run_id, silos, fewest, largest
-        Of the agreement: the run, who takes part, how few may be left, and the bytes of the largest message.
+    run_id, fewest, largest
+        Of the agreement: the run, how few may be left, and the bytes of the largest message.
     wait
         Seconds that a silo's request for the next question may wait for it.
     drop_after
@@ -53,7 +52,6 @@ class Terms:
     """
 
     run_id: str
-    silos: Collection[str]
     fewest: int
     largest: int
     wait: float = 20.0
@@ -72,8 +70,8 @@ class Server(Generic[C]):
         Called in that thread once the run has finished; gives the message with the model, which silos get at the end.
     context
         Of :func:`discreet.silos.transport.identity.server_context`.
-    vouches
-        Judges the silos' certificates, and has what is shown for the server's.
+    holder
+        Of a pass: the silo that shows it, or a refusal.
     report
         Called with the run's status whenever it may have changed.
     operations
@@ -86,7 +84,7 @@ class Server(Generic[C]):
         finish: Callable[[C], bytes],
         terms: Terms,
         context: ssl.SSLContext,
-        vouches: Vouches,
+        holder: Callable[[str], str],
         report: Callable[[dict[str, Any]], None] = lambda status: None,
         operations: Operations | None = None,
     ) -> None:
@@ -94,7 +92,7 @@ class Server(Generic[C]):
         self._terms = terms
         self._report = report if operations is None else operations.also(report)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run")
-        self._listener = Listener(context, vouches, terms.silos, terms.largest, self._respond)
+        self._listener = Listener(context, holder, terms.largest, self._respond)
         if operations is not None:
             self._listener.answered = operations.answered
         self._told: set[str] = set()
@@ -209,8 +207,6 @@ class Server(Generic[C]):
         what = (request.method, request.path.removeprefix(root))
         if what == ("GET", "question"):
             return await self._offer(silo, request.query.get("after", ""))
-        if what == ("POST", "hello"):
-            return await self._greet(silo, request.body)
         if what == ("POST", "answer"):
             return await self._take(silo, request.body)
         if what == ("POST", "goodbye"):
@@ -231,14 +227,6 @@ class Server(Generic[C]):
             return Response(HTTPStatus.NO_CONTENT)
         assert self._question is not None
         return Response(HTTPStatus.OK, self._question, headers={STATE: "open"})
-
-    async def _greet(self, silo: str, hello: bytes) -> Response:
-        """Before anything is asked of a silo: whether it is who its certificate says."""
-        try:
-            await self._in_thread(partial(self._run.register, silo, hello))
-        except DiscreetError as error:
-            return _refusal(HTTPStatus.CONFLICT, error)
-        return Response.words(HTTPStatus.OK, {})
 
     async def _take(self, silo: str, answer: bytes) -> Response:
         try:

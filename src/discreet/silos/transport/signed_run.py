@@ -62,10 +62,6 @@ class SignedRun:
         assert self._key is not None
         return self._key.seal("question", question)
 
-    def register(self, silo_name: str, hello: bytes) -> None:
-        """Take a greeting that is signed by whom it should be."""
-        _check_sender(open_seal(self._agreement, hello, "hello"), silo_name)
-
     def receive(self, silo_name: str | None, message: bytes) -> dict[str, Any]:
         """Take a signed answer; without a name it is the signature alone that says whose it is."""
         opened = open_seal(self._agreement, message, "answer")
@@ -76,5 +72,5 @@ class SignedRun:
 def _check_sender(opened: Opened, silo_name: str | None) -> None:
     if silo_name is not None and opened.sender != silo_name:
         raise Refused(
-            f"{silo_name} sent a message in the name of {opened.sender}: the certificate is another silo's"
+            f"{silo_name} sent a message in the name of {opened.sender}: the pass is another silo's"
         )

@@ -39,10 +39,6 @@ class SignedSilo:
         self._silo, self._key = silo, key
         self.name = silo.name
 
-    def hello(self) -> bytes:
-        """That it is the silo, signed."""
-        return self._key.seal("hello", b"")
-
     def answer(self, question: bytes) -> bytes:
         """The signed answer to a signed question; where nothing is asked (prototypes, by hand), to no question."""
         body = self._opened("question", question) if question else b""
