@@ -35,7 +35,8 @@ def keys(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_text_has_plain_words_the_statement_and_the_terms(run: Run, model: Path) -> None:
     text = run("statement", model).stdout
-    assert text.startswith("In plain words\n  - Who is protected? Every person in the data.")
+    assert text.startswith("In plain words\n  - user-level differential privacy, epsilon 5 at delta 1e-6")
+    assert "\n  - Who is protected? Every person in the data." in text
     assert str(Model.load(model).statement) in text
     assert "it finds at most 9.6 of 100 who are" in " ".join(text.split())
     assert "Terms\n" in text

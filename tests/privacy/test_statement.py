@@ -372,23 +372,3 @@ def test_the_goal_is_said_in_words_and_may_be_absent(statement: Statement) -> No
         assert words in str(said)
     with pytest.raises(ModelInvalid):
         Statement.from_json(json.dumps(older | {"goal": "please"}))
-
-
-def test_what_earlier_runs_cost_is_checked_when_a_statement_is_read() -> None:
-    def made(epsilon: float) -> Statement:
-        budget = Budget(epsilon, 1e-6)
-        ledger = Ledger(budget)
-        ledger.charge("sums", mu=budget.mu)
-        return Statement.from_ledger(ledger)
-
-    start, now = made(2.0), made(1.0)
-    both = now.started_from("ab" * 32, start)
-    assert both.epsilon_in_all is not None
-    assert 2.0 < both.epsilon_in_all < 3.0
-    assert Statement.from_json(both.to_json()) == both
-    less = both.model_copy(update={"epsilon_in_all": 0.99 * both.epsilon_in_all})
-    with pytest.raises(ModelInvalid, match="less than what this and the earlier runs cost"):
-        Statement.from_json(less.to_json())
-    silent = both.model_copy(update={"epsilon_in_all": None, "delta_in_all": None})
-    with pytest.raises(ModelInvalid, match="says what all of them cost"):
-        Statement.from_json(silent.to_json())

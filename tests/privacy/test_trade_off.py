@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 import pytest
+from pydantic import ValidationError
 
 from discreet.errors import BudgetInvalid, ModelInvalid
 from discreet.privacy.accounting import delta_from
@@ -173,19 +174,10 @@ def test_pure_statements_are_bounded_by_their_epsilon() -> None:
     assert trade_off(Statement.from_pure_ledger(ledger, model="local")) == Composed(epsilon=2.0)
 
 
-def test_gaussian_and_pure_releases_of_one_statement_both_count() -> None:
-    """No method of ours makes both; a statement that lists both is read all the same."""
-    whole = Statement(
-        private=True,
-        epsilon=3.0,
-        delta=1e-6,
-        mu=0.2,
-        releases=(
-            Release(name="sums", mu=0.2, share=0.5),
-            Release(name="one bit", epsilon=0.5, share=0.5),
-        ),
-    )
-    assert trade_off(whole) == Composed(mu=0.2, epsilon=0.5)
+def test_releases_of_one_run_are_of_one_kind() -> None:
+    sums, bit = Release(name="sums", mu=0.2, share=0.5), Release(name="one bit", epsilon=0.5, share=0.5)
+    with pytest.raises(ValidationError, match="Gaussian, or all of them pure"):
+        Statement(private=True, epsilon=3.0, delta=1e-6, mu=0.2, releases=(sums, bit))
 
 
 def test_where_each_silo_adds_noise_of_its_own_epsilon_and_delta_alone_count() -> None:

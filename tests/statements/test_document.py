@@ -11,16 +11,14 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
-from pydantic import BaseModel
 
 from discreet.errors import ModelInvalid
 from discreet.model import storage
 from discreet.privacy.statement import Statement
 from discreet.statements import Document, write_document
-from discreet.statements.document import further
 from discreet.statements.glossary import GLOSSARY, terms_for
 from discreet.statements.page import page
-from discreet.statements.text import facts, text_lines
+from discreet.statements.text import text_lines
 from discreet.statements.words import answers, headline, in_a_hundred
 from discreet.version import __version__
 from tests.model.models import make_model
@@ -201,72 +199,35 @@ def test_the_same_document_gives_the_same_bytes_and_json_has_all() -> None:
     assert [cost["times"] for cost in content["costs"]] == [1, 1, 4]
 
 
-class Runs(BaseModel):
-    """What a ledger says of earlier runs."""
-
-    ledger: str
-    group: str | None = None
-    runs: int
-    earlier_epsilon: float
-    epsilon: float
-    delta: float
-    cap_epsilon: float | None = None
-    head: str = "0" * 64
-
-
-class Wider(Statement):
-    """A statement with what another version may say beside the rest."""
-
-    earlier: Runs | None = None  # type: ignore[assignment, unused-ignore]
-    domain: tuple[str, ...] = ()
-    start: dict[str, object] | None = None
-    rules_for_rows: tuple[str, ...] = ()
-
-
-def wider(**fields: object) -> Document:
+def known_to_a_ledger(**fields: object) -> Document:
     known = document("central")
-    content = json.dumps({**known.statement.model_dump(mode="json"), **fields})
-    return replace(known, model=replace(known.model, statement=Wider.model_validate_json(content)))
-
-
-def test_fields_that_this_room_does_not_know_are_shown_too() -> None:
-    start = {
-        "name": "old",
-        "spent": {"epsilon": 2.5},
-        "runs": [{"day": "Monday"}, {"day": "Tuesday"}],
-        "cap": None,
-    }
-    found = wider(start=start, rules_for_rows=["clip"])
-    shown = further(found.statement)
-    assert shown.keys() == {"start", "rules_for_rows"}
-    expected = ["name: old", "spent, epsilon: 2.5", "runs 1, day: Monday", "runs 2, day: Tuesday"]
-    assert list(facts(shown["start"])) == expected
-    text, html = "\n".join(text_lines(found)), page(found)
-    assert "The model that training started from\n  - name: old" in text
-    assert "Rules for rows\n  - clip" in text
-    for line in (*expected, "Rules for rows", "<li>clip</li>"):
-        assert line in html
-
-
-def test_what_earlier_runs_cost_and_what_is_left_is_said() -> None:
     runs = {
         "ledger": "shop",
         "runs": 3,
         "earlier_epsilon": 1.9,
         "epsilon": 2.31,
         "delta": 1e-6,
-        "cap_epsilon": 4.0,
+        "head": "0" * 64,
     }
-    found = wider(earlier=runs, domain=["ratings from 1 to 5"])
+    content = known.statement.model_dump(mode="json") | {"domain": ["ratings from 1 to 5"]}
+    statement = Statement.from_json(json.dumps({**content, "earlier": {**runs, **fields}}))
+    return replace(known, model=replace(known.model, statement=statement))
+
+
+def test_what_earlier_runs_cost_and_what_is_left_is_said() -> None:
+    found = known_to_a_ledger(cap_epsilon=4.0, cap_delta=1e-6)
     left = answers(found.statement, found.meaning)[3]
-    assert left.short == "epsilon 2.31 of 4 spent"
+    assert left.short == "epsilon 2.31 spent, within a cap of 4"
     assert left.more == (
         "3 earlier runs on the same ratings (shop) cost epsilon 1.9. With this one it is epsilon 2.31 at delta 1e-6."
     )
     html = page(found)
     assert html.count(left.more) == 2
     assert "<li>ratings from 1 to 5</li>" in html
-    first = wider(earlier={**runs, "runs": 0, "group": "May", "cap_epsilon": None})
+    other = known_to_a_ledger(cap_epsilon=4.0, cap_delta=1e-5)
+    left = answers(other.statement, other.meaning)[3]
+    assert left.short == "epsilon 2.31 spent, within a cap of 4 at delta 1e-5"
+    first = known_to_a_ledger(runs=0, group="May")
     left = answers(first.statement, first.meaning)[3]
     assert left.short == "epsilon 2.31 spent, no limit set"
     assert left.more.startswith("No earlier run on the same ratings (shop, group May) is known.")

@@ -12,6 +12,7 @@ that user by being listed. The rules for ids live here too, because both sides o
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -29,6 +30,7 @@ from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.catalogue.names import no_column
 from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 from discreet.errors import CatalogueInvalid
+from discreet.privacy.carried import Carried
 
 __all__ = [
     "Catalogue",
@@ -111,7 +113,8 @@ class Catalogue:
     -----
     Two catalogues are equal when they list the same ids in the same order, whatever else is known about the items.
 
-    **Privacy.** A catalogue is public: it appears in the released model as it stands.
+    **Privacy.** A catalogue appears in the released model as it stands. It is public, unless a run has found it in
+    ratings: then `paid` says which run and what it cost, and every model over it carries that cost too.
     """
 
     def __init__(self, ids: Ids, titles: Mapping[Any, str] | None = None, features: Any = None) -> None:
@@ -123,6 +126,7 @@ class Catalogue:
         self._titles = self._known_titles(titles or {})
         self._features = None if features is None else self._of_all_items(features)
         self._encoder = None if self._features is None else self._features.encoder
+        self._paid: Carried | None = None
 
     @classmethod
     def from_file(
@@ -132,12 +136,13 @@ class Catalogue:
         features: FeatureNames | None = None,
         encoding: str | None = None,
     ) -> Catalogue:
-        """Read a catalogue from CSV, TSV, Parquet, NDJSON, or text with one id a line.
+        """Read a catalogue from CSV, TSV, Parquet, NDJSON, text with one id a line, or the folder of a model.
 
         Parameters
         ----------
         path
-            The file; its extension says what it is.
+            The file; its extension says what it is. The folder of a model gives its catalogue, and with it what a run
+            has paid to find it; its features are not there.
         column
             Column of the ids; by default the only column, or the one named item, item_id or id. A column
             named ``title`` gives the titles.
@@ -148,6 +153,8 @@ class Catalogue:
             Of a text file that is not UTF-8.
         """
         try:
+            if Path(path).is_dir():
+                return cls._of_model(Path(path), plain=column is None and features is None)
             if encoding is not None and _is_utf_8(path):
                 encoding = None
             names, typed, table, _ = scan_table(path, encoding=encoding)
@@ -167,14 +174,24 @@ class Catalogue:
         return cls(ids, dict(zip(ids.to_list(), titles, strict=False)), described)
 
     @classmethod
+    def _of_model(cls, folder: Path, *, plain: bool) -> Catalogue:
+        if not plain:
+            raise CatalogueInvalid(
+                f"{folder} is the folder of a model, which has no columns; give the file that its catalogue came from"
+            )
+        return cls.from_json((folder / "catalogue.json").read_text(encoding="utf-8"))
+
+    @classmethod
     def from_json(cls, text: str) -> Catalogue:
-        """Read back what `to_json` wrote: ids, titles, and the encoder of the features if there were any."""
+        """Read back what `to_json` wrote: ids, titles, the encoder of the features, and what was paid for it."""
         try:
             stored = json.loads(text)
             ids, titles = stored["ids"], stored["titles"]
             catalogue = cls(ids, None if titles is None else dict(zip(ids, titles, strict=True)))
             if "features" in stored:
                 catalogue._encoder = FeatureEncoder.from_json(json.dumps(stored["features"]))
+            if "paid" in stored:
+                catalogue._paid = Carried.model_validate_json(json.dumps(stored["paid"]))
             return catalogue
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CatalogueInvalid(f"this is not a stored catalogue: {error}") from error
@@ -183,7 +200,7 @@ class Catalogue:
         """One JSON object: ``ids``, and ``titles`` in the same order (``null`` where unknown).
 
         With features it has ``features`` as well: their encoder, which new items need, and not the matrix, which is
-        of use in training alone.
+        of use in training alone. Where a run has found it, ``paid`` says which.
         """
         ids = self._series.to_list()
         stored: dict[str, Any] = {
@@ -192,6 +209,8 @@ class Catalogue:
         }
         if self._encoder is not None:
             stored["features"] = json.loads(self._encoder.to_json())
+        if self._paid is not None:
+            stored["paid"] = self._paid.model_dump(mode="json")
         return json.dumps(stored, ensure_ascii=False)
 
     @property
@@ -213,6 +232,17 @@ class Catalogue:
     def feature_encoder(self) -> FeatureEncoder | None:
         """What makes features of new items; it is saved with a model. None where no features were given."""
         return self._encoder
+
+    @property
+    def paid(self) -> Carried | None:
+        """The run that found these items in ratings, and what that cost; ``None`` for a public list."""
+        return self._paid
+
+    def found_by(self, paid: Carried) -> Catalogue:
+        """The same items, with a note of the run that found them."""
+        noted = copy.copy(self)
+        noted._paid = paid
+        return noted
 
     @cached_property
     def digest(self) -> str:
@@ -249,7 +279,7 @@ class Catalogue:
             )
         both = Catalogue(pl.concat([self._series, alike.rename("id")]))
         both._titles = self._titles | both._new_titles(titles or {}, len(self))
-        both._encoder = self._encoder
+        both._encoder, both._paid = self._encoder, self._paid
         return both
 
     def index(self, ids: Ids) -> npt.NDArray[np.int64]:

@@ -119,7 +119,7 @@ def command(
     request.say_start(reading["catalogue"])
     kept = open_checkpoint(ctx, options, out, engine, private=request.budget is not None)
     with leaves_nothing(kept), progress_bar() as report:
-        run = request.enter(ctx, options, out, kept)
+        run = request.enter(ctx, options, out, reading["catalogue"], kept)
         ratings: AnyRatings
         if engine != "memory" and kept is not None:
             ratings = prepare_ratings(reading, options, kept, report)

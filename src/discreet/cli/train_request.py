@@ -23,7 +23,7 @@ from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, Set
 from discreet.methods.als import ALS
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.method import PrivateMethod
+from discreet.methods.method import PrivateMethod, carried_by
 from discreet.methods.public_half import check_features
 from discreet.methods.registry import Method, find_method
 from discreet.methods.trivial.estimators import UserMean
@@ -52,7 +52,12 @@ class TrainingRequest:
     start_is_public: bool = False
 
     def enter(
-        self, ctx: click.Context, options: dict[str, Any], out: str, kept: Checkpoint | None = None
+        self,
+        ctx: click.Context,
+        options: dict[str, Any],
+        out: str,
+        catalogue: Any,
+        kept: Checkpoint | None = None,
     ) -> LedgerRun | None:
         """Reserve the budget in the ledger, where there is one: before any rating is read."""
         if isinstance(self.method, ALS) or self.budget is None:
@@ -69,6 +74,7 @@ class TrainingRequest:
                 adaptive=self.method.public_half.adaptive,
                 model=Path(out).name or None,
                 run=None if kept is None else kept.ledger_run,
+                carried=carried_by(catalogue, self.start, start_is_public=self.start_is_public),
             )
         )
 

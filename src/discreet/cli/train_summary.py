@@ -14,7 +14,7 @@ __all__ = ["Fitted", "show", "summarise"]
 
 _NOT_IN_THE_TABLE = (
     *("epsilon", "delta", "mu", "releases", "private", "accounting", "holder", "ledger"),
-    *("started_from", "epsilon_in_all", "delta_in_all"),
+    *("this_run", "earlier_runs"),
 )
 
 
@@ -30,10 +30,9 @@ class Fitted(Protocol):
 def summarise(fitted: Fitted) -> dict[str, Any]:
     """What may be told with the model: it follows from the model and its statement."""
     model, statement = fitted.model_, fitted.model_.statement
-    started = {
-        "started_from": [run.digest for run in statement.start_runs],
-        "epsilon_in_all": statement.epsilon_in_all,
-        "delta_in_all": statement.delta_in_all,
+    carried = {
+        "this_run": None if statement.this_run is None else statement.this_run.model_dump(mode="json"),
+        "earlier_runs": [run.model_dump(mode="json") for run in statement.earlier_runs],
     }
     known = {} if statement.earlier is None else {"ledger": statement.earlier.model_dump(mode="json")}
     return {
@@ -46,7 +45,7 @@ def summarise(fitted: Fitted) -> dict[str, Any]:
         "mu": statement.mu,
         "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
         "private": statement.private,
-        **(started if statement.start_runs else {}),
+        **(carried if statement.earlier_runs else {}),
         **known,
     }
 

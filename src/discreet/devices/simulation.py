@@ -13,7 +13,7 @@ from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner, Round, converse
 from discreet.devices.settings import METHOD, DeviceSettings
-from discreet.devices.statement import state_task
+from discreet.devices.statement import refuse_paid, state_task
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.methods.public_half import check_features
 from discreet.model import Model
@@ -106,6 +106,7 @@ def fit(
     check_features("a task on devices", used=False, given=ratings.catalogue.features is not None)
     if ratings.rating_range is None:
         raise RatingsInvalid("devices answer about ratings; name their column and range")
+    refuse_paid(ratings.catalogue)
     coin = Coin() if fixed_key_not_private is None else Coin.fixed_key_not_private(fixed_key_not_private)
     public = np.random.default_rng(rng)
     learner = Learner(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+from discreet.catalogue import Catalogue
 from discreet.devices.schedule import Schedule
+from discreet.errors import SettingsInvalid
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 
-__all__ = ["state_task"]
+__all__ = ["refuse_paid", "state_task"]
 
 _PUBLIC = (
     "the item catalogue",
@@ -18,6 +20,15 @@ _PUBLIC = (
     "all settings, and how much one user's ratings vary",
     "each device's pseudonym, and with it which rounds it was asked in",
 )
+
+
+def refuse_paid(catalogue: Catalogue) -> None:
+    """Refuse a catalogue that a run has found: what that run cost does not add up with what devices promise."""
+    if catalogue.paid is not None:
+        raise SettingsInvalid(
+            "a run on somebody's server has found this catalogue, and devices trust no server: give a public list of "
+            "items. If it is public by now, Catalogue(catalogue.ids) says so"
+        )
 
 
 def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Statement:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.engines.cluster import Cluster, read_cluster
@@ -32,13 +33,14 @@ from discreet.privacy.account.records import Price
 from discreet.privacy.account.resumed import ResumedRun
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.kept_gate import KeptGate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 
-__all__ = ["PrivateMethod"]
+__all__ = ["PrivateMethod", "carried_by"]
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,12 @@ class _Known:
     public: bool
 
 
-def _with_start(statement: Statement, start: _Known | None) -> Statement:
-    """The statement of a run, naming the model it started from."""
-    if start is None:
-        return statement
-    digest = start.model.digest
-    if not start.public:
-        return statement.started_from(digest, start.model.statement)
-    named = f"model {digest[:16]}, which it started from, and the ratings that one was trained on"
-    return statement.model_copy(update={"public": (*statement.public, named)})
+def carried_by(catalogue: Catalogue | None, start: Model | None, *, start_is_public: bool = False) -> Carried:
+    """Earlier runs that a model will carry: of its start, and of a catalogue that some run has found."""
+    known = None
+    if start is not None and not start_is_public:
+        known = start.statement.carried(start.digest)
+    return Carried.together([known, None if catalogue is None else catalogue.paid])
 
 
 class PrivateMethod(Estimator):
@@ -142,7 +141,7 @@ class PrivateMethod(Estimator):
             Leave it out; see :meth:`discreet.privacy.gaussian.noise.Noise.fixed_key_not_private`.
         start
             An earlier model of the same method and goal, as the start and the prior; its catalogue may be another. The
-            statement names it and says what a user pays who was in both runs. If it is not private, neither is
+            statement is about both runs together, and names what either cost alone. If it is not private, neither is
             what comes out.
         start_is_public
             Whether the ratings that ``start`` was trained on are public, so that nobody pays for it.
@@ -191,7 +190,9 @@ class PrivateMethod(Estimator):
                 rng = kept.begin(terms, rng)
             if ledger is None:
                 gate = _gate(budget, noise, kept)
-                return self._fit(ratings, budget, rng, progress, gate, known, device=device, cluster=cluster)
+                return self._fit(
+                    ratings, budget, rng, progress, gate, known, kept=kept, device=device, cluster=cluster
+                )
             price = self.price(budget, discovers=ratings.catalogue is None)
             run = held.enter_context(
                 open_run(
@@ -201,10 +202,11 @@ class PrivateMethod(Estimator):
                     method=self.public_half.name,
                     adaptive=self.public_half.adaptive,
                     run=None if kept is None else kept.ledger_run,
+                    carried=carried_by(ratings.catalogue, start, start_is_public=start_is_public),
                 )
             )
             gate = _gate(budget, None, kept, run)
-            fitted = self._fit(ratings, budget, rng, progress, gate, known, run, device, cluster)
+            fitted = self._fit(ratings, budget, rng, progress, gate, known, run, kept, device, cluster)
             run.end()
             return fitted
 
@@ -223,6 +225,7 @@ class PrivateMethod(Estimator):
         gate: Gate,
         start: _Known | None,
         run: LedgerRun | None = None,
+        kept: Checkpoint | None = None,
         device: str = "cpu",
         cluster: Cluster | None = None,
     ) -> Self:
@@ -233,10 +236,18 @@ class PrivateMethod(Estimator):
             self.public_half.check_start(start.model)
         told = self.public_half.public_things(() if features is None else features.names)
         public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
-        if ratings.catalogue is None:
+        discovers, carried = ratings.catalogue is None, carried_by(ratings.catalogue, None)
+        if start is not None:
+            carried = carried_by(ratings.catalogue, start.model, start_is_public=start.public)
+        if discovers:
             assert isinstance(ratings, Ratings)
-            ratings, public = _discover(gate, ratings, settings), public[1:]
+            ratings = _discover(gate, ratings, settings)
         assert ratings.catalogue is not None
+        if discovers or ratings.catalogue.paid is not None:
+            public = public[1:]
+        if start is not None and start.public:
+            named = f"model {start.model.digest[:16]}, which it started from, and the ratings that one was trained on"
+            public = (*public, named)
         check_items(ratings.n_items)
         ledger = gate.ledger
         facts = Facts(
@@ -256,20 +267,21 @@ class PrivateMethod(Estimator):
             engine: Engine = cluster.engine(self.private_half, ratings, progress, gpu)
         else:
             engine = engine_on(device, self.private_half, self.gpu_half, ratings)
-        # Of a cluster it is the nodes that have GPUs.
         trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
+        entered = None if run is None else run.asked.run
         statement = Statement.from_ledger(
             gate.ledger,
             public=public,
             adaptive=self.public_half.adaptive,
             domain=ratings.rules.domain(explicit=ratings.explicit, listed=True),
+            run=entered if kept is None else kept.ledger_run,
         )
-        statement = _with_start(statement, start)
-        statement = statement.with_earlier(None if run is None else run.earlier)
+        catalogue = ratings.catalogue
+        if discovers:
+            catalogue = catalogue.found_by(statement.found_catalogue())
+        statement = statement.carrying(carried).with_earlier(None if run is None else run.earlier)
         said = described(self.public_half, settings, trained)
-        return self._learnt(
-            trained, Model(trained.side, ratings.catalogue, statement, self.public_half.name, said)
-        )
+        return self._learnt(trained, Model(trained.side, catalogue, statement, self.public_half.name, said))
 
     def _begin(self, settings: PrivateSettings, facts: Facts) -> None:
         """What a method notes down before its first question; public."""

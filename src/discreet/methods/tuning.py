@@ -25,9 +25,9 @@ from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.model import Model
 from discreet.model.blocks import fold_in_blocks, score_top
 from discreet.model.item_side import ItemSide
-from discreet.privacy.account.earlier import EarlierRuns
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
+from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
@@ -142,7 +142,7 @@ def tune(
     fixed = dict(settings or {})
     searched = _checked_space(method, space, fixed)
     _check_data(method, ratings, budget, validation_share)
-    earlier = None if ledger is None else _paid(ledger, method, selection, budget)
+    run = None if ledger is None else _paid(ledger, method, selection, budget, ratings)
     generator = np.random.default_rng(rng)
     start, split = (int(number) for number in generator.integers(2**63, size=2))
     mu = selection.trial_mu(budget)
@@ -161,16 +161,20 @@ def tune(
             other = trial.run(draw_settings(searched))
             # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
             best = other if other.score.total < best.score.total else best
-    return _released(best, selection, budget, earlier)
+    return _released(best, selection, budget, run)
 
 
-def _paid(ledger: AnyLedger, method: Method, selection: Selection, budget: Budget) -> EarlierRuns:
+def _paid(
+    ledger: AnyLedger, method: Method, selection: Selection, budget: Budget, ratings: Ratings
+) -> LedgerRun:
     """Charge the whole search and end its entry: when the last trial ends is not to be read off the file."""
     mu, mean = selection.trial_mu(budget), selection.mean_trials
     price = Price(kind="selection", mu=mu, epsilon=budget.epsilon, delta=budget.delta, mean_trials=mean)
-    with open_run(ledger, budget, price, method=method.public_half.name, adaptive=True) as run:
+    paid = None if ratings.catalogue is None else ratings.catalogue.paid
+    name = method.public_half.name
+    with open_run(ledger, budget, price, method=name, adaptive=True, carried=paid) as run:
         run.pay("the best of a random number of trials", price, last=True)
-        return run.earlier
+        return run
 
 
 @dataclass(frozen=True)
@@ -207,14 +211,18 @@ class _Trial:
         return _Outcome(settings, score, fitted, gate.ledger)
 
 
-def _released(best: _Outcome, selection: Selection, budget: Budget, earlier: EarlierRuns | None) -> Tuned:
+def _released(best: _Outcome, selection: Selection, budget: Budget, run: LedgerRun | None) -> Tuned:
     if best.fitted is None or best.ledger is None:
         raise BudgetInvalid(
             f"no trial gave a model, and the budget ({budget}) is spent. One said: {best.refusal}"
         )
     fitted = best.fitted
-    statement = Statement.from_selection(fitted.statement_, best.ledger, selection, budget, public=_PUBLIC)
-    model = replace(fitted.model_, statement=statement.with_earlier(earlier))
+    entered = None if run is None else run.asked.run
+    statement = Statement.from_selection(
+        fitted.statement_, best.ledger, selection, budget, public=_PUBLIC, run=entered
+    )
+    statement = statement.with_earlier(None if run is None else run.earlier)
+    model = replace(fitted.model_, statement=statement)
     return Tuned(model, model.statement, best.settings, best.score.value, fitted.rank_, fitted.rounds_)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.errors import ModelInvalid
+from discreet.privacy.carried import Carried
 from discreet.privacy.statement import Release, Silos, Statement
 
 __all__ = ["state_over_silos"]
@@ -46,12 +47,13 @@ def state_over_silos(statements: Sequence[Statement]) -> Statement:
             releases=refused[0].releases,
             public=public,
         )
-    return Statement(
+    own = [one.own for one in statements]
+    together = Statement(
         private=True,
         model="silos",
-        epsilon=max(one.epsilon or 0.0 for one in statements),
-        delta=max(one.delta or 0.0 for one in statements),
-        mu=max(one.mu or 0.0 for one in statements),
+        epsilon=max(one.epsilon for one in own),
+        delta=max(one.delta for one in own),
+        mu=max(one.mu for one in own),
         releases=_dearest(statements),
         silos=Silos(
             count=len(statements),
@@ -63,6 +65,7 @@ def state_over_silos(statements: Sequence[Statement]) -> Statement:
         not_protected=_once([*(entry for one in statements for entry in one.not_protected), _OPEN]),
         domain=_once([entry for one in statements for entry in one.domain]),
     )
+    return together.carrying(Carried(runs=tuple(run for one in statements for run in one.earlier_runs)))
 
 
 def _dearest(statements: Sequence[Statement]) -> tuple[Release, ...]:
@@ -71,7 +74,7 @@ def _dearest(statements: Sequence[Statement]) -> tuple[Release, ...]:
     A Gaussian silo goes first: its mu must be covered by what is listed, and the epsilon that is stated covers any
     other silo as a whole.
     """
-    return max(statements, key=lambda one: (one.mu or 0.0, one.epsilon or 0.0)).releases
+    return max(statements, key=lambda one: (one.own.mu, one.own.epsilon)).releases
 
 
 def _in_two(statements: Sequence[Statement]) -> float:
@@ -80,7 +83,7 @@ def _in_two(statements: Sequence[Statement]) -> float:
     if len(alike) < len(statements):
         raise ModelInvalid("a silo does not say what a user in two silos pays")
     without, other = (
-        max((one.epsilon or 0.0 for one in statements if bool(one.delta) is has), default=0.0)
+        max((one.own.epsilon for one in statements if bool(one.own.delta) is has), default=0.0)
         for has in (False, True)
     )
     return max([*alike, without + other])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias
@@ -10,18 +12,20 @@ from typing import Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
+from discreet.privacy.account.costs import Cost, shared_delta
 from discreet.privacy.account.earlier import EarlierRuns
+from discreet.privacy.account.records import Price
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import Carried, RunCost, RunId
 from discreet.privacy.charges import Detail
-from discreet.privacy.earlier import Earlier, in_all
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
 
-__all__ = ["NOT_PROTECTED", "Release", "SiloTerms", "Silos", "Statement", "owed_in_silos"]
+__all__ = ["NOT_PROTECTED", "OwnCost", "Release", "SiloTerms", "Silos", "Statement", "owed_in_silos"]
 
 NOT_PROTECTED = (
     "evaluation on private test data: its results are not noised",
@@ -50,7 +54,7 @@ class _Frozen(BaseModel):
 
 
 class Release(_Frozen):
-    """One thing that left: its cost, and its share of the run's mu squared (or of its epsilon, where there is no mu).
+    """One thing that left: its cost, and its share of its run's mu squared (or of its epsilon, where there is no mu).
 
     A Gaussian release costs ``mu``; one that is purely differentially private costs ``epsilon``.
     """
@@ -98,16 +102,27 @@ class SiloTerms:
     noise: Literal["shares", "server", "each silo"]
 
 
+class OwnCost(_Frozen):
+    """What one run cost by itself: of its trials any one's mu, where it was a selection."""
+
+    epsilon: float = Field(ge=0)
+    delta: float = Field(ge=0, lt=1)
+    mu: float = Field(ge=0)
+
+
 class Statement(_Frozen):
     """What is promised about one model. Build it with one of the class methods.
 
-    A statement that calls itself private is checked whenever it is made or read: its epsilon, delta and mu
-    must cover the releases it lists, and the whole selection where the model was chosen among several.
+    ``epsilon``, ``delta`` and ``mu`` are about everything that the model carries, for somebody who was in all of it.
+    Where that is more than one run, ``earlier_runs`` has the others, and ``this_run`` what this one cost by itself;
+    ``mu`` is then absent where a run is not one of Gaussian releases.
+    ``run`` is the id by which a run is counted once, wherever it is carried to.
+
+    A statement that calls itself private is checked whenever it is made or read: what each run cost must cover the
+    releases listed, and the whole selection where the model was chosen among several; the sum must cover all runs.
     ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
     files. ``earlier`` is what earlier runs on the same data cost, where a ledger was kept of them.
     ``goal`` is what the model was trained for; absent before there is a model, and in older files.
-    Where the run started from a released model, ``start_runs`` has the runs before it, the first of them first;
-    ``epsilon_in_all`` at ``delta_in_all`` is what a user pays who was in this one and all of them.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
 
@@ -130,9 +145,9 @@ class Statement(_Frozen):
     reason: str | None = Field(default=None, min_length=1)
     fixed_noise_key: bool = False
     goal: Literal["rank", "rate"] | None = None
-    start_runs: tuple[Earlier, ...] = ()
-    epsilon_in_all: float | None = Field(default=None, gt=0)
-    delta_in_all: float | None = Field(default=None, gt=0, lt=1)
+    run: RunId | None = None
+    this_run: OwnCost | None = None
+    earlier_runs: tuple[RunCost, ...] = ()
     earlier: EarlierRuns | None = None
 
     @classmethod
@@ -145,6 +160,7 @@ class Statement(_Frozen):
         adaptive: bool = False,
         silos: SiloTerms | None = None,
         domain: Iterable[str] = (),
+        run: str | None = None,
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
 
@@ -166,6 +182,8 @@ class Statement(_Frozen):
             Where several organisations trained together.
         domain : iterable of str
             Which data sets the promise is about.
+        run : str, optional
+            The run's id, where it has one already: in the ledger of a data set, or in an agreement.
 
         Notes
         -----
@@ -202,6 +220,7 @@ class Statement(_Frozen):
             public=tuple(public),
             not_protected=(*NOT_PROTECTED, *not_protected),
             domain=tuple(domain),
+            run=secrets.token_hex(16) if run is None else run,
         )
 
     @classmethod
@@ -281,6 +300,7 @@ class Statement(_Frozen):
         budget: Budget,
         *,
         public: Iterable[str] = (),
+        run: str | None = None,
     ) -> Statement:
         """State what is owed for the whole selection that this trial came out of.
 
@@ -293,26 +313,22 @@ class Statement(_Frozen):
         selection, budget
             How the trial was chosen, and what the whole was allowed. The statement gives the budget, and as mu what
             any one trial was allowed.
-        public
-            What the selection took as public beside what the trial did.
+        public, run
+            What the selection took as public beside what the trial did, and its id, as in :meth:`from_ledger`.
         """
-        if not trial.private or not trial.releases or trial.mu is None:
+        if not trial.private or not trial.releases:
             raise ModelInvalid("only private trials that released something can be chosen from")
-        if trial.start_runs:
-            raise ModelInvalid(
-                "a trial cannot start from an earlier model: what both cost is not accounted for"
-            )
         if trial.selection is not None:
             raise ModelInvalid("a trial cannot be a selection itself: its cost is not that of one mechanism")
         score.close()
         if not score.charges:
             raise ModelInvalid("the score that the trial was chosen by was not charged")
         # What a trial was allowed, not what this one happened to spend.
-        allowed = compose([trial.mu, score.budget.mu])
+        allowed = compose([trial.own.mu, score.budget.mu])
         if allowed > selection.trial_mu(budget) * (1.0 + 1e-9):
             raise ModelInvalid("a trial was allowed to cost more than the selection accounts for")
         kept = tuple(entry for entry in trial.not_protected if entry != _TUNING)
-        return cls(
+        chosen = cls(
             private=True,
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -322,7 +338,9 @@ class Statement(_Frozen):
             public=(*(entry for entry in trial.public if not entry.startswith("all settings")), *public),
             not_protected=(*kept, _FURTHER, _TIMED),
             domain=trial.domain,
+            run=secrets.token_hex(16) if run is None else run,
         )
+        return chosen.carrying(Carried(runs=trial.earlier_runs))
 
     @classmethod
     def nothing_released(cls, *, public: Iterable[str] = ()) -> Statement:
@@ -348,54 +366,119 @@ class Statement(_Frozen):
         """
         return cls(private=False, reason=reason, public=tuple(public), model=model)
 
-    def started_from(self, digest: str, start: Statement) -> Statement:
-        """The statement of a run that started from a released model, which it names.
+    @property
+    def released(self) -> bool:
+        """Whether anything computed from ratings is in the model, by whatever run."""
+        return bool(self.releases or self.earlier_runs)
+
+    @property
+    def own(self) -> OwnCost:
+        """What this run cost by itself."""
+        if self.this_run is not None:
+            return self.this_run
+        if self.epsilon is None or self.delta is None or self.mu is None:
+            raise ModelInvalid("a model that is not private has no cost")
+        return OwnCost(epsilon=self.epsilon, delta=self.delta, mu=self.mu)
+
+    @property
+    def cost(self) -> Cost:
+        """What all runs together cost, as it composes."""
+        return Cost.together([self._own_cost, *(run.price.cost for run in self.earlier_runs)])
+
+    @property
+    def _own_cost(self) -> Cost:
+        return self._price.cost if self.releases else Cost()
+
+    @property
+    def _price(self) -> Price:
+        """What this run cost, as it composes."""
+        own = self.own
+        if self.selection is not None:
+            trials = self.selection.mean_trials
+            return Price(
+                kind="selection", mu=own.mu, epsilon=own.epsilon, delta=own.delta, mean_trials=trials
+            )
+        if self.silos is not None and self.silos.noise == "each silo":
+            # The worst of silos of any kind: nothing but epsilon and delta holds for all of them.
+            return Price(kind="approximate", epsilon=own.epsilon, delta=own.delta)
+        if own.mu == 0.0:
+            return Price(kind="pure", epsilon=own.epsilon)
+        return Price(kind="gaussian", mu=own.mu, delta=self._direct)
+
+    @property
+    def _direct(self) -> float:
+        return math.fsum(release.delta for release in self.releases)
+
+    def carried(self, digest: str) -> Carried:
+        """What somebody carries on who builds on this model: all runs that are in it.
 
         Parameters
         ----------
         digest
-            Of the model that the run started from.
-        start
-            That model's statement. If it is not private, this one is not either.
+            Of the model.
         """
-        short = f"model {digest[:16]}"
-        if not start.private and self.private:
-            reason = (
-                f"it started from {short}, which is not private ({start.reason}); what that model has learnt from its "
-                "users' ratings is in this one"
+        if not self.private:
+            return Carried(fault=f"model {digest[:16]} is not private ({self.reason}), and it is in this one")
+        runs = self.earlier_runs
+        if self.releases:
+            # A file from before runs had ids is known by its bytes.
+            known = self.run or hashlib.sha256(digest.encode()).hexdigest()[:32]
+            own = RunCost(
+                run=known, model=digest, epsilon=self.own.epsilon, delta=self.own.delta, price=self._price
             )
+            runs = (*runs, own)
+        return Carried(runs=runs)
+
+    def found_catalogue(self) -> Carried:
+        """What somebody carries on who takes the catalogue that this run has chosen with its first release."""
+        if not self.private:
+            return Carried(fault=f"its catalogue was found by a run that is not private ({self.reason})")
+        assert self.run is not None
+        first, delta = self.releases[0], self.own.delta
+        price = Price(kind="gaussian", mu=first.mu, delta=first.delta)
+        epsilon = price.cost.epsilon(delta)
+        return Carried(
+            runs=(RunCost(run=self.run, part="catalogue", epsilon=epsilon, delta=delta, price=price),)
+        )
+
+    def carrying(self, carried: Carried) -> Statement:
+        """The statement of a model that carries the releases of earlier runs as well.
+
+        Its epsilon, delta and mu are then those of all runs together, for somebody who was in every one of them. It is
+        not private where one of them is not.
+        """
+        before = Carried.together([Carried(runs=self.earlier_runs), carried])
+        runs = tuple(run for run in before.runs if run.run != self.run)
+        if not self.private:
+            return self
+        if before.fault is not None:
             return Statement(
                 private=False,
-                reason=reason,
+                reason=before.fault,
                 model=self.model,
                 releases=self.releases,
                 public=self.public,
                 notes=self.notes,
                 goal=self.goal,
             )
-        if not self.private:
-            return self.with_note(f"the run started from {short}")
-        assert start.epsilon is not None
-        assert start.delta is not None
-        assert start.mu is not None
-        exact = start.selection is None and all(release.epsilon == 0.0 for release in start.releases)
-        run = Earlier(
-            digest=digest,
-            epsilon=start.epsilon,
-            delta=start.delta,
-            mu=start.mu if exact else 0.0,
-            direct=math.fsum(release.delta for release in start.releases) if exact else 0.0,
-        )
-        earlier = (*start.start_runs, run)
-        epsilon, delta, _ = self._owed_in_all(earlier)
-        return Statement(
-            **{**dict(self), "start_runs": earlier, "epsilon_in_all": epsilon, "delta_in_all": delta}
-        )
-
-    def _owed_in_all(self, earlier: Sequence[Earlier]) -> tuple[float, float, float]:
-        assert self.mu is not None
-        assert self.delta is not None
-        return in_all(self.mu, self.delta, math.fsum(release.delta for release in self.releases), earlier)
+        if not runs:
+            return self
+        if self.relation != "add or remove one user":
+            raise ModelInvalid(
+                "what is replaced on a device does not add up with runs that count a user who comes or goes"
+            )
+        own, earlier = self.own, [run.price.cost for run in runs]
+        cost = Cost.together([self._own_cost, *earlier])
+        delta = shared_delta([own.delta, *(run.delta for run in runs)], cost.delta)
+        sums = {"epsilon": cost.epsilon(delta), "delta": delta, "mu": cost.gaussian_mu}
+        silos = self.silos
+        if silos is not None:
+            twice = Cost(mu=2.0 * own.mu)
+            if silos.noise == "each silo":
+                twice = Cost(pure=(silos.epsilon_in_two,), delta=own.delta)
+            in_two = Cost.together([twice, *earlier]).epsilon(delta)
+            silos = silos.model_copy(update={"epsilon_in_two": in_two})
+        return Statement(**{**dict(self), **sums, "silos": silos, "this_run": own, "earlier_runs": runs})
 
     def with_note(self, note: str) -> Statement:
         """The same promise with one more note: what was done to the model since, at no cost."""
@@ -433,62 +516,70 @@ class Statement(_Frozen):
                 or self.delta is not None
                 or self.mu is not None
                 or self.selection is not None
-                or self.start_runs
+                or self.this_run is not None
+                or self.earlier_runs
             ):
                 raise ValueError("a model that is not private needs a reason and has no epsilon, delta or mu")
             return self
-        if self.epsilon is None or self.delta is None or self.mu is None:
+        if self.epsilon is None or self.delta is None or (self.mu is None and self.this_run is None):
             raise ValueError("a private model needs epsilon, delta and mu")
         if self.reason is not None or self.fixed_noise_key:
             raise ValueError("a private model has no reason not to be and no fixed noise key")
-        self._adds_up_in_all()
+        own = self.own
         if not self.releases:
-            if self.epsilon or self.delta or self.mu or self.selection is not None:
+            if own.epsilon or own.delta or own.mu or self.selection is not None:
                 raise ValueError(
                     "a model without releases has epsilon, delta and mu of 0, and was not selected"
                 )
-            return self
+        else:
+            self._own_adds_up(own)
+        self._sum_adds_up()
+        return self
+
+    def _own_adds_up(self, own: OwnCost) -> None:
         # One part in 1e15 for the order of summation; delta_from rounds up by far more than that.
-        if compose(release.mu for release in self.releases) > self.mu * (1.0 + 1e-15):
+        if compose(release.mu for release in self.releases) > own.mu * (1.0 + 1e-15):
             raise ValueError("mu is less than what the releases cost together")
-        extra = math.fsum(release.delta for release in self.releases)
-        pure = math.fsum(release.epsilon for release in self.releases)
-        if pure > self.epsilon:
+        extra, pure = self._direct, math.fsum(release.epsilon for release in self.releases)
+        if pure > 0.0 and any(release.mu > 0.0 for release in self.releases):
+            raise ValueError("releases of one run are Gaussian, or all of them pure")
+        if pure > own.epsilon:
             raise ValueError("epsilon is less than what the releases cost together")
-        if extra > self.delta:
+        if extra > own.delta:
             raise ValueError("delta is less than what the releases take from it")
         if (
             self.earlier is not None
-            and self.earlier.delta == self.delta
-            and self.earlier.epsilon < self.epsilon
+            and self.earlier.delta == own.delta
+            and self.earlier.epsilon < own.epsilon
         ):
             raise ValueError("this run and the earlier ones cannot cost less than this run")
-        if self.silos is not None and self.silos.epsilon_in_two < self.epsilon:
+        if self.silos is not None and self.silos.epsilon_in_two < (self.epsilon or 0.0):
             raise ValueError("a user in two silos cannot pay less than one in a single silo")
-        if self.mu == 0.0:
-            return self
-        if self.selection is None:
-            if delta_from(self.mu, self.epsilon - pure) + extra > self.delta:
-                raise ValueError("epsilon and delta promise more than mu allows")
-        elif pure > 0.0 or extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:
-            raise ValueError("epsilon and delta promise more than a selection at this mu allows")
-        return self
-
-    def _adds_up_in_all(self) -> None:
-        stated = (self.epsilon_in_all, self.delta_in_all)
-        if not self.start_runs:
-            if stated != (None, None):
-                raise ValueError("without earlier runs there is no epsilon or delta in all")
+        if own.mu == 0.0:
             return
-        if not self.mu or self.selection is not None or self.relation != "add or remove one user":
-            raise ValueError("only a run of Gaussian releases starts from an earlier model")
-        if self.epsilon_in_all is None or self.delta_in_all is None:
-            raise ValueError("with earlier runs a statement says what all of them cost together")
-        epsilon, delta, _ = self._owed_in_all(self.start_runs)
-        if epsilon > self.epsilon_in_all or delta > self.delta_in_all:
-            raise ValueError(
-                "epsilon and delta in all are less than what this and the earlier runs cost together"
-            )
+        if self.selection is None:
+            if delta_from(own.mu, own.epsilon) + extra > own.delta:
+                raise ValueError("epsilon and delta promise more than mu allows")
+        elif extra > 0.0 or self.selection.epsilon(own.mu, own.delta) > own.epsilon:
+            raise ValueError("epsilon and delta promise more than a selection at this mu allows")
+
+    def _sum_adds_up(self) -> None:
+        """Whether what is said first covers this run and all before it."""
+        assert self.epsilon is not None
+        assert self.delta is not None
+        if (self.this_run is None) != (not self.earlier_runs):
+            raise ValueError("what this run cost stands beside earlier runs, and only there")
+        if not self.earlier_runs:
+            return
+        if self.relation != "add or remove one user":
+            raise ValueError("costs that are about other relations do not add up")
+        if len({run.run for run in self.earlier_runs} | {self.run}) <= len(self.earlier_runs):
+            raise ValueError("an earlier run is named twice")
+        cost, mu = self.cost, self.cost.gaussian_mu
+        if not cost.covered_by(self.epsilon, self.delta):
+            raise ValueError("epsilon and delta are less than what this and the earlier runs cost together")
+        if (self.mu is None) != (mu is None) or (mu is not None and mu > (self.mu or 0.0) * (1.0 + 1e-15)):
+            raise ValueError("mu is less than what this and the earlier runs cost together")
 
 
 def owed_in_silos(terms: SiloTerms, budget: Budget, mu: float | None = None) -> Silos:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.privacy.selection import Selection
     from discreet.privacy.statement import Release, Silos, Statement
 
-__all__ = ["grouped", "label", "lines", "round_up", "selection_words"]
+__all__ = ["cap_words", "grouped", "label", "lines", "round_up", "run_rows", "selection_words"]
 
 _WIDTH = 100
 
@@ -44,8 +44,10 @@ def lines(statement: Statement) -> Iterator[str]:
         yield from _item("Goal:      ", _GOALS[statement.goal])
     if statement.releases:
         pure = any(release.epsilon > 0.0 for release in statement.releases)
-        cost = "epsilon" if pure else "mu squared"
-        yield f"Releases ({cost.split()[0]} of each one, rounded up; all its repetitions' share of {cost})"
+        whole = "epsilon" if pure else "mu squared"
+        cost = f"this run's {whole}" if statement.earlier_runs else whole
+        one = "epsilon" if pure else "mu"
+        yield f"Releases ({one} of each one, rounded up; all its repetitions' share of {cost})"
         for group in grouped(statement.releases):
             yield from _row(group)
     for title, entries in (
@@ -67,8 +69,8 @@ def _promise(statement: Statement) -> Iterator[str]:
     yield from _item("Guarantee: ", _guarantee(statement))
     if statement.silos is not None:
         yield from _item("Silos:     ", _silos(statement.silos))
-    if statement.start_runs:
-        yield from _item("Start:     ", _started(statement))
+    for who, cost in run_rows(statement):
+        yield from _item("Runs:      ", f"{who}: {cost}")
     chosen = statement.selection
     if chosen is not None:
         yield from _item("Selection: ", selection_words(chosen))
@@ -85,31 +87,39 @@ def selection_words(chosen: Selection) -> str:
 
 
 def _guarantee(statement: Statement) -> str:
-    if not statement.releases:
+    if not statement.released:
         return "epsilon 0 at delta 0: nothing computed from ratings was released"
-    stated = (statement.epsilon, statement.delta, statement.mu)
+    epsilon, delta = round_up(statement.epsilon or 0.0), round_up(statement.delta or 0.0)
+    mu = "" if not statement.mu else f" (mu {round_up(statement.mu)})"
+    if statement.earlier_runs:
+        accounting = "exact Gaussian accounting over all of them" if mu else "composed over all of them"
+        return f"epsilon {epsilon} at delta {delta}{mu} for who was in all {_number(statement)} runs, {accounting}"
     if statement.mu == 0.0:
-        return f"epsilon {round_up(statement.epsilon or 0.0)} at delta 0, the sum over all releases"
-    epsilon, delta, mu = (round_up(value) for value in stated if value is not None)
+        return f"epsilon {epsilon} at delta {delta}, the sum over all releases"
     if statement.selection is not None:
         return (
-            f"epsilon {epsilon} at delta {delta} for the whole selection (mu {mu} for any one trial), Rényi "
-            "accounting over all trials"
+            f"epsilon {epsilon} at delta {delta} for the whole selection (mu {round_up(statement.own.mu)} for any one "
+            "trial), Rényi accounting over all trials"
         )
-    return f"epsilon {epsilon} at delta {delta} (mu {mu}), exact Gaussian accounting over all releases"
+    return f"epsilon {epsilon} at delta {delta}{mu}, exact Gaussian accounting over all releases"
 
 
-def _started(statement: Statement) -> str:
-    runs = "; ".join(
-        f"model {run.digest[:16]} (epsilon {round_up(run.epsilon)} at delta {round_up(run.delta)})"
-        for run in statement.start_runs
-    )
-    return (
-        f"the run started from {runs}. A user who was in "
-        + ("both" if len(statement.start_runs) == 1 else "all of these runs")
-        + f" pays epsilon {round_up(statement.epsilon_in_all or 0.0)} at delta "
-        f"{round_up(statement.delta_in_all or 0.0)} in all"
-    )
+def _number(statement: Statement) -> int:
+    return len(statement.earlier_runs) + bool(statement.releases)
+
+
+def run_rows(statement: Statement) -> Iterator[tuple[str, str]]:
+    """Who was in one run alone, and what they have given away; nothing where a model carries one run only."""
+    if not statement.earlier_runs:
+        return
+    if statement.releases:
+        yield "in this run alone", _cost(statement.own.epsilon, statement.own.delta)
+    for run in statement.earlier_runs:
+        yield f"in {run.name} alone", _cost(run.epsilon, run.delta)
+
+
+def _cost(epsilon: float, delta: float) -> str:
+    return f"epsilon {round_up(epsilon)} at delta {round_up(delta)}"
 
 
 def _silos(silos: Silos) -> str:
@@ -127,12 +137,20 @@ def _silos(silos: Silos) -> str:
 
 def _earlier(known: EarlierRuns) -> str:
     about = f"{known.ledger}" if known.group is None else f"{known.ledger}, group {known.group}"
-    cap = "" if known.cap_epsilon is None else f" of a cap of {_fact(known.cap_epsilon)}"
-    total = f"epsilon {round_up(known.epsilon)}{cap} at delta {round_up(known.delta)}"
+    total = f"epsilon {round_up(known.epsilon)} at delta {round_up(known.delta)}{cap_words(known)}"
     if not known.runs:
         return f"{about}: no earlier run on the same data is known; {total} so far"
     runs = "1 earlier run" if known.runs == 1 else f"{known.runs} earlier runs"
     return f"{about}: {runs} on the same data cost epsilon {round_up(known.earlier_epsilon)}; with this one {total}"
+
+
+def cap_words(known: EarlierRuns) -> str:
+    """The cap that a ledger holds all runs to, at its own delta."""
+    if known.cap_epsilon is None:
+        return ""
+    delta = known.delta if known.cap_delta is None else known.cap_delta
+    at = "" if delta == known.delta else f" at delta {round_up(delta)}"
+    return f", within a cap of {_fact(known.cap_epsilon)}{at}"
 
 
 def _item(label: str, text: str) -> list[str]:

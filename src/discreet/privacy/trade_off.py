@@ -100,19 +100,13 @@ def trade_off(statement: Statement) -> TradeOff:
     ModelInvalid
         For a model that is not private: there is no bound.
     """
-    if not statement.private or statement.epsilon is None or statement.delta is None or statement.mu is None:
+    if not statement.private or statement.epsilon is None or statement.delta is None:
         raise ModelInvalid("a model that is not private bounds no attacker")
-    known = Composed(epsilon=statement.epsilon, delta=statement.delta)
-    if statement.selection is not None:
-        costs = ((statement.selection.epsilon(statement.mu, delta), delta) for delta in _DELTAS)
-        return Least((known, *(Composed(epsilon=cost, delta=delta) for cost, delta in costs)))
-    if statement.mu == 0.0 or (statement.silos is not None and statement.silos.noise == "each silo"):
-        return known
-    return Composed(
-        mu=statement.mu,
-        epsilon=math.fsum(release.epsilon for release in statement.releases),
-        delta=math.fsum(release.delta for release in statement.releases),
-    )
+    known, cost = Composed(epsilon=statement.epsilon, delta=statement.delta), statement.cost
+    if cost.selections:
+        costs = ((cost.epsilon(delta), delta) for delta in _DELTAS if delta > cost.delta)
+        return Least((known, *(Composed(epsilon=epsilon, delta=delta) for epsilon, delta in costs)))
+    return Composed(mu=cost.mu, epsilon=math.fsum(cost.pure), delta=cost.delta)
 
 
 def _exp(epsilon: float) -> float:

@@ -128,13 +128,16 @@ def _learnt(doubt: Doubt, factor: float) -> Floats:
 def _more(model: Model, doubt: Doubt) -> tuple[More, ...]:
     """Noise of a sum over users falls with their number and with mu; on devices it does not fall that fast."""
     statement = model.statement
-    if not statement.private or statement.model == "local" or not statement.mu or not statement.delta:
+    if not statement.private or statement.model == "local" or not statement.releases:
+        return ()
+    own = statement.own
+    if not own.mu or not own.delta:
         return ()
     trained = ~doubt.added
     found = []
     for factor in FACTORS:
         learnt = _learnt(doubt, factor)
-        epsilon = statement.epsilon if factor == 1.0 else epsilon_from(factor * statement.mu, statement.delta)
+        epsilon = own.epsilon if factor == 1.0 else epsilon_from(factor * own.mu, own.delta)
         known = int((trained & (1.0 - learnt < NOTHING_LEARNT)).sum())
         found.append(More(factor, epsilon, float(learnt.mean()), known))
     return tuple(found)

@@ -92,13 +92,13 @@ def _head(report: Report) -> Iterator[str]:
 
 def _promise(report: Report, told: Told) -> Iterator[str]:
     statement, meaning = report.document.statement, report.document.meaning
-    if meaning is not None and statement.releases:
+    if meaning is not None and statement.released:
         yield (
             "<section><h2>What the promise means</h2><div class='beside'><div>"
             f"<p>{escape(attack_sentence(statement, meaning))}</p>{_wide(attack_table(meaning), 'attackers')}</div>"
             f"{curve(meaning)}</div></section>"
         )
-    if not statement.releases:
+    if not statement.released:
         return
     unit = "epsilon" if not statement.mu else "mu squared"
     yield f"<section><h2>Where the budget went</h2>{_wide(cost_table(costs(statement), unit), 'costs by kind')}"
@@ -110,7 +110,9 @@ def _promise(report: Report, told: Told) -> Iterator[str]:
             for k, one in enumerate(statement.releases)
         ]
         yield "<p>Release by release, in the order in which they were made:</p>"
-        yield table(("release", *(key for key, _ in columns)), rows, "releases") + "</section>"
+        share = "share of this run" if statement.earlier_runs else "share"
+        heads = ("release", *(share if key == "share" else key for key, _ in columns))
+        yield table(heads, rows, "releases") + "</section>"
     else:
         yield f"<p class='soft'>{number} releases in all; the JSON of this report lists each.</p></section>"
 

@@ -36,7 +36,7 @@ def _lines(document: Document) -> Iterator[str]:
     yield from (f"**{_plain(headline(statement))}.**", "", "## Privacy", "")
     for answer in answers(statement, document.meaning):
         yield f"- **{_plain(answer.question)}** {_plain(answer.short)}. {_plain(answer.more)}"
-    if document.meaning is not None and statement.releases:
+    if document.meaning is not None and statement.released:
         yield from ("", _plain(attack_sentence(statement, document.meaning)))
     yield from ("", "## Uses", "")
     yield "- Lists for anybody who hands in a history, in the training data or not; it costs no budget."

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from discreet.model.description import Description, describe
 from discreet.privacy.statement import Statement
 from discreet.privacy.statement_text import grouped, label
@@ -18,14 +16,9 @@ from discreet.statements.meaning import Meaning, meaning_of
 from discreet.statements.words import headline
 from discreet.version import __version__
 
-__all__ = ["KIND", "VERSION", "Cost", "Document", "costs", "further", "write_document"]
+__all__ = ["KIND", "VERSION", "Cost", "Document", "costs", "write_document"]
 
 KIND, VERSION = "discreet privacy statement", 1
-
-_SHOWN = {
-    *("private", "unit", "relation", "model", "epsilon", "delta", "mu", "releases", "selection", "silos"),
-    *("public", "not_protected", "notes", "reason", "fixed_noise_key", "goal", "domain", "earlier"),
-}
 
 
 @dataclass(frozen=True)
@@ -100,18 +93,26 @@ def write_document(directory: str | Path) -> Document:
 
 
 def costs(statement: Statement) -> tuple[Cost, ...]:
-    """Where the budget went, in the order of the releases; repetitions together."""
-    return tuple(
-        Cost(label(group), len(group), min(1.0, math.fsum(release.share for release in group)))
-        for group in grouped(statement.releases)
+    """Where the budget went: earlier runs, then this run's releases in their order; repetitions together."""
+    own, *earlier = _shares(statement)
+    before = (Cost(run.name, 1, share) for run, share in zip(statement.earlier_runs, earlier, strict=True))
+    return (
+        *before,
+        *(
+            Cost(label(group), len(group), min(1.0, own * math.fsum(release.share for release in group)))
+            for group in grouped(statement.releases)
+        ),
     )
 
 
-def further(statement: Statement) -> dict[str, Any]:
-    """Fields of the statement that have no place of their own in this room, as plain values, if they say anything."""
-    values = {name: getattr(statement, name) for name in type(statement).model_fields if name not in _SHOWN}
-    return {
-        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-        for name, value in values.items()
-        if value is not None and value != () and value is not False
-    }
+def _shares(statement: Statement) -> list[float]:
+    """Of this run, and of each earlier one: of the whole mu squared, or of all epsilons where there is no mu."""
+    runs = statement.earlier_runs
+    if not runs:
+        return [1.0]
+    if statement.mu:
+        sizes = [(run.price.cost.gaussian_mu or 0.0) ** 2 for run in runs]
+        sizes.insert(0, max(0.0, statement.mu**2 - math.fsum(sizes)))
+    else:
+        sizes = [statement.own.epsilon, *(run.epsilon for run in runs)]
+    return [size / math.fsum(sizes) for size in sizes]

@@ -72,8 +72,8 @@ def terms_for(statement: Statement) -> dict[str, str]:
         "add or remove one user": not statement.relation.startswith("add"),
         "replace all of one user's ratings": not statement.relation.startswith("replace"),
         "mu (Gaussian differential privacy)": not statement.mu,
-        "false alarm, power": not statement.releases or not statement.private,
-        "strong, moderate, weak": not statement.releases or not statement.private,
+        "false alarm, power": not statement.released or not statement.private,
+        "strong, moderate, weak": not statement.released or not statement.private,
         "private selection": statement.selection is None,
     }
     return {term: text for term, text in GLOSSARY.items() if not left_out.get(term, False)}

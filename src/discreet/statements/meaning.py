@@ -64,14 +64,15 @@ def meaning_of(statement: Statement) -> Meaning | None:
 
 
 def _follows_from(statement: Statement) -> str:
-    if not statement.releases:
+    cost = statement.cost
+    if cost.nothing:
         return "that nothing computed from ratings was released"
-    if statement.selection is not None:
+    if cost.selections:
         return "the Rényi bound on the whole selection; the truth may be better"
-    if statement.mu == 0.0:
-        return "epsilon alone, without any delta"
-    if statement.silos is not None and statement.silos.noise == "each silo":
+    if cost.pure and (cost.mu or cost.delta):
         return "epsilon and delta alone; the truth may be better"
-    if any(release.delta > 0.0 for release in statement.releases):
+    if cost.pure:
+        return "epsilon alone, without any delta"
+    if cost.delta:
         return "mu, and the part of delta that was spent directly"
     return "mu, exactly"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import files
 
-from discreet.privacy.statement_text import selection_words
-from discreet.statements.document import Document, costs, further
+from discreet.privacy.statement_text import run_rows, selection_words
+from discreet.statements.document import Document, costs
 from discreet.statements.glossary import terms_for
 from discreet.statements.page_parts import (
     attack_table,
@@ -17,7 +17,7 @@ from discreet.statements.page_parts import (
     fact_table,
     glossary,
 )
-from discreet.statements.text import facts, heading, identity
+from discreet.statements.text import identity
 from discreet.statements.words import answers, attack_sentence, earlier_runs, headline
 
 __all__ = ["POLICY", "page"]
@@ -45,7 +45,7 @@ def page(document: Document) -> str:
 def _parts(document: Document) -> Iterator[str]:
     statement, meaning = document.statement, document.meaning
     yield from _head(document)
-    if meaning is not None and statement.releases:
+    if meaning is not None and statement.released:
         yield "<section><h2>What that means</h2><div class='beside'><div>"
         yield f"<p>{escape(attack_sentence(statement, meaning))}</p>{attack_table(meaning)}"
         if statement.selection is not None:
@@ -54,14 +54,15 @@ def _parts(document: Document) -> Iterator[str]:
             "<p class='soft'>“An alarm is right” where both cases are equally likely beforehand. The bounds "
             f"follow from {escape(meaning.follows_from)}.</p></div>{curve(meaning)}</div></section>"
         )
-    if statement.releases:
+    if statement.released:
         unit = "epsilon" if not statement.mu else "mu squared"
         yield f"<section><h2>Where the budget went</h2>{cost_table(costs(statement), unit)}</section>"
-    if statement.private and statement.releases:
+    if statement.earlier_runs:
+        rows = {f"Only {who}": cost for who, cost in run_rows(statement)}
+        yield f"<section><h2>Who was not in all runs</h2>{fact_table(rows)}</section>"
+    if statement.private and statement.released:
         runs = earlier_runs(statement)
         yield f"<section><h2>Earlier runs on the same ratings</h2><p>{escape(runs)}</p></section>"
-    for name, value in further(statement).items():
-        yield f"<section><h2>{escape(heading(name))}</h2>{bullets(list(facts(value)))}</section>"
     yield "<div class='halves'>"
     for name, entries in (
         ("What is public: given, not read off the ratings", statement.public),

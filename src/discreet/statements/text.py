@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from discreet.privacy.statement_text import lines
-from discreet.statements.document import Document, further
+from discreet.statements.document import Document
 from discreet.statements.glossary import terms_for
-from discreet.statements.words import answers, attack_sentence, in_a_hundred, printable
+from discreet.statements.words import answers, attack_sentence, headline, in_a_hundred, printable
 
-__all__ = ["facts", "heading", "identity", "text_lines"]
+__all__ = ["identity", "text_lines"]
 
 _WIDTH = 100
 
@@ -24,9 +23,10 @@ def text_lines(document: Document) -> Iterator[str]:
 def _lines(document: Document) -> Iterator[str]:
     statement, meaning = document.statement, document.meaning
     yield "In plain words"
+    yield from _entry(headline(statement))
     for answer in answers(statement, meaning):
         yield from _entry(f"{answer.question} {answer.short}. {answer.more}")
-    if meaning is not None and statement.releases:
+    if meaning is not None and statement.released:
         yield "What it means"
         yield from _entry(attack_sentence(statement, meaning))
         for attack in meaning.attacks:
@@ -36,35 +36,12 @@ def _lines(document: Document) -> Iterator[str]:
             )
         yield from _entry(f"These bounds follow from {meaning.follows_from}")
     yield from lines(statement)
-    for name, value in further(statement).items():
-        yield heading(name)
-        for line in facts(value):
-            yield from _entry(line)
     yield "Model"
     for key, fact in identity(document).items():
         yield from _entry(f"{key}: {fact}")
     yield "Terms"
     for term, words in terms_for(statement).items():
         yield from _entry(f"{term}: {words}")
-
-
-def heading(name: str) -> str:
-    """Of a field of the statement that has no heading of its own."""
-    return {"start": "The model that training started from"}.get(name, name.replace("_", " ").capitalize())
-
-
-def facts(value: Any, name: str = "") -> Iterator[str]:
-    """Any JSON value as short lines, one for each fact."""
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            yield from facts(entry, f"{name}, {key}".removeprefix(", ").replace("_", " "))
-    elif isinstance(value, list | tuple):
-        for number, entry in enumerate(value, 1):
-            plain = not isinstance(entry, dict | list | tuple)
-            yield from facts(entry, name if plain else f"{name} {number}".strip())
-    elif value is not None:
-        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-        yield f"{name}: {shown}" if name else shown
 
 
 def identity(document: Document) -> dict[str, str]:

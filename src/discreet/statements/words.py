@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from discreet.privacy.statement import Silos, Statement
-from discreet.privacy.statement_text import round_up
+from discreet.privacy.statement_text import cap_words, round_up, run_rows
 from discreet.statements.meaning import Meaning
 
 __all__ = ["Answer", "answers", "attack_sentence", "earlier_runs", "headline", "in_a_hundred", "printable"]
@@ -31,7 +30,7 @@ def headline(statement: Statement) -> str:
     """The promise in one line of the field's terms, every number rounded up."""
     if not statement.private:
         return f"Not private: {statement.reason}"
-    if not statement.releases:
+    if not statement.released:
         return "Nothing computed from ratings was released: epsilon 0, delta 0"
     kind = (
         "user-level local differential privacy"
@@ -44,7 +43,9 @@ def headline(statement: Statement) -> str:
         if not statement.mu
         else f" (mu {round_up(statement.mu)}{' a trial' if statement.selection else ''})"
     )
-    return f"{kind}, epsilon {round_up(statement.epsilon or 0.0)} at delta {delta}{mu}"
+    runs = len(statement.earlier_runs) + bool(statement.releases)
+    over = f", over all {runs} runs that are in the model" if runs > 1 else ""
+    return f"{kind}, epsilon {round_up(statement.epsilon or 0.0)} at delta {delta}{mu}{over}"
 
 
 def attack_sentence(statement: Statement, meaning: Meaning) -> str:
@@ -130,13 +131,15 @@ def _how_strongly(statement: Statement, meaning: Meaning | None) -> Answer:
     question = "How strongly?"
     if meaning is None:
         return Answer(question, "Not at all", "An attacker may be able to tell for certain.")
-    if not statement.releases:
+    if not statement.released:
         return Answer(question, "Perfectly", "Nothing computed from ratings was released.")
+    runs = "; ".join(f"{who}: {cost}" for who, cost in run_rows(statement))
     return Answer(
         question,
         f"epsilon {round_up(statement.epsilon or 0.0)}: {_strength(meaning.right_guess)}",
         f"Between two cases that are equally likely beforehand, the best attacker is right in at most "
-        f"{in_a_hundred(meaning.right_guess)} of 100; a coin is right in 50.",
+        f"{in_a_hundred(meaning.right_guess)} of 100; a coin is right in 50."
+        + (f" That is for somebody who was in all runs. Who was only {runs}." if runs else ""),
     )
 
 
@@ -152,9 +155,9 @@ def _left(statement: Statement) -> Answer:
     question = "What is left of the budget?"
     if not statement.private:
         return Answer(question, "There was none", "A model without privacy has no budget.")
-    if not statement.releases:
+    if not statement.released:
         return Answer(question, "All of it", "This model has cost nothing.")
-    known = getattr(statement, "earlier", None)
+    known = statement.earlier
     if known is None:
         return Answer(
             question,
@@ -162,18 +165,13 @@ def _left(statement: Statement) -> Answer:
             "How much was spent on the same ratings in all is not recorded here. Costs of several models add up; "
             "ask whoever holds the data for their ledger.",
         )
-    spent = f"epsilon {round_up(known.epsilon)}"
-    short = (
-        f"{spent} spent, no limit set"
-        if known.cap_epsilon is None
-        else f"{spent} of {known.cap_epsilon:g} spent"
-    )
-    return Answer(question, short, earlier_runs(statement))
+    limit = ", no limit set" if known.cap_epsilon is None else cap_words(known)
+    return Answer(question, f"epsilon {round_up(known.epsilon)} spent{limit}", earlier_runs(statement))
 
 
 def earlier_runs(statement: Statement) -> str:
     """What earlier runs on the same ratings cost, as far as a ledger says."""
-    known: Any = getattr(statement, "earlier", None)
+    known = statement.earlier
     if known is None:
         return (
             "Not recorded in this statement. If other models were trained on the same ratings, their costs come on "

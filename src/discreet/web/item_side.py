@@ -111,5 +111,5 @@ def _words(document: Document) -> dict[str, Any]:
             {"question": one.question, "short": one.short, "more": one.more}
             for one in answers(statement, meaning)
         ],
-        "attack": None if meaning is None or not statement.releases else attack_sentence(statement, meaning),
+        "attack": None if meaning is None or not statement.released else attack_sentence(statement, meaning),
     }

@@ -44,14 +44,17 @@ def test_the_statement_names_every_earlier_model_and_says_what_all_runs_cost(
     second = BudgetedALS().fit(months[1], Budget(4.0, 1e-6), rng=0, start=first).model_
     third = BudgetedALS().fit(months[1], BUDGET, rng=0, start=second).model_
     said = third.statement
-    assert [run.digest for run in said.start_runs] == [first.digest, second.digest]
-    assert said.epsilon == BUDGET.epsilon
-    mus = [model.statement.mu for model in (first, second, third)]
-    assert said.epsilon_in_all == epsilon_from(compose(mu for mu in mus if mu is not None), 1e-5)
-    assert said.delta_in_all == 1e-5
+    assert [run.model for run in said.earlier_runs] == [first.digest, second.digest]
+    assert said.own.epsilon == BUDGET.epsilon
+    mus = [model.statement.own.mu for model in (first, second, third)]
+    assert said.epsilon == epsilon_from(compose(mus), 1e-5)
+    assert said.delta == 1e-5
     text = " ".join(str(said).split())
-    assert f"model {first.digest[:16]} (epsilon 8 at delta 1e-5)" in text
-    assert "A user who was in all of these runs pays epsilon" in text
+    assert (
+        f"in model {first.digest[:16]} (run {said.earlier_runs[0].run[:8]}) alone: epsilon 8 at delta 1e-5"
+        in text
+    )
+    assert "for who was in all 3 runs" in text
     assert Model(third.item_side, third.catalogue, said, third.method).statement == said
 
 
@@ -66,7 +69,7 @@ def test_a_start_that_is_not_private_makes_the_result_not_private(
     assert exposed.digest[:16] in str(after.statement)
     declared = BudgetedALS().fit(months[1], BUDGET, rng=0, start=exposed, start_is_public=True).model_
     assert declared.statement.private
-    assert declared.statement.start_runs == ()
+    assert declared.statement.earlier_runs == ()
     assert any(exposed.digest[:16] in thing for thing in declared.statement.public)
 
 

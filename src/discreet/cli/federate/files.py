@@ -122,7 +122,7 @@ def answer_command(
     key = SigningKey(agreement, options["name"], read_signing_key(_signing_key(signing_key, options)))
     body = b"" if asked is None else read_message(asked, agreement)
     catalogue = read_catalogue(options["catalogue"], agreement)
-    journal = enter_silo(ctx, agreement, options)
+    journal = enter_silo(ctx, agreement, options, catalogue)
     ratings = read_silo_ratings(agreement, catalogue, options)
     with open_silo(agreement, ratings, options, key, journal) as silo:
         answer = SignedSilo(silo, key).answer(body)

@@ -100,11 +100,15 @@ def existing_store(store: str) -> Path:
     return Path(store)
 
 
-def enter_silo(ctx: click.Context, agreement: AnyAgreement, options: dict[str, Any]) -> LedgerRun | None:
+def enter_silo(
+    ctx: click.Context, agreement: AnyAgreement, options: dict[str, Any], catalogue: Catalogue
+) -> LedgerRun | None:
     """Reserve the agreed budget in the silo's ledger, where there is one: before any rating is read."""
     check_member(agreement, options["name"])
     ledger = given_ledger(options)
-    return None if ledger is None else ctx.with_resource(begin_run(ledger, agreement, options["name"]))
+    if ledger is None:
+        return None
+    return ctx.with_resource(begin_run(ledger, agreement, options["name"], catalogue.paid))
 
 
 def check_member(agreement: AnyAgreement, name: str) -> None:

@@ -92,7 +92,7 @@ def silo_command(
     context = client_context(Path(tls))
     check_member(agreement, options["name"])
     key = SigningKey(agreement, options["name"], read_signing_key(Path(tls) / SIGNING_KEY))
-    journal = enter_silo(ctx, agreement, options)
+    journal = enter_silo(ctx, agreement, options, catalogue)
     ratings = read_silo_ratings(agreement, catalogue, options)
     say_dropped(ratings)
     text = agreement.model_dump_json()

@@ -36,7 +36,8 @@ def _silo(path: Path, stored: StoredCharges, delta: float | None) -> dict[str, R
             (one.name, Price(kind="pure", epsilon=one.epsilon) if one.epsilon else _gaussian(one.mu))
             for one in statement.releases
         ]
-        asked_epsilon, asked_delta = statement.epsilon or 0.0, statement.delta or 0.0
+        own = statement.own if statement.private else None
+        asked_epsilon, asked_delta = (0.0, 0.0) if own is None else (own.epsilon, own.delta)
     elif stored.gaussian:
         if delta is None:
             raise BudgetInvalid(

@@ -14,6 +14,7 @@ from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.learner import Learner
 from discreet.devices.settings import DeviceSettings
+from discreet.devices.statement import refuse_paid
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 
 __all__ = ["CatalogueContent", "TaskConfig", "make_config"]
@@ -125,6 +126,7 @@ def make_config(
         When devices could not be asked like that.
     """
     checked = DeviceSettings.checked(**settings)
+    refuse_paid(catalogue)
     try:
         config = TaskConfig(
             task=task,

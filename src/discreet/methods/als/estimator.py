@@ -18,6 +18,7 @@ from discreet.methods.parameters import Estimator
 from discreet.methods.public_half import check_features
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
+from discreet.privacy.carried import Carried
 from discreet.privacy.statement import Statement
 
 __all__ = ["ALS", "ALSSettings"]
@@ -109,7 +110,10 @@ class ALS(Estimator):
         check_ratings(ratings)
         if ratings.catalogue is None:
             assert ratings.provisional_ids is not None
-            ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
+            seen = Catalogue(ratings.provisional_ids)
+            ratings = ratings.with_catalogue(
+                seen.found_by(Carried(fault="its catalogue was read off ratings by plain ALS, without noise"))
+            )
         assert ratings.catalogue is not None
         check_features("als", used=False, given=ratings.catalogue.features is not None)
         check_items(ratings.n_items)

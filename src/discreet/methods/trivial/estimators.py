@@ -24,6 +24,7 @@ from discreet.methods.trivial.public.train import GLOBAL_MEAN, ITEM_MEAN, POPULA
 from discreet.model import Model
 from discreet.privacy.account.ledger_file import AnyLedger
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.statement import Statement
 
@@ -105,7 +106,10 @@ class UserMean(PrivateMethod):
             return super().fit(ratings, budget, **given)  # type: ignore[arg-type]
         self.public_half.check_features(ratings.catalogue.features is not None)
         check_items(ratings.n_items)
-        statement = Statement.nothing_released(public=("the item catalogue", "the rating range"))
+        paid = ratings.catalogue.paid
+        public = ("the item catalogue", "the rating range")
+        statement = Statement.nothing_released(public=public if paid is None else public[1:])
+        statement = statement.carrying(Carried() if paid is None else paid)
         # Any budget would do: nothing is asked, so nothing is spent.
         facts = Facts(ratings.n_items, ratings.scale, Budget(1.0, 1e-6), 0.0)
         trained = Conversation(self.public_half, self.settings, facts, 0).trained

@@ -6,16 +6,16 @@ Proof note: ``privacy/proofs/ledger.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from discreet.errors import LedgerInvalid
 from discreet.privacy.account.chain import Chain
-from discreet.privacy.account.costs import Cost
+from discreet.privacy.account.costs import Cost, shared_delta
 from discreet.privacy.account.records import Cap, Charged, End, Open, Record, RefusedRun, Resume
-from discreet.privacy.accounting import compose
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import RunCost
 
 __all__ = ["Account", "Run", "State"]
 
@@ -33,15 +33,9 @@ class Run:
     @property
     def charged(self) -> Cost:
         """What its charges cost together."""
-        prices = [charge.price for charge in self.charges]
-        pure = math.fsum(price.epsilon for price in prices if price.kind == "pure")
-        gaussian = [price for price in prices if price.kind == "gaussian"]
-        return Cost(
-            compose(price.mu for price in gaussian),
-            math.fsum(price.delta for price in gaussian),
-            (pure,) if pure else (),
-            tuple(one for price in prices for one in price.cost.selections),
-        )
+        together = Cost.together(charge.price.cost for charge in self.charges)
+        # The pure releases of one run count as one mechanism.
+        return replace(together, pure=(math.fsum(together.pure),) if together.pure else ())
 
     @property
     def cost(self) -> Cost:
@@ -86,16 +80,28 @@ class Account:
     @classmethod
     def from_chain(cls, chain: Chain) -> Account:
         """What the records come to."""
-        runs: dict[str, Run] = {}
-        cap: Budget | None = None
-        for number, record in enumerate(chain.records, 1):
+        empty = cls(chain.begin.name, chain.head, relation=chain.begin.relation)
+        return empty.with_records(chain.records)
+
+    def with_records(self, records: Sequence[Record]) -> Account:
+        """The same after further records."""
+        runs, cap = dict(self.runs), self.cap
+        for number, record in enumerate(records, 1):
             if isinstance(record, Cap):
                 cap = None if record.epsilon is None else Budget(record.epsilon, record.delta or 0.0)
             elif isinstance(record, RefusedRun):
                 runs[f"refused in line {number}"] = Run(record, "refused")
             else:
                 _enter(runs, record, number)
-        return cls(chain.begin.name, chain.head, runs, cap, chain.begin.relation)
+        return replace(self, runs=runs, cap=cap)
+
+    def knows(self, carried: RunCost) -> bool:
+        """Whether a run that a model carries is entered here: by its id, or as a silo's part in it."""
+        if carried.run in self.runs or carried.entry in self.runs:
+            return True
+        return any(
+            run.asked.trust == "silos" and run.asked.model == carried.run for run in self.runs.values()
+        )
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -119,10 +125,8 @@ class Account:
         """The delta to speak of: the cap's, or else the largest of the runs', or their sum where that is used up."""
         if self.cap is not None:
             return self.cap.delta
-        deltas = [run.asked.delta for run in self.runs.values() if not run.cost.nothing]
-        largest = max(deltas, default=0.0)
-        direct = max(cost.delta for cost in self._groups())
-        return largest if 2.0 * direct <= largest else min(math.fsum(deltas), math.nextafter(1.0, 0.0))
+        deltas = (run.asked.delta for run in self.runs.values() if not run.cost.nothing)
+        return shared_delta(deltas, max(cost.delta for cost in self._groups()))
 
     def epsilon(self, delta: float) -> float:
         """What anybody pays at most: the largest over groups."""

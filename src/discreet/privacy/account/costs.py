@@ -12,7 +12,7 @@ from discreet.privacy.accounting import MIN_DELTA, compose, delta_from, epsilon_
 from discreet.privacy.budget import Budget
 from discreet.privacy.selection import composed_epsilon
 
-__all__ = ["Cost", "Selected", "mu_of_pure"]
+__all__ = ["Cost", "Selected", "mu_of_pure", "shared_delta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,16 @@ class Cost:
 
     def within(self, cap: Budget) -> bool:
         """Whether the whole satisfies the cap's epsilon and delta."""
-        if self.epsilon(cap.delta) <= cap.epsilon:
+        return self.covered_by(cap.epsilon, cap.delta)
+
+    def covered_by(self, epsilon: float, delta: float) -> bool:
+        """Whether the whole satisfies this epsilon and delta."""
+        if self.epsilon(delta) <= epsilon:
             return True
         # The search for epsilon ends a last digit above a budget that is used up whole; its delta tells exactly.
-        left = cap.epsilon - math.fsum([*self.pure, *(one.epsilon for one in self.selections)])
+        left = epsilon - math.fsum([*self.pure, *(one.epsilon for one in self.selections)])
         direct = math.fsum([self.delta, *(one.delta for one in self.selections)])
-        return left >= 0.0 and delta_from(self.mu, left) + direct <= cap.delta
+        return left >= 0.0 and delta_from(self.mu, left) + direct <= delta
 
     def _bounds(self, delta: float) -> Iterator[float]:
         selected = math.fsum(one.epsilon for one in self.selections)
@@ -95,6 +99,13 @@ class Cost:
             yield pure + composed_epsilon(self.mu, trials, rest)
             if self.pure and math.isfinite(as_gaussian):
                 yield composed_epsilon(as_gaussian, trials, rest)
+
+
+def shared_delta(deltas: Iterable[float], direct: float) -> float:
+    """The delta to state a sum at: the largest of its parts', or their sum where direct deltas use that one up."""
+    known = list(deltas)
+    largest = max(known, default=0.0)
+    return largest if 2.0 * direct <= largest else min(math.fsum(known), math.nextafter(1.0, 0.0))
 
 
 def mu_of_pure(epsilon: float) -> float:

@@ -23,8 +23,9 @@ class EarlierRuns(BaseModel):
         How many earlier ones cost something.
     earlier_epsilon, epsilon, delta
         What the earlier ones cost together, and what they cost with this one, both at ``delta``.
-    cap_epsilon
-        What all of them may cost at ``delta``; ``None`` where no cap was set.
+    cap_epsilon, cap_delta
+        What all of them may cost; ``None`` where no cap was set. Its delta is absent in older files, where it is
+        ``delta``.
     head
         Hash of the ledger's record by which this run was entered: with it, ``discreet ledger verify --head`` finds a
         ledger that was set back and has forgotten this run or one before it.
@@ -39,6 +40,7 @@ class EarlierRuns(BaseModel):
     epsilon: float = Field(ge=0)
     delta: float = Field(ge=0, lt=1)
     cap_epsilon: float | None = Field(default=None, gt=0)
+    cap_delta: float | None = Field(default=None, gt=0, lt=1)
     head: str = Field(pattern=r"^[0-9a-f]{64}$")
 
     @model_validator(mode="after")

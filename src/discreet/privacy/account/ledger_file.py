@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from pydantic import ValidationError
@@ -11,11 +12,23 @@ from pydantic import ValidationError
 from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid
 from discreet.privacy.account.account import Account
 from discreet.privacy.account.chain import Chain
+from discreet.privacy.account.costs import shared_delta
 from discreet.privacy.account.earlier import EarlierRuns
 from discreet.privacy.account.file import ChainFile, Locked, now
-from discreet.privacy.account.records import Cap, End, Open, Price, Record, RefusedRun, Resume, TrustModel
+from discreet.privacy.account.records import (
+    Cap,
+    Charged,
+    End,
+    Open,
+    Price,
+    Record,
+    RefusedRun,
+    Resume,
+    TrustModel,
+)
 from discreet.privacy.account.run import LedgerRun, RunLock
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import Carried, RunCost
 from discreet.privacy.statement_text import round_up
 
 __all__ = ["AnyLedger", "LedgerFile", "open_run"]
@@ -64,6 +77,7 @@ class LedgerFile:
         model: str | None = None,
         trust: TrustModel = "central",
         run: str | None = None,
+        carried: Carried | None = None,
     ) -> LedgerRun:
         """Enter a run and reserve what it may cost, if the cap has room for it.
 
@@ -79,6 +93,9 @@ class LedgerFile:
             Whether costs of later releases may follow from earlier ones. Then it counts whole once it has charged.
         run
             Of a run that may be stopped and go on (a silo's, or one that is kept): its id. It goes on where it was.
+        carried
+            Runs that the model will carry (its start, its catalogue). Those that this ledger does not know are entered
+            beside it, about everybody: their cost is there, and the cap counts it.
 
         Raises
         ------
@@ -106,9 +123,12 @@ class LedgerFile:
             raise SettingsInvalid(
                 f"the ledger cannot enter this run: {first['loc']}: {first['msg']}"
             ) from None
+        carried = Carried() if carried is None else carried
+        if carried.fault is not None:
+            raise SettingsInvalid(f"the ledger cannot count what has no limit: {carried.fault}")
         self._file.create()
         with self._file.locked() as locked:
-            return self._enter(locked, asked)
+            return self._enter(locked, asked, carried.runs)
 
     def set_cap(self, cap: Budget | None) -> None:
         """Say what all runs together may cost from now on; ``None`` lifts the cap. Either is noted for good."""
@@ -146,7 +166,7 @@ class LedgerFile:
             )
         return chain
 
-    def _enter(self, locked: Locked, asked: Open) -> LedgerRun:
+    def _enter(self, locked: Locked, asked: Open, carried: Sequence[RunCost]) -> LedgerRun:
         account = self._without_the_dead(locked, asked.run)
         known = account.runs.get(asked.run)
         if known is not None:
@@ -159,18 +179,24 @@ class LedgerFile:
                 f"this run goes on in another process, as {self.path} knows; end that one first"
             )
         try:
+            strange = [run for run in carried if not account.knows(run)]
+            entries: list[Record] = [record for run in strange for record in _entered(run)]
+            account = account.with_records(entries)
             if not account.has_room(asked.run, asked):
-                self._refuse(locked, account, asked)
+                self._refuse(locked, account, asked, strange)
             earlier = _earlier(account.without(asked.run), asked)
             if known is None:
-                locked.append([asked])
+                entries.append(asked)
             elif known.state != "running":
-                locked.append([Resume(run=asked.run)])
+                entries.append(Resume(run=asked.run))
+            if entries:
+                locked.append(entries)
         except BaseException:
             held.give_back()
             raise
         head = locked.chain.head
-        return LedgerRun(self._file, asked, earlier.model_copy(update={"head": head}), held, head)
+        entered = frozenset(run.run for run in carried)
+        return LedgerRun(self._file, asked, earlier.model_copy(update={"head": head}), held, head, entered)
 
     def _without_the_dead(self, locked: Locked, own: str) -> Account:
         """The account, after runs whose process is gone were entered as cut short: they can charge nothing more."""
@@ -184,7 +210,7 @@ class LedgerFile:
             locked.append(dead)
         return Account.from_chain(locked.chain)
 
-    def _refuse(self, locked: Locked, account: Account, asked: Open) -> None:
+    def _refuse(self, locked: Locked, account: Account, asked: Open, strange: Sequence[RunCost]) -> None:
         fields = asked.model_dump(exclude={"kind", "run", "reserved", "adaptive"})
         locked.append([RefusedRun(**fields)])
         assert account.cap is not None
@@ -193,8 +219,9 @@ class LedgerFile:
         total = round_up(account.with_run(asked.run, asked).epsilon(cap.delta))
         raise BudgetExceeded(
             f"the cap of {self.path} ({cap}) has no room for epsilon {asked.epsilon:g}, delta {asked.delta:g}: "
-            f"epsilon {spent} is spent or reserved ({waiting} other runs go on), and with this run it would be "
-            f"{total}. No ratings were used. See 'discreet ledger plan' for an epsilon that fits, or raise the cap"
+            f"epsilon {spent} is spent or reserved ({waiting} other runs go on){_counted(strange)}, and with this run "
+            f"it would be {total}. No ratings were used. See 'discreet ledger plan' for an epsilon that fits, or "
+            "raise the cap"
         )
 
 
@@ -203,16 +230,27 @@ AnyLedger: TypeAlias = LedgerFile | LedgerRun | str | os.PathLike[str]
 
 
 def open_run(
-    ledger: AnyLedger, budget: Budget, price: Price, *, method: str, adaptive: bool, run: str | None = None
+    ledger: AnyLedger,
+    budget: Budget,
+    price: Price,
+    *,
+    method: str,
+    adaptive: bool,
+    run: str | None = None,
+    carried: Carried | None = None,
 ) -> LedgerRun:
     """The run to charge: a new one, one that goes on (``run``), or one that was entered before ratings were read."""
     if not isinstance(ledger, LedgerRun):
         file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(ledger)
-        return file.begin(budget, price, method=method, adaptive=adaptive, run=run)
+        return file.begin(budget, price, method=method, adaptive=adaptive, run=run, carried=carried)
     asked = ledger.asked
     wanted = (budget.epsilon, budget.delta, price, adaptive)
     if (asked.epsilon, asked.delta, asked.reserved, asked.adaptive) != wanted or ledger.over:
         raise BudgetInvalid("the run in the ledger is over, or was entered for another budget than this one")
+    if carried is not None and (carried.fault or not {one.run for one in carried.runs} <= ledger.carried):
+        raise BudgetInvalid(
+            "the run in the ledger was entered without the earlier runs that its model carries"
+        )
     return ledger
 
 
@@ -220,23 +258,46 @@ def _terms(asked: Open) -> dict[str, object]:
     return asked.model_dump(exclude={"when", "model"})
 
 
+def _entered(run: RunCost) -> list[Record]:
+    """A run that was made elsewhere, as a run of this ledger that is over; whom it was about is not known here."""
+    asked = Open(
+        when=now(),
+        method=f"earlier {run.part}",
+        model=run.name,
+        epsilon=run.epsilon,
+        delta=run.delta,
+        run=run.entry,
+        reserved=run.price,
+        adaptive=False,
+    )
+    return [asked, Charged(run=run.entry, name=run.name, price=run.price), End(run=run.entry, state="ended")]
+
+
+def _counted(strange: Sequence[RunCost]) -> str:
+    named = ", ".join(f"{run.name} with epsilon {round_up(run.epsilon)}" for run in strange)
+    return f", that of {named} included, which the new model carries" if strange else ""
+
+
 def _earlier(account: Account, asked: Open) -> EarlierRuns:
     """What the statement of a run says of the runs before it."""
-    whole = account.with_run(asked.run, asked)
-    delta = whole.delta
-    before, group = account.cost(asked.group), asked.group
+    group = asked.group
     counted = [
         run for run in account.runs.values() if run.asked.group in (None, group) and not run.cost.nothing
     ]
+    before, together = account.cost(group), account.with_run(asked.run, asked).cost(group)
+    # Not the cap's delta: where a model carries all of these runs, its statement gives their sum at this one.
+    delta = shared_delta([asked.delta, *(run.asked.delta for run in counted)], together.delta)
     earlier = before.epsilon(delta)
     own = asked.epsilon if asked.delta == delta else 0.0
+    cap = account.cap
     return EarlierRuns(
         ledger=account.name,
         group=group,
         runs=len(counted),
         earlier_epsilon=earlier,
-        epsilon=max(earlier, own, whole.cost(group).epsilon(delta)),
+        epsilon=max(earlier, own, together.epsilon(delta)),
         delta=delta,
-        cap_epsilon=None if account.cap is None else account.cap.epsilon,
+        cap_epsilon=None if cap is None else cap.epsilon,
+        cap_delta=None if cap is None else cap.delta,
         head=account.head,
     )

@@ -37,11 +37,12 @@ class _Frozen(BaseModel):
 class Price(_Frozen):
     """What a run reserves, or one charge costs.
 
-    ``gaussian``: ``mu``, and ``delta`` taken directly. ``pure``: ``epsilon``. ``selection``: ``mu`` of any one trial
-    and their mean number, and the ``epsilon`` and ``delta`` that the whole satisfies.
+    ``gaussian``: ``mu``, and ``delta`` taken directly. ``pure``: ``epsilon``. ``approximate``: ``epsilon`` and
+    ``delta``, and nothing else is known. ``selection``: ``mu`` of any one trial and their mean number, and the
+    ``epsilon`` and ``delta`` that the whole satisfies.
     """
 
-    kind: Literal["gaussian", "pure", "selection"]
+    kind: Literal["gaussian", "pure", "approximate", "selection"]
     mu: float = Field(default=0.0, ge=0)
     epsilon: float = Field(default=0.0, ge=0)
     delta: float = Field(default=0.0, ge=0, lt=1)
@@ -53,6 +54,7 @@ class Price(_Frozen):
         needed = {
             "gaussian": (True, False, False),
             "pure": (False, True, False),
+            "approximate": (False, True, False),
             "selection": (True, True, True),
         }
         if given != needed[self.kind] or (self.kind == "pure" and self.delta):
@@ -64,8 +66,8 @@ class Price(_Frozen):
         """As a cost that composes."""
         if self.kind == "gaussian":
             return Cost(mu=self.mu, delta=self.delta)
-        if self.kind == "pure":
-            return Cost(pure=(self.epsilon,))
+        if self.kind in ("pure", "approximate"):
+            return Cost(pure=(self.epsilon,), delta=self.delta)
         assert self.mean_trials is not None
         return Cost(selections=(Selected(self.mu, self.mean_trials, self.epsilon, self.delta),))
 

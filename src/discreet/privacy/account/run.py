@@ -69,8 +69,9 @@ class LedgerRun:
 
     Parameters
     ----------
-    file, asked, earlier, held, head
-        The ledger, the run as it was entered, what was there before it, its lock, and the hash of the last record.
+    file, asked, earlier, held, head, carried
+        The ledger, the run as it was entered, what was there before it, its lock, the hash of the last record, and
+        ids of earlier runs that its model carries, which are entered too.
 
     Notes
     -----
@@ -79,8 +80,16 @@ class LedgerRun:
     ``privacy/proofs/ledger.md``. Safe to use from several threads.
     """
 
-    def __init__(self, file: ChainFile, asked: Open, earlier: EarlierRuns, held: RunLock, head: str) -> None:
-        self.asked, self.earlier = asked, earlier
+    def __init__(
+        self,
+        file: ChainFile,
+        asked: Open,
+        earlier: EarlierRuns,
+        held: RunLock,
+        head: str,
+        carried: frozenset[str] = frozenset(),
+    ) -> None:
+        self.asked, self.earlier, self.carried = asked, earlier, carried
         self._file, self._held, self._head = file, held, head
         self._over = False
         self._lock = Lock()

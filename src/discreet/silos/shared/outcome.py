@@ -7,6 +7,7 @@ from discreet.errors import Refused
 from discreet.methods.public_half import described
 from discreet.methods.question import Trained
 from discreet.model import Model
+from discreet.privacy.carried import Carried
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.statement import SiloTerms, Statement
@@ -27,8 +28,12 @@ def state(
     *,
     fixed_noise_key: bool,
     domain: tuple[str, ...] = _DOMAIN,
+    paid: Carried | None = None,
 ) -> Statement:
-    """The statement of a run, or of a silo's part in it; ends the ledger."""
+    """The statement of a run, or of a silo's part in it; ends the ledger.
+
+    ``paid`` is the run that found the catalogue, where one did.
+    """
     ledger.void(FIXED_KEY if fixed_noise_key else None)
     count = len(agreement.silos)
     if agreement.noise == "server":
@@ -37,15 +42,18 @@ def state(
         open_ = [f"users, if fewer than {agreement.honest} of all silos add their noise and keep it secret"]
     open_.append("whether a silo has at least two users with ratings: with fewer it cannot take part")
     told = agreement.half.public_things(tuple(agreement.features or ()))
-    return Statement.from_ledger(
+    catalogue = ("the item catalogue",) if paid is None else ()
+    stated = Statement.from_ledger(
         ledger,
-        public=("the item catalogue", "the rating range", *told, _ABOUT_SILOS),
+        public=(*catalogue, "the rating range", *told, _ABOUT_SILOS),
         not_protected=open_,
         # The agreed budget is what users may have paid, whatever this run came to: a round may have been repeated.
         adaptive=True,
         silos=SiloTerms(count, agreement.honest, agreement.noise),
         domain=domain,
+        run=agreement.run_id,
     )
+    return stated.carrying(Carried() if paid is None else paid)
 
 
 def build_model(
@@ -64,6 +72,6 @@ def build_model(
     copy = Ledger(ledger.budget)
     for charge in ledger.charges:
         copy.charge(charge.name, mu=charge.mu, detail=charge.detail)
-    statement = state(agreement, copy, fixed_noise_key=fixed_noise_key)
+    statement = state(agreement, copy, fixed_noise_key=fixed_noise_key, paid=catalogue.paid)
     settings = described(agreement.half, agreement.settings, trained)
     return Model(trained.side, catalogue, statement, agreement.half.name, settings)

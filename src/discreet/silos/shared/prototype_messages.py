@@ -120,6 +120,7 @@ def _check(message: PrototypeMessage, agreement: PrototypeAgreement) -> None:
         raise Refused("the prototypes leave the agreed scale")
     if message.statement.private and message.statement.silos is None:
         raise Refused("the prototypes do not say what a user in two silos pays")
-    spent = message.statement.epsilon or 0.0, message.statement.delta or 0.0
+    own = message.statement.own if message.statement.private else None
+    spent = (0.0, 0.0) if own is None else (own.epsilon, own.delta)
     if spent[0] > agreement.epsilon * _ROOM or spent[1] > agreement.delta * _ROOM:
         raise Refused("the prototypes have cost their users more than was agreed on")

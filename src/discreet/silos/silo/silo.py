@@ -80,7 +80,8 @@ class Silo(StoreOwner[SiloStore]):
     ) -> None:
         check_ratings(agreement, ratings)
         check_noise_key(fixed_noise_key_not_private, journal)
-        features = None if ratings.catalogue is None else ratings.catalogue.features
+        assert ratings.catalogue is not None
+        features, self._paid = ratings.catalogue.features, ratings.catalogue.paid
         if agreement.silos.get(name) != public_key(private_key):
             raise Refused(f"the private key is not that of {name} in the agreement")
         self.agreement, self.name = agreement, name
@@ -125,6 +126,7 @@ class Silo(StoreOwner[SiloStore]):
                 self._store.ledger(self.agreement),
                 fixed_noise_key=self._store.fixed_noise,
                 domain=self._domain,
+                paid=self._paid,
             )
         return stated.with_earlier(None if self._journal is None else self._journal.earlier)
 

@@ -10,13 +10,16 @@ from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.records import Price
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import Carried
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 
 __all__ = ["begin_run", "check_noise_key"]
 
 
-def begin_run(ledger: LedgerFile, agreement: AnyAgreement, name: str) -> LedgerRun:
+def begin_run(
+    ledger: LedgerFile, agreement: AnyAgreement, name: str, paid: Carried | None = None
+) -> LedgerRun:
     """Enter a silo's part in a run, or go on with it after a stop; before the silo's ratings are read.
 
     Parameters
@@ -25,6 +28,8 @@ def begin_run(ledger: LedgerFile, agreement: AnyAgreement, name: str) -> LedgerR
         Of the silo's own data set.
     agreement, name
         What was signed, and as whom. They give the run's id, so that it is the same after every start.
+    paid
+        The run that found the catalogue, where one did.
 
     Notes
     -----
@@ -48,6 +53,7 @@ def begin_run(ledger: LedgerFile, agreement: AnyAgreement, name: str) -> LedgerR
         model=agreement.run_id,
         trust="silos",
         run=known,
+        carried=paid,
     )
 
 

@@ -26,6 +26,7 @@ from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.account.records import Price
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
+from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.cluster_sums import count_users
@@ -186,15 +187,27 @@ def _refuse_small(n_users: int, settings: PrototypeSettings, shares: ShareTable,
 
 
 def _pure_statement(gate: PureGate, ratings: Ratings) -> Statement:
-    return Statement.from_pure_ledger(gate.ledger, model="silos", public=PUBLIC, domain=_domain(ratings))
+    stated = Statement.from_pure_ledger(
+        gate.ledger, model="silos", public=_public(ratings), domain=_domain(ratings)
+    )
+    return stated.carrying(_paid(ratings))
 
 
 def _statement(gate: Gate, ratings: Ratings) -> Statement:
     alone = SiloTerms(None, 1, "each silo")
     # How many releases there are depends on the noisy count: the whole budget is stated on every path.
-    return Statement.from_ledger(
-        gate.ledger, public=PUBLIC, adaptive=True, silos=alone, domain=_domain(ratings)
+    stated = Statement.from_ledger(
+        gate.ledger, public=_public(ratings), adaptive=True, silos=alone, domain=_domain(ratings)
     )
+    return stated.carrying(_paid(ratings))
+
+
+def _paid(ratings: Ratings) -> Carried:
+    return Carried.together([None if ratings.catalogue is None else ratings.catalogue.paid])
+
+
+def _public(ratings: Ratings) -> tuple[str, ...]:
+    return tuple(entry for entry in PUBLIC if entry != "the item catalogue" or not _paid(ratings).runs)
 
 
 def _domain(ratings: Ratings) -> tuple[str, ...]:
