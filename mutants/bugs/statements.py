@@ -7,6 +7,8 @@ from mutants.mutant import Mutant
 _STATEMENT = "privacy/statement.py"
 _T = ("privacy/test_statement.py",)
 _T_PURE = ("privacy/pure/test_ledger.py",)
+_CARRIED = "privacy/carried.py"
+_T_WALKS = ("statements/test_walks.py",)
 _SILOS = "privacy/silo_statements.py"
 _T_SILOS = ("privacy/test_silo_statements.py",)
 
@@ -52,7 +54,7 @@ MUTANTS = (
     Mutant(
         "a forged mu passes",
         _STATEMENT,
-        "if compose(release.mu for release in self.releases) > self.mu * (1.0 + 1e-15):",
+        "if compose(release.mu for release in self.releases) > own.mu * (1.0 + 1e-15):",
         "if False:",
         "mu covers the releases that are listed",
         _T,
@@ -60,7 +62,7 @@ MUTANTS = (
     Mutant(
         "a forged epsilon passes",
         _STATEMENT,
-        "            if delta_from(self.mu, self.epsilon - pure) + extra > self.delta:\n",
+        "            if delta_from(own.mu, own.epsilon) + extra > own.delta:\n",
         "            if False:\n",
         "epsilon and delta follow from mu",
         _T,
@@ -68,7 +70,7 @@ MUTANTS = (
     Mutant(
         "a forged pure epsilon passes",
         _STATEMENT,
-        "        if pure > self.epsilon:\n",
+        "        if pure > own.epsilon:\n",
         "        if False:\n",
         "epsilon covers the releases that are listed",
         _T_PURE,
@@ -76,8 +78,8 @@ MUTANTS = (
     Mutant(
         "a selection costs one trial on paper",
         _STATEMENT,
-        "elif pure > 0.0 or extra > 0.0 or self.selection.epsilon(self.mu, self.delta) > self.epsilon:",
-        "elif pure > 0.0 or extra > 0.0:",
+        "elif extra > 0.0 or self.selection.epsilon(own.mu, own.delta) > own.epsilon:",
+        "elif extra > 0.0:",
         "a selected model owes the whole selection",
         _T,
     ),
@@ -117,8 +119,8 @@ MUTANTS = (
     Mutant(
         "several silos promise what the best one does",
         _SILOS,
-        "epsilon=max(one.epsilon or 0.0 for one in statements),",
-        "epsilon=min(one.epsilon or 0.0 for one in statements),",
+        "epsilon=max(one.epsilon for one in own),",
+        "epsilon=min(one.epsilon for one in own),",
         "nobody is promised more than their own silo promised",
         _T_SILOS,
         quick=True,
@@ -138,6 +140,84 @@ MUTANTS = (
         "return max([*alike, without, other])",
         "a user in two silos pays both",
         _T_SILOS,
+    ),
+    Mutant(
+        "what an earlier run took from delta is forgotten",
+        _STATEMENT,
+        'return Price(kind="gaussian", mu=own.mu, delta=self._direct)',
+        'return Price(kind="gaussian", mu=own.mu)',
+        "direct deltas of all runs add up",
+        _T_WALKS,
+        "catalogue",
+    ),
+    Mutant(
+        "a tuned start costs what its chosen trial did",
+        _STATEMENT,
+        "        if self.selection is not None:\n            trials = ",
+        "        if self.selection is None:\n            trials = ",
+        "a selection that is carried costs all of it",
+        _T_WALKS,
+        "tuned",
+    ),
+    Mutant(
+        "a forged sum passes",
+        _STATEMENT,
+        "        if not cost.covered_by(self.epsilon, self.delta):\n",
+        "        if False:\n",
+        "what is said first covers all runs",
+        _T_WALKS,
+        "signature",
+    ),
+    Mutant(
+        "the sum is that of earlier runs alone",
+        _STATEMENT,
+        "cost = Cost.together([self._own_cost, *earlier])",
+        "cost = Cost.together(earlier)",
+        "runs on the same people compose",
+        _T_WALKS,
+        "warm",
+    ),
+    Mutant(
+        "an earlier run counts the catalogue it found once more",
+        _CARRIED,
+        'if run.run not in runs or runs[run.run].part == "catalogue":',
+        "if True:",
+        "a run is counted whole, and once",
+        _T_WALKS,
+        "its_catalogue",
+    ),
+    Mutant(
+        "runs before the start are forgotten",
+        _STATEMENT,
+        "            runs = (*runs, own)\n",
+        "            runs = (own,)\n",
+        "a start carries all that is in it",
+        _T_WALKS,
+        "start_of",
+    ),
+    Mutant(
+        "a selection of an earlier run is believed",
+        _CARRIED,
+        "            if chosen.epsilon(price.mu, price.delta) > price.epsilon:\n",
+        "            if False:\n",
+        "what an earlier selection says of itself is worked out again",
+        ("privacy/test_carried.py",),
+    ),
+    Mutant(
+        "an earlier run is believed",
+        _CARRIED,
+        "        if not price.cost.covered_by(self.epsilon, self.delta):\n",
+        "        if False:\n",
+        "what who was in one run alone gave away follows from its price",
+        ("privacy/test_carried.py",),
+    ),
+    Mutant(
+        "what starts from a model that is not private is private",
+        _STATEMENT,
+        "        if before.fault is not None:\n",
+        "        if False:\n",
+        "what carries something that is not private is not private",
+        ("privacy/test_carried.py",),
     ),
     Mutant(
         "numbers printed rounded down",

@@ -235,6 +235,13 @@ def _tuned(ratings: Ratings, paid: Sum) -> Walk:
     return Walk(model, paid + Sum(trials=((trial, 2.0),)), 1 + (paid != Sum()), Sum(trials=((trial, 2.0),)))
 
 
+def start_from_a_tuned_model() -> Walk:
+    space, fixed = {"offset_share": [0.2, 0.3]}, {"goal": "rate", "rank": 1, "rounds": 1}
+    best = tune(discreet.BudgetedALS, space, people(), FIRST, mean_trials=2.0, settings=fixed, rng=0)
+    model, out = fitted(people(1), best.model_)
+    return Walk(model, Sum(trials=((best.statement_.own.mu, 2.0),)) + out, 2, out)
+
+
 def silos() -> Walk:
     return _silos(people(), Sum())
 
@@ -279,6 +286,7 @@ WALKS: dict[str, Callable[..., Walk]] = {
             discovered_catalogue,
         ),
         *(nothing_but_the_catalogue, start_and_its_catalogue, tuned, tuned_on_a_discovered_catalogue),
+        start_from_a_tuned_model,
         *(silos, silos_over_a_discovered_catalogue, start_from_silos, devices),
     )
 }

@@ -110,6 +110,32 @@ def test_a_selection_beside_a_gaussian_run_costs_more_than_either_and_less_than_
     assert both.epsilon(2e-6) <= 4.0 + 1e-9
 
 
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+@pytest.mark.parametrize("pures", [(), (0.7,), (0.1,) * 8])
+@pytest.mark.parametrize("tuned", [False, True])
+@pytest.mark.parametrize("direct", [0.0, 9e-7])
+def test_every_kind_of_cost_counts_beside_the_others(
+    mu: float, pures: tuple[float, ...], tuned: bool, direct: float
+) -> None:
+    """A selection costs no less than one trial of it, and what is taken from delta directly gives all away."""
+    parts = [Cost(mu=mu), *(Cost(pure=(one,)) for one in pures), *[Cost(delta=direct / 3)] * 3]
+    chosen = [selected(2.0), selected(1.0, mean=3.0)] if tuned else []
+    whole = Cost.together([*parts, *chosen])
+    if whole.nothing:
+        return
+    epsilon, trials = whole.epsilon(1e-6), [one.mu for cost in chosen for one in cost.selections]
+    if math.isinf(epsilon):
+        assert direct
+        assert (mu, trials) != (0.0, [])
+        return
+    spent = exact_delta(math.hypot(mu, *trials), pures, epsilon)
+    assert direct + (1.0 - direct) * spent <= 1e-6 * (1.0 + 1e-6)
+    for some in (parts, chosen):
+        assert epsilon >= Cost.together(some).epsilon(1e-6) * (1.0 - 1e-12)
+    if tuned:
+        assert epsilon >= Cost.together(chosen).epsilon(1e-6 - direct) * (1.0 - 1e-12)
+
+
 @given(epsilon=st.floats(0.05, 20.0), delta=st.floats(1e-9, 1e-3))
 @settings(max_examples=60, deadline=None)
 def test_a_cap_has_room_for_exactly_the_budget_that_it_is(epsilon: float, delta: float) -> None:

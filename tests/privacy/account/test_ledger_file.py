@@ -37,9 +37,15 @@ def ledger(tmp_path: Path) -> LedgerFile:
     return LedgerFile(tmp_path / "shop.ledger")
 
 
-def entered(ledger: LedgerFile, *paid: Price, adaptive: bool = False, group: str | None = None) -> None:
+def entered(
+    ledger: LedgerFile,
+    *paid: Price,
+    adaptive: bool = False,
+    group: str | None = None,
+    cost: Price = WHOLE,
+) -> None:
     file = LedgerFile(ledger.path, group=group)
-    with file.begin(BUDGET, WHOLE, method="m", adaptive=adaptive) as run:
+    with file.begin(BUDGET, cost, method="m", adaptive=adaptive) as run:
         for number, price in enumerate(paid):
             run.pay(f"round {number}", price)
         run.end()
@@ -104,6 +110,56 @@ def test_a_charge_beyond_the_reservation_needs_room_under_the_cap(ledger: Ledger
         with pytest.raises(BudgetExceeded):
             run.pay("and again", HALF)
         assert len(next(iter(ledger.account().runs.values())).charges) == 2
+
+
+@pytest.mark.parametrize(
+    "beyond",
+    [
+        Price(kind="gaussian", mu=0.01, delta=9e-7),
+        Price(kind="pure", epsilon=0.5),
+        Price(kind="approximate", epsilon=0.1, delta=9e-7),
+        Price(kind="selection", mu=0.1, epsilon=0.9, delta=1e-6, mean_trials=10.0),
+    ],
+    ids=lambda price: price.kind,
+)
+def test_every_part_of_a_charge_beyond_the_reservation_needs_room(ledger: LedgerFile, beyond: Price) -> None:
+    entered(ledger, HALF)
+    ledger.set_cap(BUDGET)
+    with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as run:
+        run.pay("round 1", Price(kind="gaussian", mu=0.9 * HALF.mu))
+        with pytest.raises(BudgetExceeded, match="more than this run reserved"):
+            run.pay("something else", beyond)
+
+
+def test_a_run_that_goes_on_after_a_stop_needs_room_again(ledger: LedgerFile) -> None:
+    ledger.set_cap(BUDGET)
+    known = {"method": "m", "adaptive": False, "trust": "silos", "run": "ab" * 16}
+    with ledger.begin(BUDGET, WHOLE, **known) as run:  # type: ignore[arg-type]
+        run.pay("round 1", Price(kind="gaussian", mu=0.1 * BUDGET.mu))
+    entered(ledger, Price(kind="gaussian", mu=0.1 * BUDGET.mu), cost=HALF)
+    with pytest.raises(BudgetExceeded, match="has no room"):
+        ledger.begin(BUDGET, WHOLE, **known)  # type: ignore[arg-type]
+
+
+def test_a_groups_statement_has_its_own_runs_and_those_about_everybody(ledger: LedgerFile) -> None:
+    entered(ledger, WHOLE)
+    for group in ("may", "may", "june"):
+        entered(ledger, WHOLE, group=group)
+    for asked, runs in (("may", 3), ("june", 2), ("july", 1), (None, 1)):
+        with LedgerFile(ledger.path, group=asked).begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+            known = run.earlier
+        assert known.runs == runs
+        assert known.earlier_epsilon == pytest.approx(epsilon_from(BUDGET.mu * math.sqrt(runs), 1e-6))
+        assert known.epsilon == pytest.approx(epsilon_from(BUDGET.mu * math.sqrt(runs + 1), 1e-6))
+
+
+def test_a_statement_gives_the_sum_at_the_runs_delta_and_the_cap_at_its_own(ledger: LedgerFile) -> None:
+    ledger.set_cap(Budget(9.0, 1e-4))
+    entered(ledger, WHOLE)
+    with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+        known = run.earlier
+    assert (known.delta, known.cap_epsilon, known.cap_delta) == (1e-6, 9.0, 1e-4)
+    assert known.epsilon == pytest.approx(epsilon_from(BUDGET.mu * math.sqrt(2), 1e-6))
 
 
 def test_groups_that_are_disjoint_pay_for_themselves_and_for_what_is_about_everybody(

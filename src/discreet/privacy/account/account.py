@@ -172,7 +172,7 @@ def _at_least(reserved: Cost, charged: Cost) -> Cost:
         max(reserved.mu, charged.mu),
         max(reserved.delta, charged.delta),
         max(reserved.pure, charged.pure),
-        reserved.selections,
+        tuple(dict.fromkeys((*reserved.selections, *charged.selections))),
     )
 
 
