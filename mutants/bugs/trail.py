@@ -72,8 +72,8 @@ _LEDGERS = (
     Mutant(
         "selections of a reservation are forgotten",
         _ACCOUNT,
-        "        reserved.selections,\n    )",
-        "        (),\n    )",
+        "tuple(dict.fromkeys((*reserved.selections, *charged.selections)))",
+        "charged.selections",
         "a search reserves what it costs",
         _T_LEDGER,
         "search",

@@ -39,8 +39,8 @@ from discreet.web.item_side import _words
 
 DELTA = 1e-5
 FIRST, SECOND = Budget(4.0, DELTA), Budget(2.0, DELTA)
-BUDGETED = discreet.BudgetedALS(goal="rate", rank=1, rounds=1)
-FINDS = discreet.BudgetedALS(goal="rate", rank=1, rounds=1, discover_share=0.2)
+BUDGETED = discreet.BudgetedALS(rank=1, rounds=1)
+FINDS = discreet.BudgetedALS(rank=1, rounds=1, discover_share=0.2)
 
 
 @dataclass
@@ -236,7 +236,7 @@ def _tuned(ratings: Ratings, paid: Sum) -> Walk:
 
 
 def start_from_a_tuned_model() -> Walk:
-    space, fixed = {"offset_share": [0.2, 0.3]}, {"goal": "rate", "rank": 1, "rounds": 1}
+    space, fixed = {"offset_share": [0.2, 0.3]}, {"rank": 1, "rounds": 1}
     best = tune(discreet.BudgetedALS, space, people(), FIRST, mean_trials=2.0, settings=fixed, rng=0)
     model, out = fitted(people(1), best.model_)
     return Walk(model, Sum(trials=((best.statement_.own.mu, 2.0),)) + out, 2, out)
