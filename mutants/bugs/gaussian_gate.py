@@ -301,4 +301,20 @@ MUTANTS = (
         ("silos/test_silo.py", "silos/test_dropout.py"),
         "charged or ledger or paid",
     ),
+    Mutant(
+        "a sample that is computed again and not compared",
+        "engines/memory.py",
+        "        if not same_contributions(",
+        "        if False and not same_contributions(",
+        "what one user contributes does not depend on others",
+        ("engines/test_recomputed.py",),
+    ),
+    Mutant(
+        "a sample of which the items alone are compared",
+        "privacy/gaussian/recomputed.py",
+        '    return all(_same(getattr(whole, name), getattr(part, name), rows) for name in names if name != "pattern")',
+        "    return True",
+        "every number of a user is compared",
+        ("engines/test_recomputed.py",),
+    ),
 )

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from discreet.data.ratings import Ratings
+from discreet.errors import UnchargedRelease
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.question import Question
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.recomputed import same_contributions
 from discreet.privacy.gaussian.totals import Total, exact_totals
 
 __all__ = ["MemoryEngine"]
+
+# Users who are computed again for each question: so many at most, and one of so many.
+_MOST, _ONE_OF = 64, 50
 
 
 class MemoryEngine:
@@ -21,11 +31,32 @@ class MemoryEngine:
         Of the method.
     ratings
         Private, over a public catalogue.
+
+    Notes
+    -----
+    **Privacy**. What a random sample contributes is computed again among themselves; a difference stops the run
+    before there is noise: one user's numbers then depend on others, and no bound on a user is one on a sum.
     """
 
     def __init__(self, private_half: type[PrivateHalf], ratings: Ratings) -> None:
+        self._half, self._ratings = private_half, ratings
         self._users = private_half(ratings)
 
     def totals(self, question: Question[Any]) -> list[Total]:
         """Every user bounded, all added up."""
-        return exact_totals(self._users.answer(question))
+        blocks = self._users.answer(question)
+        self._check_sample(question, blocks)
+        return exact_totals(blocks)
+
+    def _check_sample(self, question: Question[Any], blocks: Sequence[Block]) -> None:
+        """Who is in the sample is drawn from the system's entropy, and told nobody."""
+        everybody = self._ratings.n_users
+        number = min(_MOST, max(2, everybody // _ONE_OF), everybody)
+        users = np.array(secrets.SystemRandom().sample(range(everybody), number), dtype=np.int64)
+        if not same_contributions(
+            blocks, users, self._half(self._ratings.take_users(users)).answer(question)
+        ):
+            raise UnchargedRelease(
+                f"{question.name}: what some user contributes depends on who else is there, so a sum over users is not "
+                "bounded by what one of them adds; nothing was released. This is a bug of the method: report it"
+            )
