@@ -80,7 +80,7 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
     issuer.hand_out(folder / "server", names)
     masks, signing = {}, {}
     for name in silos:
-        (folder / "silos" / name).mkdir(mode=0o700, parents=True)
+        private_folder(folder / "silos" / name, fresh=True)
         _write(folder / "silos" / name / AUTHORITY, issuer.certificate_pem())
         masks[name] = make_mask_key(folder / "silos" / name / MASK_KEY)
         signing[name] = make_signing_key(folder / "silos" / name / SIGNING_KEY)
