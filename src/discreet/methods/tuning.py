@@ -37,15 +37,7 @@ from discreet.privacy.selection import Selection, budget_for, draw_trials
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
 
-__all__ = [
-    "Score",
-    "Tuned",
-    "draw_settings",
-    "release_score",
-    "split_validation",
-    "tune",
-    "user_losses",
-]
+__all__ = ["Score", "Tuned", "draw_settings", "release_score", "split_validation", "tune", "user_losses"]
 
 Method = type[PrivateMethod]
 _RANKED = 20  # length of the rankings that a model that ranks is scored by
