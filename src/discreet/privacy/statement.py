@@ -372,6 +372,11 @@ class Statement(_Frozen):
         return bool(self.releases or self.earlier_runs)
 
     @property
+    def runs(self) -> int:
+        """How many runs the model carries, this one included if it released anything."""
+        return len(self.earlier_runs) + bool(self.releases)
+
+    @property
     def own(self) -> OwnCost:
         """What this run cost by itself."""
         if self.this_run is not None:

@@ -93,7 +93,9 @@ def _guarantee(statement: Statement) -> str:
     mu = "" if not statement.mu else f" (mu {round_up(statement.mu)})"
     if statement.earlier_runs:
         accounting = "exact Gaussian accounting over all of them" if mu else "composed over all of them"
-        return f"epsilon {epsilon} at delta {delta}{mu} for who was in all {_number(statement)} runs, {accounting}"
+        return (
+            f"epsilon {epsilon} at delta {delta}{mu} for who was in all {statement.runs} runs, {accounting}"
+        )
     if statement.mu == 0.0:
         return f"epsilon {epsilon} at delta {delta}, the sum over all releases"
     if statement.selection is not None:
@@ -102,10 +104,6 @@ def _guarantee(statement: Statement) -> str:
             "trial), Rényi accounting over all trials"
         )
     return f"epsilon {epsilon} at delta {delta}{mu}, exact Gaussian accounting over all releases"
-
-
-def _number(statement: Statement) -> int:
-    return len(statement.earlier_runs) + bool(statement.releases)
 
 
 def run_rows(statement: Statement) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,9 @@ from discreet.reports.quality import Quality
 from discreet.reports.report import Report
 from discreet.statements.document import costs
 from discreet.statements.page import POLICY
-from discreet.statements.page_parts import attack_table, cost_table, curve, escape, fact_table
+from discreet.statements.page_parts import attack_table, bullets, cost_table, curve, escape, fact_table
 from discreet.statements.text import identity
-from discreet.statements.words import answers, attack_sentence, headline
+from discreet.statements.words import alone, answers, attack_sentence, headline
 
 __all__ = ["page"]
 
@@ -98,6 +98,8 @@ def _promise(report: Report, told: Told) -> Iterator[str]:
             f"<p>{escape(attack_sentence(statement, meaning))}</p>{_wide(attack_table(meaning), 'attackers')}</div>"
             f"{curve(meaning)}</div></section>"
         )
+    if statement.earlier_runs:
+        yield f"<section><h2>Who was not in all runs</h2>{bullets(alone(statement))}</section>"
     if not statement.released:
         return
     unit = "epsilon" if not statement.mu else "mu squared"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from discreet.statements.document import Document
 from discreet.statements.text import identity
-from discreet.statements.words import answers, attack_sentence, headline, printable
+from discreet.statements.words import alone, answers, attack_sentence, headline, printable
 
 __all__ = ["card"]
 
@@ -37,7 +37,8 @@ def _lines(document: Document) -> Iterator[str]:
     for answer in answers(statement, document.meaning):
         yield f"- **{_plain(answer.question)}** {_plain(answer.short)}. {_plain(answer.more)}"
     if document.meaning is not None and statement.released:
-        yield from ("", _plain(attack_sentence(statement, document.meaning)))
+        yield from ("", _plain(attack_sentence(statement, document.meaning)), "")
+        yield from (f"- {_plain(line)}" for line in alone(statement))
     yield from ("", "## Uses", "")
     yield "- Lists for anybody who hands in a history, in the training data or not; it costs no budget."
     yield "- Similar items. Not meant: to say anything about a person whose history was not handed in."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import files
 
-from discreet.privacy.statement_text import run_rows, selection_words
+from discreet.privacy.statement_text import selection_words
 from discreet.statements.document import Document, costs
 from discreet.statements.glossary import terms_for
 from discreet.statements.page_parts import (
@@ -18,7 +18,7 @@ from discreet.statements.page_parts import (
     glossary,
 )
 from discreet.statements.text import identity
-from discreet.statements.words import answers, attack_sentence, earlier_runs, headline
+from discreet.statements.words import alone, answers, attack_sentence, earlier_runs, headline
 
 __all__ = ["POLICY", "page"]
 
@@ -58,8 +58,7 @@ def _parts(document: Document) -> Iterator[str]:
         unit = "epsilon" if not statement.mu else "mu squared"
         yield f"<section><h2>Where the budget went</h2>{cost_table(costs(statement), unit)}</section>"
     if statement.earlier_runs:
-        rows = {f"Only {who}": cost for who, cost in run_rows(statement)}
-        yield f"<section><h2>Who was not in all runs</h2>{fact_table(rows)}</section>"
+        yield f"<section><h2>Who was not in all runs</h2>{bullets(alone(statement))}</section>"
     if statement.private and statement.released:
         runs = earlier_runs(statement)
         yield f"<section><h2>Earlier runs on the same ratings</h2><p>{escape(runs)}</p></section>"

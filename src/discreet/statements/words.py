@@ -9,7 +9,16 @@ from discreet.privacy.statement import Silos, Statement
 from discreet.privacy.statement_text import cap_words, round_up, run_rows
 from discreet.statements.meaning import Meaning
 
-__all__ = ["Answer", "answers", "attack_sentence", "earlier_runs", "headline", "in_a_hundred", "printable"]
+__all__ = [
+    "Answer",
+    "alone",
+    "answers",
+    "attack_sentence",
+    "earlier_runs",
+    "headline",
+    "in_a_hundred",
+    "printable",
+]
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ def headline(statement: Statement) -> str:
         if not statement.mu
         else f" (mu {round_up(statement.mu)}{' a trial' if statement.selection else ''})"
     )
-    runs = len(statement.earlier_runs) + bool(statement.releases)
+    runs = statement.runs
     over = f", over all {runs} runs that are in the model" if runs > 1 else ""
     return f"{kind}, epsilon {round_up(statement.epsilon or 0.0)} at delta {delta}{mu}{over}"
 
@@ -63,6 +72,11 @@ def attack_sentence(statement: Statement, meaning: Meaning) -> str:
         f"If the test may wrongly name {blind} of 100 people who are not in the data, it finds at most {found} "
         f"of 100 who are; blind guessing finds {blind}."
     )
+
+
+def alone(statement: Statement) -> list[str]:
+    """What who was in one run alone has given away; nothing where a model carries one run only."""
+    return [f"Who was {who}: {cost}" for who, cost in run_rows(statement)]
 
 
 def in_a_hundred(share: float) -> str:
@@ -133,13 +147,13 @@ def _how_strongly(statement: Statement, meaning: Meaning | None) -> Answer:
         return Answer(question, "Not at all", "An attacker may be able to tell for certain.")
     if not statement.released:
         return Answer(question, "Perfectly", "Nothing computed from ratings was released.")
-    runs = "; ".join(f"{who}: {cost}" for who, cost in run_rows(statement))
+    runs = statement.runs
     return Answer(
         question,
         f"epsilon {round_up(statement.epsilon or 0.0)}: {_strength(meaning.right_guess)}",
         f"Between two cases that are equally likely beforehand, the best attacker is right in at most "
         f"{in_a_hundred(meaning.right_guess)} of 100; a coin is right in 50."
-        + (f" That is for somebody who was in all runs. Who was only {runs}." if runs else ""),
+        + (f" That is for somebody who was in all {runs} runs that are in the model." if runs > 1 else ""),
     )
 
 

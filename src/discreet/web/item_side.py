@@ -19,7 +19,7 @@ from safetensors.numpy import save
 from discreet.model import Model
 from discreet.model.fold_in import Clicks
 from discreet.statements.document import Document
-from discreet.statements.words import answers, attack_sentence, headline, printable
+from discreet.statements.words import alone, answers, attack_sentence, headline, printable
 from discreet.types import Floats
 from discreet.web.known import well_known
 
@@ -111,5 +111,9 @@ def _words(document: Document) -> dict[str, Any]:
             {"question": one.question, "short": one.short, "more": one.more}
             for one in answers(statement, meaning)
         ],
-        "attack": None if meaning is None or not statement.released else attack_sentence(statement, meaning),
+        "attack": None
+        if meaning is None or not statement.released
+        else ". ".join(
+            [attack_sentence(statement, meaning).removesuffix("."), *alone(statement), ""]
+        ).strip(),
     }
