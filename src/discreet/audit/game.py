@@ -25,7 +25,8 @@ from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid
 from discreet.methods.conversation import converse
 from discreet.methods.public_half import Facts
-from discreet.methods.question import Question
+from discreet.methods.question import Question, Trained
+from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gate import Gate
@@ -34,7 +35,7 @@ from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats
 
-__all__ = ["BATCH", "RISK", "Scores", "judge", "play", "play_batch"]
+__all__ = ["BATCH", "RISK", "Attacker", "Scores", "Watched", "judge", "play", "play_batch", "run_once"]
 
 BATCH = 2_000
 """Runs in each world that a process is given at once."""
@@ -99,26 +100,29 @@ def play_batch(name: str, budget: Budget, runs: int, noise: Callable[[], Noise] 
     instance = instance_of(name)
     scores, shifts = np.empty((2, runs)), np.empty((2, runs))
     with kernels.threads(1):
-        attacker = _Attacker(instance, budget.mu)
+        attacker = Attacker(instance, budget.mu)
         for world in (0, 1):
             for number in range(runs):
                 attacker.begin(present=bool(world))
-                _run(instance, budget, attacker, noise())
+                run_once(instance, Watched(Ledger(budget), noise(), attacker))
                 scores[world, number], shifts[world, number] = attacker.score, attacker.shift
     return Scores(scores[0], scores[1], shifts[0], shifts[1])
 
 
-def _run(instance: Instance, budget: Budget, attacker: _Attacker, noise: Noise) -> None:
-    """One run of production code, from the first question to the model, before the attacker's eyes."""
-    method, others = instance.method, instance.others
-    gate = _Watched(Ledger(budget), noise, attacker)
-    facts = Facts(others.n_items, others.scale, budget, gate.ledger.remaining_mu)
+def run_once(instance: Instance, gate: Watched, start: Start | None = None) -> Trained | None:
+    """One run of production code, from the first question to the model, before the attacker's eyes.
+
+    ``None`` where the public half has read in its releases that there is nothing to learn.
+    """
+    method, others, ledger = instance.method, instance.others, gate.ledger
+    facts = Facts(others.n_items, others.scale, ledger.budget, ledger.remaining_mu, start=start)
     rng = np.random.default_rng(instance.seed)
-    with suppress(BudgetInvalid):  # the public half has read in its releases that there is nothing to learn
-        converse(method.public_half, method.settings, facts, rng, attacker, gate)
+    with suppress(BudgetInvalid):
+        return converse(method.public_half, method.settings, facts, rng, gate.attacker, gate)
+    return None
 
 
-class _Attacker:
+class Attacker:
     """The engines of both worlds: the run is given one's totals, and the attacker knows both.
 
     Everything but the noise is the same in every run up to the first release, so the first totals are kept.
@@ -127,14 +131,14 @@ class _Attacker:
     def __init__(self, instance: Instance, mu: float) -> None:
         half = instance.method.private_half
         self._engines = MemoryEngine(half, instance.others), MemoryEngine(half, instance.everybody)
-        self._mu, self._present = mu, False
+        self._mu, self.present = mu, False
         self._first: list[list[Total]] | None = None
         self._totals: list[list[Total]] = []
         self.score = self.shift = 0.0
 
     def begin(self, *, present: bool) -> None:
         """Another run, with the canary or without."""
-        self._present, self._totals = present, []
+        self.present, self._totals = present, []
         self.score = self.shift = 0.0
 
     def totals(self, question: Question[Any]) -> list[Total]:
@@ -143,7 +147,11 @@ class _Attacker:
             self._first = [engine.totals(question) for engine in self._engines]
         again = bool(self._totals)
         self._totals = [engine.totals(question) for engine in self._engines] if again else self._first
-        return self._totals[int(self._present)]
+        return self._totals[int(self.present)]
+
+    def know(self, totals: list[list[Total]]) -> None:
+        """What both worlds have said to a release that no engine was asked for."""
+        self._totals = totals
 
     def see(self, forms: Sequence[Block], mu: float, released: dict[str, Floats]) -> None:
         """Score a release along the direction in which the canary moves it."""
@@ -159,12 +167,12 @@ class _Attacker:
         self.shift += weight * length
 
 
-class _Watched(Gate):
+class Watched(Gate):
     """The gate itself; whatever it lets out is shown to the attacker as well."""
 
-    def __init__(self, ledger: Ledger, noise: Noise, attacker: _Attacker) -> None:
+    def __init__(self, ledger: Ledger, noise: Noise, attacker: Attacker) -> None:
         super().__init__(ledger, noise)
-        self._attacker = attacker
+        self.attacker = attacker
 
     def release_totals(
         self,
@@ -177,5 +185,5 @@ class _Watched(Gate):
         noised: bool = False,
     ) -> dict[str, Floats]:
         released = super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
-        self._attacker.see(forms, mu, released)
+        self.attacker.see(forms, mu, released)
         return released

@@ -15,6 +15,7 @@ from discreet.audit.membership import Curve, best_curve, membership
 from discreet.audit.neighbours import replay
 from discreet.audit.one_run import Scale, audit_one_run
 from discreet.audit.prototypes import audit_prototypes, replay_prototypes
+from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
 from discreet.devices.settings import METHOD as DEVICES
@@ -28,6 +29,10 @@ __all__ = ["DEVICES", "PROTOTYPES", "TESTS", "Audit", "Size", "audit", "audited_
 
 PROTOTYPES = "prototypes"
 TESTS = ("replay", "game", "one-run", "membership")
+
+
+# Enough for nine tenths of a tight claim; two runs take twice as long as one.
+_TWO_RUNS = 2_000
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,9 @@ def audit(
         replays = _replays(method, budget)
     if "game" in tests:
         games["game"] = judge(play(name, budget, size.runs, workers=size.workers), budget, risk=risk)
+        if method.public_half.uses_start:
+            runs = min(size.runs, _TWO_RUNS)
+            games |= {f"game, {pair}": audit_two_runs(pair, budget, runs, risk=risk) for pair in PAIRS}
     if "one-run" in tests:
         games["one-run"] = audit_one_run(method, budget, size.one_run)
     if "membership" in tests:

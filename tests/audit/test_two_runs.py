@@ -1,0 +1,45 @@
+"""Two runs on the same people: nearly all that the second model's statement says first is found, and no more."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from discreet import Budget, Statement
+from discreet.audit.game import Scores, judge
+from discreet.audit.planted import HalfNoise
+from discreet.audit.two_runs import PAIRS, play_two
+
+BUDGET = Budget(4.0, 1e-5)
+
+
+@cache
+def played(name: str) -> tuple[Scores, Statement]:
+    return play_two(name, BUDGET, {"start": 80, "catalogue": 400}[name])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_both_runs_are_found_and_no_more_than_is_stated(name: str) -> None:
+    scores, statement = played(name)
+    assert statement.epsilon is not None
+    assert statement.own.epsilon <= BUDGET.epsilon < statement.epsilon
+    assert statement.delta == BUDGET.delta
+    whole = judge(scores, Budget(statement.epsilon, BUDGET.delta))
+    assert whole.passed, whole
+    assert 0.96 < whole.reach <= 1.0
+    # What so few plays can tell; 1,500 tell more than nine tenths.
+    assert whole.lower_bound > 0.7 * statement.epsilon
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_second_run_alone_does_not_cover_what_is_found(name: str) -> None:
+    """A headline about the last run alone is refuted."""
+    scores, statement = played(name)
+    assert not judge(scores, Budget(statement.own.epsilon, BUDGET.delta)).passed
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_half_the_noise_is_refuted(name: str) -> None:
+    scores, statement = play_two(name, BUDGET, 40, noise=HalfNoise)
+    assert not judge(scores, Budget(statement.epsilon or 0.0, BUDGET.delta)).passed
