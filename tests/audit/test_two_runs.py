@@ -16,7 +16,7 @@ BUDGET = Budget(4.0, 1e-5)
 
 @cache
 def played(name: str) -> tuple[Scores, Statement]:
-    return play_two(name, BUDGET, {"start": 80, "catalogue": 400}[name])
+    return play_two(name, BUDGET, {"start": 80, "catalogue": 150}[name])
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -27,16 +27,16 @@ def test_both_runs_are_found_and_no_more_than_is_stated(name: str) -> None:
     assert statement.delta == BUDGET.delta
     whole = judge(scores, Budget(statement.epsilon, BUDGET.delta))
     assert whole.passed, whole
-    assert 0.96 < whole.reach <= 1.0
-    # What so few plays can tell; 1,500 tell more than nine tenths.
-    assert whole.lower_bound > 0.7 * statement.epsilon
+    assert 0.98 < whole.reach <= 1.0
+    # What so few plays can tell; 2,000 tell more than nine tenths.
+    assert whole.lower_bound > 0.65 * statement.epsilon
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_second_run_alone_does_not_cover_what_is_found(name: str) -> None:
-    """A headline about the last run alone is refuted."""
+    """What the canary moves is more than the last run has paid for; that is a matter of integers, not of chance."""
     scores, statement = played(name)
-    assert not judge(scores, Budget(statement.own.epsilon, BUDGET.delta)).passed
+    assert judge(scores, Budget(statement.own.epsilon, BUDGET.delta)).reach > 1.1
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -35,7 +35,7 @@ from discreet.types import Floats
 
 __all__ = ["PAIRS", "audit_two_runs", "play_two"]
 
-_SHARE = 0.5
+_SHARE = 0.3
 _METHOD = "budgeted"
 
 
@@ -113,7 +113,7 @@ def _start() -> _Pair:
 
 
 def _catalogue() -> _Pair:
-    """A run that finds the catalogue, with half of its budget, and the mean of all ratings over it."""
+    """A run that finds the catalogue, with part of its budget, and the mean of all ratings over it."""
     crowd = instance_of(_METHOD)
     instance = replace(crowd, method=GlobalMean())
     worlds = [_unlisted(ratings) for ratings in (crowd.others, crowd.everybody)]
