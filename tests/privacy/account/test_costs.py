@@ -111,15 +111,15 @@ def test_a_selection_beside_a_gaussian_run_costs_more_than_either_and_less_than_
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
-@pytest.mark.parametrize("pures", [(), (0.7,), (0.1,) * 8])
-@pytest.mark.parametrize("tuned", [False, True])
+@pytest.mark.parametrize("pures", [(), (0.05,), (0.1,) * 8, (4.0,)])
+@pytest.mark.parametrize("tuned", [0.0, 0.3, 5.0])
 @pytest.mark.parametrize("direct", [0.0, 9e-7])
 def test_every_kind_of_cost_counts_beside_the_others(
-    mu: float, pures: tuple[float, ...], tuned: bool, direct: float
+    mu: float, pures: tuple[float, ...], tuned: float, direct: float
 ) -> None:
     """A selection costs no less than one trial of it, and what is taken from delta directly gives all away."""
     parts = [Cost(mu=mu), *(Cost(pure=(one,)) for one in pures), *[Cost(delta=direct / 3)] * 3]
-    chosen = [selected(2.0), selected(1.0, mean=3.0)] if tuned else []
+    chosen = [selected(tuned, 2e-7), selected(tuned, 2e-7, 3.0)] if tuned else []
     whole = Cost.together([*parts, *chosen])
     if whole.nothing:
         return
