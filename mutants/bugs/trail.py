@@ -551,7 +551,7 @@ _AUDITS = (
     Mutant(
         "the canary is in neither world",
         _GAME,
-        "return self._totals[int(self._present)]",
+        "return self._totals[int(self.present)]",
         "return self._totals[0]",
         "the game is played with the canary and without",
         _T_GAME,

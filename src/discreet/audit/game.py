@@ -184,6 +184,7 @@ class Watched(Gate):
         delta: float = 0.0,
         noised: bool = False,
     ) -> dict[str, Floats]:
+        """The release of the gate, shown to the attacker."""
         released = super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
         self.attacker.see(forms, mu, released)
         return released
