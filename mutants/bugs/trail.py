@@ -559,7 +559,7 @@ _AUDITS = (
     Mutant(
         "releases are not shown to the attacker",
         _GAME,
-        "        self._attacker.see(forms, mu, released)\n",
+        "        self.attacker.see(forms, mu, released)\n",
         "",
         "every release is scored",
         _T_GAME,
