@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from discreet.errors import SettingsInvalid
-from discreet.types import Floats
+from discreet.types import Floats, Shorts
 
 __all__ = ["CLICKS", "Goal", "RatingScale", "why_no_range"]
 
@@ -19,6 +19,12 @@ Goal: TypeAlias = Literal["rank", "rate"]
 # Evidence of the lowest rating that somebody likes what they rated: who rates an item low still chose to meet it.
 # A compromise on MovieLens 1M: less is better at epsilon 1, 1 is better at epsilon 5 and 20 (decision 48).
 _LOWEST_EVIDENCE = 0.8
+
+# What a rating says of its item: in training, in twentieths, and in a person's own history, where it may speak against.
+# Of one to five stars 0, 0, 0.4, 0.8, 1 and -0.6, -0.3, 0.2, 0.7, 1; what lies between is interpolated.
+_QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_LIKED = (0.0, 0.0, 8.0, 16.0, 20.0)
+_OPINIONS = (-0.6, -0.3, 0.2, 0.7, 1.0)
 
 
 # Models are served in single precision, which tells some seven digits apart.
@@ -125,6 +131,39 @@ class RatingScale:
             return np.ones(len(values))
         low, high = self.range
         return _LOWEST_EVIDENCE + (1.0 - _LOWEST_EVIDENCE) * (values - low) / (high - low)
+
+    def liked(self, values: Floats) -> Shorts:
+        """How much each value says that its item was liked, in twentieths; a click is 1.
+
+        Nothing in the lower quarter of the range, 0.4 in the middle, 0.8 at three quarters. A public rule of the range.
+
+        Examples
+        --------
+        >>> RatingScale((1.0, 5.0)).liked(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist()
+        [0, 0, 8, 16, 20]
+        """
+        if self.range is None:
+            return np.ones(len(values), np.int16)
+        return np.trunc(np.interp(self._place(values), _QUARTERS, _LIKED) + 1e-9).astype(np.int16)
+
+    def opinions(self, values: Floats) -> Floats:
+        """How far each value of a person's own history speaks for more of the kind, or against it, below 0.
+
+        A click is 1; "not for me", which is -1 where there are no ratings, is as the lowest rating.
+
+        Examples
+        --------
+        >>> RatingScale((1.0, 5.0)).opinions(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist()
+        [-0.6, -0.3, 0.2, 0.7, 1.0]
+        """
+        if self.range is None:
+            return np.where(np.asarray(values) < 0.0, _OPINIONS[0], 1.0)
+        return np.interp(self._place(values), _QUARTERS, _OPINIONS)
+
+    def _place(self, values: Floats) -> Floats:
+        """From 0 at the lowest rating to 1 at the highest."""
+        low, high = self.bounds
+        return (np.asarray(values, np.float64) - low) / (high - low)
 
     def __str__(self) -> str:
         return "clicks" if self.range is None else f"{self.range[0]:g} to {self.range[1]:g}"

@@ -14,6 +14,7 @@ from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
 from discreet.kernels.moments import weighted_moment
 from discreet.kernels.offset_rows import solve_offset_rows
+from discreet.kernels.pair_sums import amount_sums, pair_place, pair_sums
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import ranking_on, top_n
@@ -22,6 +23,7 @@ from discreet.kernels.shrink import shrink_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
+from discreet.kernels.table_scores import table_scores, table_top
 from discreet.kernels.threads import beside, by_rows, get_threads, one_blas_thread, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 from discreet.kernels.transpose import transpose
@@ -29,6 +31,7 @@ from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [
     "above_offsets",
+    "amount_sums",
     "beside",
     "by_rows",
     "capped_distances",
@@ -48,6 +51,8 @@ __all__ = [
     "mixture_shares",
     "nearest_centres",
     "one_blas_thread",
+    "pair_place",
+    "pair_sums",
     "project_rows",
     "ranking_on",
     "residuals",
@@ -63,6 +68,8 @@ __all__ = [
     "square_norms",
     "swap_losses",
     "symmetric_integers",
+    "table_scores",
+    "table_top",
     "threads",
     "top_n",
     "transform_rows",

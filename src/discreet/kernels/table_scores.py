@@ -1,0 +1,167 @@
+"""Scores from a sparse table: each item of a history adds its row, and the best of the sums are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.checks import check_rows, check_shapes
+from discreet.kernels.compile import kernel
+from discreet.kernels.ranking import _select
+from discreet.kernels.threads import claim, share
+from discreet.types import Array, Bools, Floats, Indices
+
+__all__ = ["table_scores", "table_top"]
+
+
+def table_top(
+    histories: tuple[Indices, Indices, Array],
+    table: tuple[Indices, Indices, Array],
+    offsets: Array,
+    n: int,
+    exclude_indptr: Indices | None = None,
+    exclude_items: Indices | None = None,
+    allowed: Bools | None = None,
+) -> tuple[NDArray[np.int32], Floats]:
+    """The `n` items with the highest sum of rows and offset, for every history.
+
+    Parameters
+    ----------
+    histories
+        Compressed sparse rows: items and how much each says.
+    table
+        Compressed sparse rows over the same items: what an item adds, and to which others.
+    offsets
+        One for each item: its score without a history.
+    n, exclude_indptr, exclude_items, allowed
+        As in `discreet.kernels.ranking.top_n`, and so is what comes back.
+    """
+    indptr, items, values = histories
+    starts, others, weights = table
+    rows, m = len(indptr) - 1, len(offsets)
+    if (exclude_indptr is None) != (exclude_items is None):
+        raise ValueError("exclude_indptr and exclude_items go together")
+    if exclude_indptr is None or exclude_items is None:
+        exclude_indptr, exclude_items = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32)
+    _check(histories, table, m)
+    check_rows(exclude_indptr, exclude_items, m)
+    check_shapes(exclude_indptr=(exclude_indptr, (rows + 1,)), allowed=(allowed, (m,)))
+    index = np.full((rows, n), -1, np.int32)
+    scores = np.full((rows, n), np.nan)
+    if index.size and m:
+        share(
+            _table_top,
+            rows,
+            float(rows) * m + float(len(items)) * len(others) / max(m, 1),
+            np.ascontiguousarray(indptr, np.int64),
+            np.ascontiguousarray(items, np.int32),
+            np.ascontiguousarray(values, np.float64),
+            np.ascontiguousarray(starts, np.int64),
+            np.ascontiguousarray(others, np.int32),
+            np.ascontiguousarray(weights, np.float32),
+            np.ascontiguousarray(offsets, np.float64),
+            np.ascontiguousarray(exclude_indptr, np.int64),
+            np.ascontiguousarray(exclude_items, np.int32),
+            np.ones(m, bool) if allowed is None else np.ascontiguousarray(allowed, bool),
+            index,
+            scores,
+        )
+    return index, scores
+
+
+def table_scores(
+    histories: tuple[Indices, Indices, Array],
+    table: tuple[Indices, Indices, Array],
+    offsets: Array,
+    users: Indices,
+    items: Indices,
+) -> Floats:
+    """The same sums for single pairs of a history and an item; the pairs of a history stand together."""
+    _check(histories, table, len(offsets))
+    out = np.empty(len(items))
+    _table_scores(
+        np.ascontiguousarray(histories[0], np.int64),
+        np.ascontiguousarray(histories[1], np.int32),
+        np.ascontiguousarray(histories[2], np.float64),
+        np.ascontiguousarray(table[0], np.int64),
+        np.ascontiguousarray(table[1], np.int32),
+        np.ascontiguousarray(table[2], np.float32),
+        np.ascontiguousarray(offsets, np.float64),
+        np.ascontiguousarray(users, np.int64),
+        np.ascontiguousarray(items, np.int64),
+        out,
+    )
+    return out
+
+
+def _check(histories: tuple[Indices, Indices, Array], table: tuple[Indices, Indices, Array], m: int) -> None:
+    for indptr, items, values in (histories, table):
+        check_rows(indptr, items, m)
+        check_shapes(values=(values, items.shape))
+    check_shapes(starts=(np.asarray(table[0]), (m + 1,)))
+
+
+@kernel
+def _add_rows(
+    row: Any, user: int, indptr: Any, items: Any, values: Any, starts: Any, others: Any, weights: Any
+) -> None:
+    for place in range(indptr[user], indptr[user + 1]):
+        value, item = values[place], items[place]
+        for entry in range(starts[item], starts[item + 1]):
+            row[others[entry]] += value * weights[entry]
+
+
+@kernel
+def _table_top(
+    counter: Any,
+    grain: int,
+    indptr: Any,
+    items: Any,
+    values: Any,
+    starts: Any,
+    others: Any,
+    weights: Any,
+    offsets: Any,
+    exclude_indptr: Any,
+    exclude_items: Any,
+    allowed: Any,
+    index: Any,
+    scores: Any,
+) -> None:
+    rows, m = len(indptr) - 1, len(offsets)
+    row = np.empty(m)
+    first = claim(counter, grain)
+    while first < rows:
+        for user in range(first, min(first + grain, rows)):
+            for j in range(m):
+                row[j] = offsets[j] if allowed[j] else np.nan
+            _add_rows(row, user, indptr, items, values, starts, others, weights)
+            for entry in range(exclude_indptr[user], exclude_indptr[user + 1]):
+                row[exclude_items[entry]] = np.nan
+            _select(row, index[user], scores[user])
+        first = claim(counter, grain)
+
+
+@kernel
+def _table_scores(
+    indptr: Any,
+    items: Any,
+    values: Any,
+    starts: Any,
+    others: Any,
+    weights: Any,
+    offsets: Any,
+    users: Any,
+    wanted: Any,
+    out: Any,
+) -> None:
+    row = np.empty(len(offsets))
+    last = -1
+    for pair in range(len(wanted)):
+        if users[pair] != last:
+            last = users[pair]
+            row[:] = offsets
+            _add_rows(row, last, indptr, items, values, starts, others, weights)
+        out[pair] = row[wanted[pair]]

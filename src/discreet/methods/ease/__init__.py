@@ -1,0 +1,1 @@
+"""Lists from one release: a noisy sum of the pairs that people take together, then EASE, a formula."""

@@ -1,0 +1,1 @@
+"""What users contribute to private EASE. Sees ratings."""

@@ -1,0 +1,61 @@
+"""Which items pairs are counted of: those whose own place in the matrix would stand out of its noise. Public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.privacy.gaussian.pairs import NoisyCounts
+from discreet.types import Floats
+
+__all__ = ["DEVIATIONS", "LEAST_HEAD", "Popularity", "choose_head", "popularity"]
+
+DEVIATIONS = 2.0
+"""How many standard deviations of its noise a number must be from 0 to be taken for one that is not."""
+LEAST_HEAD = 100
+# A count below this part of its noise says as little as none.
+_LEAST = 1.0
+
+
+@dataclass(frozen=True)
+class Popularity:
+    """What counts say of each item.
+
+    Parameters
+    ----------
+    counts
+        Of how much each item was taken, at least one deviation of the noise.
+    mass
+        Sum over the item's users of one over the number of their items: its diagonal in the matrix of pairs.
+    """
+
+    counts: Floats
+    mass: Floats
+
+
+def popularity(noisy: NoisyCounts) -> Popularity:
+    """Counts, and the masses that follow from them and from the number of users.
+
+    Everybody's row has length 1, so a count is a sum of one over the root of the number of items, and all masses
+    together are the number of users. The sum of all counts is not cut off below: items that nobody takes add noise to
+    it, but nothing on the average.
+    """
+    total = max(float(noisy.counts.sum()), DEVIATIONS * noisy.sigma * np.sqrt(len(noisy.counts)))
+    users = max(noisy.users, DEVIATIONS * noisy.users_sigma)
+    mass = np.maximum(noisy.counts, 0.0) * (users / total)
+    return Popularity(np.maximum(noisy.counts, _LEAST * noisy.sigma), mass)
+
+
+def choose_head(
+    noisy: NoisyCounts, pair_sigma: float, most: int, least: int = LEAST_HEAD
+) -> npt.NDArray[np.int32]:
+    """Positions, ascending, of the items whose mass is two deviations of a pair's noise; the most popular first.
+
+    At least `least` items, as far as there are, and at most `most`.
+    """
+    wanted = int(np.count_nonzero(popularity(noisy).mass > DEVIATIONS * pair_sigma))
+    size = min(max(wanted, least), most, len(noisy.counts))
+    order = np.argsort(-noisy.counts, kind="stable")
+    return np.sort(order[:size]).astype(np.int32)

@@ -1,0 +1,70 @@
+"""From the denoised matrix of pairs to a table of weights: EASE, a formula. Public.
+
+EASE (Steck 2019) predicts each item of a person from all others, by least squares under a ridge:
+
+    P = (G + ridge)^-1,   B = -P / diag(P) column by column, zero on its diagonal;   score = x B
+
+The ridge of an item is the mean of the diagonal plus half of its own entry, as if a third of everybody's items had been
+left out at random (EDLAE, Steck 2020). Scores are divided by count^0.15.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from discreet.types import Floats, Singles
+
+__all__ = ["DROPOUT", "EXPONENT", "ease", "squares_explained", "Explained"]
+
+DROPOUT = 1.0 / 3.0
+EXPONENT = -0.15
+
+
+def ease(pairs: Singles, diagonal: Floats, multiple: float = 1.0) -> Singles:
+    """Weights from a matrix of pairs and its diagonal; ``weights[i, j]`` is what item i adds to item j.
+
+    `multiple` of the ridge. `pairs` is overwritten.
+    """
+    ridge = diagonal.mean() + DROPOUT / (1.0 - DROPOUT) * diagonal
+    matrix = pairs
+    matrix[np.diag_indices_from(matrix)] = diagonal + multiple * ridge
+    # The lower triangle of a C array is the upper of the Fortran array that LAPACK sees without a copy.
+    factor, failed = scipy.linalg.lapack.spotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix of pairs with its ridge is not positive definite")
+    inverse, _ = scipy.linalg.lapack.spotri(factor, lower=False, overwrite_c=True)
+    scale = -1.0 / np.diagonal(inverse).copy()
+    whole = np.triu(inverse, 1)
+    whole += whole.T
+    whole *= scale
+    return np.ascontiguousarray(whole)
+
+
+class Explained(NamedTuple):
+    """How well weights predict on other noise: what the best multiple of them takes off, and how sure that is."""
+
+    gain: float
+    deviations: float
+
+
+def squares_explained(weights: Singles, judge: Singles, diagonal: Floats, variance: float) -> Explained:
+    """Squares that weights explain of what each item is, judged by a matrix whose noise they have not seen.
+
+    With B the weights, H the judge and d the diagonal, the squared error of predicting item j from the others is
+    d_j - 2 (H B)_jj + (B' H B)_jj; divided by d_j each item counts alike. Its first two terms are linear in H, and the
+    noise of H does not depend on B, so what comes out is right on the average. The gain is that of the best multiple of
+    B: lists do not depend on it.
+    """
+    told = judge @ weights
+    linear = float((np.einsum("ij,ij->j", judge, weights, dtype=np.float64) / diagonal).sum())
+    own = np.einsum("ij,ij->j", weights, weights, dtype=np.float64) * diagonal.mean()
+    del own
+    square = np.einsum("ij,ij->j", weights, told, dtype=np.float64)
+    square += np.einsum("i,ij,ij->j", diagonal, weights, weights, dtype=np.float64)
+    whole = float((square / diagonal).sum())
+    spread = float(np.sqrt(variance * ((weights / diagonal + (weights / diagonal).T) ** 2).sum() / 2.0))
+    gain = max(linear, 0.0) ** 2 / whole if whole > 0.0 else 0.0
+    return Explained(gain, linear / spread if spread > 0.0 else np.inf)
