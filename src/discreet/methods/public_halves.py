@@ -5,6 +5,7 @@ from __future__ import annotations
 from discreet.errors import SettingsInvalid
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.dpals.public.train import DPALS_HALF
+from discreet.methods.ease.public.train import EASE_HALF
 from discreet.methods.frank_wolfe.public.train import FRANK_WOLFE
 from discreet.methods.lookup import find_class
 from discreet.methods.projected_gradient.public.train import PROJECTED_GRADIENT
@@ -17,6 +18,7 @@ __all__ = ["PUBLIC_HALVES", "find_public_half"]
 PUBLIC_HALVES = {
     half.name: half
     for half in (
+        EASE_HALF,
         BUDGETED,
         DPALS_HALF,
         FRANK_WOLFE,

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide
 from discreet.privacy.gaussian.mechanism import Mechanism
 
 __all__ = ["Question", "Trained"]
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Trained(NamedTuple):
     """What a method's public half ends with: the item side, and how many rounds it took."""
 
-    side: ItemSide
+    side: AnySide
     rounds: int
 
 

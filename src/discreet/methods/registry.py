@@ -9,6 +9,7 @@ from discreet.errors import SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.ease.estimator import EASE
 from discreet.methods.frank_wolfe.estimator import FrankWolfe
 from discreet.methods.lookup import find_class, other_names
 from discreet.methods.method import PrivateMethod
@@ -21,6 +22,7 @@ __all__ = ["DEFAULTS", "METHODS", "Method", "find_method"]
 Method = type[PrivateMethod] | type[ALS]
 
 _OURS: tuple[Method, ...] = (
+    EASE,
     BudgetedALS,
     ALS,
     DPALS,
@@ -32,7 +34,7 @@ _OURS: tuple[Method, ...] = (
     ItemMean,
     Popularity,
 )
-DEFAULTS: dict[Goal, type[PrivateMethod]] = {"rank": Popularity, "rate": BudgetedALS}
+DEFAULTS: dict[Goal, type[PrivateMethod]] = {"rank": EASE, "rate": BudgetedALS}
 """What is trained for a goal where nobody names a method."""
 GROUP = "discreet.methods"
 """Entry points of other packages: ``name = "package.module:Class"``."""

@@ -12,7 +12,7 @@ from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid
 from discreet.model.history import Histories
-from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.model.listing import order_terms
 from discreet.types import Bools, Floats
 
@@ -27,10 +27,10 @@ class Block(NamedTuple):
     users: slice
     indptr: npt.NDArray[np.int64]
     items: npt.NDArray[Any]
-    coefficients: Floats
+    coefficients: Any
 
 
-def fold_in_blocks(item_side: ItemSide, histories: Histories, size: int = BLOCK) -> Iterator[Block]:
+def fold_in_blocks(item_side: AnySide, histories: Histories, size: int = BLOCK) -> Iterator[Block]:
     """Each block of users with the coefficients that follow from their own histories."""
     n_users = len(histories.indptr) - 1
     for start in range(0, n_users, size):
@@ -43,8 +43,8 @@ def fold_in_blocks(item_side: ItemSide, histories: Histories, size: int = BLOCK)
 
 
 def score_top(
-    item_side: ItemSide,
-    coefficients: Floats,
+    item_side: AnySide,
+    coefficients: Any,
     n: int,
     seen: tuple[npt.NDArray[np.int64], npt.NDArray[Any]] | None = None,
     allowed: Bools | None = None,
@@ -56,6 +56,8 @@ def score_top(
     The order follows the unclipped score, so that items above the range are still told apart, or popularity and score
     together (:mod:`discreet.model.listing`); the score that is handed out is the same number ``predict`` gives.
     """
+    if isinstance(item_side, ItemWeights):
+        return item_side.top(coefficients, min(n, item_side.n_items), seen, allowed)
     indptr, items = (None, None) if seen is None else seen
     design, level = order_terms(item_side, by_popularity)
     index, scores = kernels.top_n(
@@ -74,7 +76,7 @@ def score_top(
     return index, scores
 
 
-def check_histories(histories: Histories, catalogue: Catalogue, item_side: ItemSide) -> None:
+def check_histories(histories: Histories, catalogue: Catalogue, item_side: AnySide) -> None:
     """Refuse histories over another catalogue or with values the model cannot take."""
     if histories.catalogue is None or histories.catalogue != catalogue:
         raise HistoryInvalid(

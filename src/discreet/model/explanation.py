@@ -23,8 +23,9 @@ from discreet.model.fold_in.histories import Rows
 from discreet.model.fold_in.parts import coefficient_parts
 from discreet.model.history import ReadHistory
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import ItemWeights
 
-__all__ = ["Explanation", "Pull", "explain"]
+__all__ = ["Explanation", "Pull", "explain", "explain_weights"]
 
 
 @dataclass(frozen=True)
@@ -152,5 +153,36 @@ def explain(
         pulls=tuple(pulls),
         cut=float(side.clipped(np.array([whole]))[0]) - whole,
         mark=mark,
+        ignored=read.ignored,
+    )
+
+
+def explain_weights(
+    side: ItemWeights, catalogue: Catalogue, titles: dict[Any, str], read: ReadHistory, item: int
+) -> Explanation:
+    """The score of the item at a position, from a table of weights: popularity, and what each entry adds."""
+    evidence = side.fold_in(read.indptr, read.items, read.values)
+    score = float(side.predict(evidence, np.zeros(1, dtype=np.int64), np.array([item]))[0])
+    pulls = [
+        Pull(one, titles.get(one), rating if side.scale.explicit else None, 0.0, added)
+        for one, rating, added in zip(
+            catalogue.ids[read.items].tolist(),
+            read.values.tolist(),
+            side.parts(evidence, item).tolist(),
+            strict=True,
+        )
+    ]
+    pulls.sort(key=lambda pull: -abs(pull.total))
+    one = catalogue.ids[item].item() if hasattr(catalogue.ids[item], "item") else catalogue.ids[item]
+    return Explanation(
+        item=one,
+        title=titles.get(one),
+        goal=side.goal,
+        score=score,
+        centre=0.0,
+        offset=float(side.base[item]),
+        rest=0.0,
+        pulls=tuple(pulls),
+        cut=0.0,
         ignored=read.ignored,
     )

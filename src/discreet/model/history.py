@@ -62,16 +62,23 @@ class ReadHistory:
 
 
 def read_history(
-    history: History, catalogue: Catalogue, scale: RatingScale, unknown_items: UnknownItems
+    history: History,
+    catalogue: Catalogue,
+    scale: RatingScale,
+    unknown_items: UnknownItems,
+    disliked: Sequence[Any] = (),
 ) -> ReadHistory:
     """Check one user's history and turn it into positions and values.
 
     Parameters
     ----------
     history
-        Explicit feedback: a mapping of item id to rating, or pairs of both. Implicit feedback: item ids.
+        Explicit feedback: a mapping of item id to rating, or pairs of both. Implicit feedback: item ids, or a mapping
+        of item id to 1, and to -1 for what is not for this person.
     scale
         What the ratings must lie in.
+    disliked
+        More item ids, which count as the lowest rating, or as -1.
     unknown_items
         ``"error"`` refuses ids that are not in the catalogue, ``"drop"`` leaves them out and counts them.
 
@@ -81,6 +88,8 @@ def read_history(
         UnknownItems or repeated ids, ratings that are missing, not numbers, or outside the range.
     """
     ids, values = _split(history, scale)
+    lowest = scale.bounds[0] if scale.explicit else -1.0
+    ids, values = [*ids, *disliked], [*values, *[lowest] * len(disliked)]
     numbers = _read_values(ids, values, scale)
     index, ignored = locate(ids, catalogue, "the history", unknown_items)
     _refuse_duplicates(ids, index)
@@ -170,7 +179,7 @@ def _read_values(ids: Sequence[Any], values: Sequence[Any], scale: RatingScale) 
         except (TypeError, ValueError, OverflowError):
             shown = repr(value)[:100]
             raise HistoryInvalid(f"the rating of {name_some([one])} is {shown}, not a number") from None
-        if not low <= number <= high:  # written so that NaN is refused too
+        if not (low <= number <= high or (number == -1.0 and not scale.explicit)):  # NaN is refused too
             raise HistoryInvalid(_outside(one, number, scale))
         numbers[position] = number
     return numbers

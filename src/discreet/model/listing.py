@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide
 from discreet.types import Floats
 
 __all__ = ["BY_CATALOGUE", "BY_POPULARITY", "listed_by_popularity", "order_of", "order_terms"]
@@ -23,9 +24,14 @@ BY_CATALOGUE = (
 _METHODS = frozenset({"devices"})
 
 
-def listed_by_popularity(item_side: ItemSide, method: str) -> bool:
+def listed_by_popularity(item_side: AnySide, method: str) -> bool:
     """Whether a model of this method orders items by popularity and predictions together."""
-    return method in _METHODS and item_side.popularity is not None and item_side.goal == "rate"
+    return (
+        method in _METHODS
+        and isinstance(item_side, ItemSide)
+        and item_side.popularity is not None
+        and item_side.goal == "rate"
+    )
 
 
 def order_of(item_side: ItemSide) -> str:

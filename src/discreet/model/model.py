@@ -13,17 +13,26 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet import kernels
-from discreet.catalogue import Catalogue, Goal
+from discreet.catalogue import Catalogue, Goal, RatingScale
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.model import storage
 from discreet.model.blocks import BLOCK, check_histories, fold_in_blocks, score_top
 from discreet.model.doubt import Mark
-from discreet.model.explanation import Explanation, explain
-from discreet.model.history import Histories, History, UnknownItems, locate, name_some, read_history
+from discreet.model.explanation import Explanation, explain, explain_weights
+from discreet.model.history import (
+    Histories,
+    History,
+    ReadHistory,
+    UnknownItems,
+    locate,
+    name_some,
+    read_history,
+)
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.model.listing import listed_by_popularity, order_of, order_terms
 from discreet.model.new_items import add_items, check_features
-from discreet.model.recommendations import SAME_ORDER, Recommendation, Recommendations
+from discreet.model.recommendations import NO_TASTE, SAME_ORDER, Recommendation, Recommendations
 from discreet.model.similarity import compared
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
@@ -38,7 +47,8 @@ class Model:
     Parameters
     ----------
     item_side
-        Offsets, factors and the rule by which a history becomes a user vector.
+        What was learnt of the items: factors and the rule by which a history becomes a user vector, or a table of
+        weights (`ItemWeights`).
     catalogue
         The items, in the order of the rows of ``item_side``.
     statement
@@ -54,7 +64,7 @@ class Model:
     belongs to: nothing is charged, for people in the training data and for anyone else.
     """
 
-    item_side: ItemSide
+    item_side: AnySide
     catalogue: Catalogue
     statement: Statement
     method: str
@@ -62,7 +72,8 @@ class Model:
 
     def __post_init__(self) -> None:
         self.item_side.check()
-        check_features(self.item_side, self.catalogue)
+        if isinstance(self.item_side, ItemSide):
+            check_features(self.item_side, self.catalogue)
         if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):
             raise ModelInvalid(
                 "the statement says that nothing was released, but the model has learnt something"
@@ -86,14 +97,19 @@ class Model:
         return self.item_side.goal
 
     def predict(
-        self, history: History, items: Iterable[Any], *, unknown_items: UnknownItems = "error"
+        self,
+        history: History,
+        items: Iterable[Any],
+        *,
+        disliked: Iterable[Any] = (),
+        unknown_items: UnknownItems = "error",
     ) -> Floats:
         """Predicted ratings, or scores of a model that ranks, of ``items`` for the owner of ``history``.
 
         ``unknown_items`` concerns the history; the items asked for must be in the catalogue.
         """
         wanted, _ = locate(list(items), self.catalogue, "the list of items to predict", "error")
-        coefficients, _ = self._coefficients(history, unknown_items)
+        coefficients, _ = self._coefficients(history, unknown_items, disliked)
         return self.item_side.predict(coefficients, np.zeros(len(wanted), dtype=np.int64), wanted)
 
     def recommend(
@@ -101,6 +117,7 @@ class Model:
         history: History,
         n: int = 10,
         *,
+        disliked: Iterable[Any] = (),
         exclude_seen: bool = True,
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
@@ -112,6 +129,8 @@ class Model:
         ----------
         history
             Mapping of item id to rating (explicit feedback) or item ids (implicit feedback); may be empty.
+        disliked
+            Ids of items that are not for this person, without a rating: as the lowest one.
         exclude_seen
             Leave out the items of the history.
         allowed, blocked
@@ -126,7 +145,7 @@ class Model:
             Exactly ``n`` items, or fewer with the rest in ``shortfall``.
         """
         _check_n(n)
-        coefficients, read = self._coefficients(history, unknown_items)
+        coefficients, read = self._coefficients(history, unknown_items, disliked)
         mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
         index, scores = score_top(
@@ -184,16 +203,22 @@ class Model:
     ) -> tuple[Floats, Floats]:
         """What orders lists, and what `predict` says, of some items (compressed rows) of each user of ``histories``."""
         self.check_histories(histories)
-        design, level = order_terms(self.item_side, self.by_popularity)
-        order, predicted = level[items], np.empty(len(items))
-        for part in fold_in_blocks(self.item_side, histories):
+        side = self.item_side
+        order, predicted = np.empty(len(items)), np.empty(len(items))
+        if isinstance(side, ItemSide):
+            design, level = order_terms(side, self.by_popularity)
+            order = level[items]
+        for part in fold_in_blocks(side, histories):
             bounds = indptr[part.users.start : part.users.stop + 1]
             here = slice(int(bounds[0]), int(bounds[-1]))
             users = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+            if isinstance(side, ItemWeights):
+                order[here] = side.predict(part.coefficients, users, items[here])
+                continue
             order[here] += kernels.dot_pairs(users, items[here], part.coefficients, design)
             if self.by_popularity:
-                predicted[here] = self.item_side.predict(part.coefficients, users, items[here])
-        return order, predicted if self.by_popularity else self.item_side.clipped(order)
+                predicted[here] = side.predict(part.coefficients, users, items[here])
+        return order, predicted if self.by_popularity else side.clipped(order)
 
     def check_histories(self, histories: Histories) -> None:
         """Refuse histories over another catalogue, or with values that the model cannot take (`HistoryInvalid`)."""
@@ -202,11 +227,16 @@ class Model:
     def similar(self, item: Any, n: int = 10) -> Recommendations:
         """The ``n`` items that are most like an item, without the item itself.
 
-        The score is the expected correlation, over people, of the two items' scores, which is smaller the less is
+        Of a table of weights they are the items that stand out of the noise as taken together, scored by how often that
+        is over the root of how often each is taken, with the standard deviation that the noise gives it.
+
+        Of factors the score is the expected correlation, over people, of the two items' scores, which is smaller the less is
         known about them; of a model that does not say how sure it is, it is the cosine of the factors, made smaller
         for short ones (:func:`discreet.model.similarity.compared`).
         """
         _check_n(n)
+        if isinstance(self.item_side, ItemWeights):
+            return self._neighbours(self.item_side, item, n)
         if self.item_side.rank == 0:
             raise SettingsInvalid(
                 "this model has rank 0 (item offsets alone), so items have no direction to compare; "
@@ -228,14 +258,22 @@ class Model:
         notes = (*notes, _NOTHING_ALIKE) if believed == 0.0 else notes
         return self._name(index[0], np.sqrt(believed) * scores[0], n, 0, notes)
 
-    def explain(self, history: History, item: Any, *, unknown_items: UnknownItems = "error") -> Explanation:
+    def explain(
+        self,
+        history: History,
+        item: Any,
+        *,
+        disliked: Iterable[Any] = (),
+        unknown_items: UnknownItems = "error",
+    ) -> Explanation:
         """Why ``item`` has its score for the owner of ``history``: the score as a sum over their ratings.
 
         Costs nothing, as `recommend`; see :mod:`discreet.model.explanation` for the parts.
         """
         (position,) = locate([item], self.catalogue, "the request", "error", droppable=False)[0]
-        read = read_history(history, self.catalogue, self.item_side.scale, unknown_items)
-        found = explain(self.item_side, self.catalogue, self._titles, read, int(position))
+        read = self._read(history, unknown_items, disliked)
+        explained = explain_weights if isinstance(self.item_side, ItemWeights) else explain
+        found = explained(self.item_side, self.catalogue, self._titles, read, int(position))  # type: ignore[operator]
         return replace(found, notes=self.notes)
 
     def with_items(self, ids: Iterable[Any], columns: Any, titles: Mapping[Any, str] | None = None) -> Model:
@@ -277,8 +315,36 @@ class Model:
         return replace(self, item_side=side, catalogue=catalogue, statement=self.statement.with_note(note))
 
     @property
+    def factors(self) -> ItemSide:
+        """The item side of a model of factors.
+
+        Raises
+        ------
+        SettingsInvalid
+            Of a model that is a table of weights.
+        """
+        if not isinstance(self.item_side, ItemSide):
+            raise SettingsInvalid(f"a model of {self.method} is a table of weights and has no factors")
+        return self.item_side
+
+    @property
+    def weights(self) -> ItemWeights:
+        """The table of a model of weights.
+
+        Raises
+        ------
+        SettingsInvalid
+            Of a model of factors.
+        """
+        if not isinstance(self.item_side, ItemWeights):
+            raise SettingsInvalid(f"a model of {self.method} has factors and no table of weights")
+        return self.item_side
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What to know about every list of this model, in whole sentences."""
+        if isinstance(self.item_side, ItemWeights):
+            return (NO_TASTE,) if self.item_side.same_for_all else ()
         order = (order_of(self.item_side),) if self.by_popularity else ()
         return (*order, SAME_ORDER) if self.item_side.same_for_all else order
 
@@ -314,7 +380,8 @@ class Model:
 
     def __repr__(self) -> str:
         side = self.item_side
-        return f"Model({self.method}, {side.scale}, goal {self.goal}, {side.n_items} items, rank {side.rank})"
+        size = f"rank {side.rank}" if isinstance(side, ItemSide) else f"{len(side.others)} weights"
+        return f"Model({self.method}, {side.scale}, goal {self.goal}, {side.n_items} items, {size})"
 
     @cached_property
     def _titles(self) -> dict[int | str, str]:
@@ -323,9 +390,35 @@ class Model:
     def _parts(self) -> storage.Parts:
         return storage.Parts(self.item_side, self.catalogue, self.statement, self.method, self.settings)
 
-    def _coefficients(self, history: History, unknown_items: UnknownItems) -> tuple[Floats, Any]:
-        read = read_history(history, self.catalogue, self.item_side.scale, unknown_items)
+    def _read(self, history: History, unknown_items: UnknownItems, disliked: Iterable[Any]) -> ReadHistory:
+        scale = self.item_side.scale
+        ids = _as_list(disliked, "disliked")
+        if (ids or _has_dislikes(history, scale)) and not (
+            scale.explicit or isinstance(self.item_side, ItemWeights)
+        ):
+            raise HistoryInvalid(
+                f"a model of {self.method} was trained on what people took and cannot tell what somebody does not "
+                "like; leave disliked items out, or train with --method ease"
+            )
+        return read_history(history, self.catalogue, scale, unknown_items, ids)
+
+    def _coefficients(
+        self, history: History, unknown_items: UnknownItems, disliked: Iterable[Any] = ()
+    ) -> tuple[Any, ReadHistory]:
+        read = self._read(history, unknown_items, disliked)
         return self.item_side.fold_in(read.indptr, read.items, read.values), read
+
+    def _neighbours(self, side: ItemWeights, item: Any, n: int) -> Recommendations:
+        position = int(locate([item], self.catalogue, "the request", "error", droppable=False)[0][0])
+        found = side.neighbours(position)
+        items, titles = self.catalogue.ids[found.items[:n]].tolist(), self._titles
+        entries = tuple(
+            Recommendation(one, like, titles.get(one), None, deviation)
+            for one, like, deviation in zip(
+                items, found.likeness[:n].tolist(), found.deviation[:n].tolist(), strict=True
+            )
+        )
+        return Recommendations(entries, n, 0, () if len(entries) == n else (_FEW_STAND_OUT,))
 
     def _mask(
         self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems
@@ -342,7 +435,7 @@ class Model:
         return mask, strangers
 
     def _marks(self, positions: Sequence[int] | npt.NDArray[np.int32]) -> list[Mark | None]:
-        doubt = self.item_side.doubt
+        doubt = self.item_side.doubt if isinstance(self.item_side, ItemSide) else None
         return [None] * len(positions) if doubt is None else doubt.marks(np.asarray(positions))
 
     def _name(
@@ -388,14 +481,18 @@ _NOTHING_ALIKE = (
     "too little of this item is known beyond the noise: the model does not know which items are like it"
 )
 
+_FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"
+
 _ABOUT: dict[Mark, str] = {
     "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",
     "guess": "{} was added after training: what is like it is guessed from its features",
 }
 
 
-def _says_nothing(side: ItemSide) -> bool:
+def _says_nothing(side: AnySide) -> bool:
     """Whether the arrays could be there without any ratings."""
+    if isinstance(side, ItemWeights):
+        return not (side.counts.any() or side.mass.any() or len(side.others) or side.sums)
     extras = (side.popularity, side.doubt, side.feature_map)
     return side.rank == 0 and not side.offsets.any() and all(extra is None for extra in extras)
 
@@ -403,6 +500,11 @@ def _says_nothing(side: ItemSide) -> bool:
 def _check_n(n: int) -> None:
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise SettingsInvalid(f"n must be a whole number of at least 1, not {n!r}")
+
+
+def _has_dislikes(history: History, scale: RatingScale) -> bool:
+    """Whether a history of clicks names items that are not for its owner."""
+    return not scale.explicit and isinstance(history, Mapping) and -1.0 in history.values()
 
 
 def _as_list(ids: Iterable[Any] | None, name: str) -> Sequence[Any]:

@@ -10,10 +10,13 @@ import polars as pl
 
 from discreet.model.doubt import Mark
 
-__all__ = ["SAME_ORDER", "Recommendation", "Recommendations"]
+__all__ = ["NO_TASTE", "SAME_ORDER", "Recommendation", "Recommendations"]
 
 SAME_ORDER = "this model has no taste directions: everybody gets the same order, minus what they have seen"
 """What is said with every list of a model that ranks alike for all."""
+
+NO_TASTE = "no taste stands out of the noise: everybody's list is popularity, minus what they have seen"
+"""What is said with every list of a table without weights."""
 
 
 class Recommendation(NamedTuple):
@@ -27,6 +30,7 @@ class Recommendation(NamedTuple):
     score: float
     title: str | None = None
     mark: Mark | None = None
+    deviation: float | None = None
 
     def __str__(self) -> str:
         mark = "" if self.mark is None else f"  ({self.mark})"

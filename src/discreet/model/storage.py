@@ -29,8 +29,8 @@ from discreet.catalogue import Catalogue
 from discreet.catalogue.names import no_file
 from discreet.errors import DiscreetError, ModelInvalid
 from discreet.model.directory import replace_directory
-from discreet.model.item_side import ItemSide
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.model.item_weights import AnySide
+from discreet.model.wire import item_side_to_bytes, side_from_bytes
 from discreet.privacy.statement import Statement
 from discreet.version import __version__
 
@@ -62,7 +62,7 @@ T = TypeVar("T")
 class Parts:
     """What a model consists of."""
 
-    item_side: ItemSide
+    item_side: AnySide
     catalogue: Catalogue
     statement: Statement
     method: str
@@ -162,7 +162,7 @@ def unpack(folder: Path, stored: Stored) -> tuple[Parts, Written]:
     """What the files of a folder hold, and when and by which version they were written."""
     method, settings, written = parse(folder / MODEL, lambda: _description(stored.files[MODEL]))
     parts = Parts(
-        item_side=parse(folder / ARRAYS, lambda: item_side_from_bytes(stored.files[ARRAYS])),
+        item_side=parse(folder / ARRAYS, lambda: side_from_bytes(stored.files[ARRAYS])),
         catalogue=parse(folder / CATALOGUE, lambda: Catalogue.from_json(stored.files[CATALOGUE].decode())),
         statement=parse(folder / STATEMENT, lambda: Statement.from_json(stored.files[STATEMENT].decode())),
         method=method,

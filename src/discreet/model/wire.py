@@ -23,9 +23,10 @@ import safetensors.numpy
 
 from discreet.errors import ModelInvalid
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.types import AnyArray
 
-__all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "to_parts"]
+__all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "side_from_bytes", "to_parts"]
 
 _FORMAT = "discreet item side 2"
 _LARGEST = 1e100  # no rating, factor or penalty is near; products and sums of squares stay finite
@@ -58,7 +59,7 @@ def from_parts(wanted: type[T], content: Any, arrays: Mapping[str, AnyArray]) ->
 
 
 def item_side_to_bytes(
-    side: ItemSide, *, precision: Literal["double", "single"] = "double", round: int | None = None
+    side: AnySide, *, precision: Literal["double", "single"] = "double", round: int | None = None
 ) -> bytes:
     """The item side as a safetensors file.
 
@@ -82,6 +83,14 @@ def item_side_to_bytes(
 
 
 def item_side_from_bytes(body: bytes) -> ItemSide:
+    """An item side of factors back, checked; as `side_from_bytes`."""
+    side = side_from_bytes(body)
+    if not isinstance(side, ItemSide):
+        raise ModelInvalid("this is a table of weights, not an item side of factors")
+    return side
+
+
+def side_from_bytes(body: bytes) -> AnySide:
     """The item side back, checked.
 
     Raises
@@ -100,7 +109,10 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
         raise ModelInvalid(f"this is not an item side: {error}") from None
-    side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
+    if isinstance(content, dict) and content.get(KIND) == ItemWeights.__name__:
+        side: AnySide = from_parts(ItemWeights, content, arrays)
+    else:
+        side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
     side.check()
     return side
 

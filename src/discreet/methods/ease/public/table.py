@@ -17,7 +17,7 @@ import scipy.linalg
 
 from discreet.types import Floats, Singles
 
-__all__ = ["DROPOUT", "EXPONENT", "ease", "squares_explained", "Explained"]
+__all__ = ["DROPOUT", "EXPONENT", "Explained", "ease", "squares_explained"]
 
 DROPOUT = 1.0 / 3.0
 EXPONENT = -0.15

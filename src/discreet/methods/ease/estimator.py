@@ -1,0 +1,94 @@
+"""Lists under differential privacy from one release of pairs: the default method."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.catalogue import Catalogue
+from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings, engine_of
+from discreet.methods.checks import check_items, check_ratings
+from discreet.methods.conversation import Conversation, Progress
+from discreet.methods.ease.private.contributions import EASEContributions
+from discreet.methods.ease.public.train import EASE_HALF
+from discreet.methods.method import PrivateMethod
+from discreet.methods.public_half import Facts, described
+from discreet.model import Model
+from discreet.privacy.budget import Budget
+from discreet.privacy.statement import Statement
+
+__all__ = ["EASE"]
+
+
+class EASE(PrivateMethod):
+    """Lists from one noisy sum of the pairs that people take together, and a formula.
+
+    Parameters
+    ----------
+    head
+        Most items that pairs are counted of; the others keep their place by popularity. Memory goes with its square,
+        time with its cube.
+    keep_sums
+        Whether the model carries the released sums, so that a later run can be added to them (``start=``).
+    discover_share
+        Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
+
+    Notes
+    -----
+    **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. Two Gaussian releases: a count for
+    each item with the number of users (5 % of mu^2), and a sum for each pair of the head. Every user's contribution has
+    length 1 at most in each, as whole numbers that the gate measures again. All else follows from the releases. Proof
+    note: ``privacy/gaussian/proofs/pairs.md``.
+
+    Without a budget the same code is a yardstick that is not private, and its statement says so.
+    """
+
+    public_half = EASE_HALF
+    private_half = EASEContributions
+
+    def __init__(
+        self, *, head: int = 6000, keep_sums: bool = True, discover_share: float | None = None
+    ) -> None:
+        super().__init__(head=head, keep_sums=keep_sums, discover_share=discover_share)
+
+    def fit(self, ratings: AnyRatings, budget: Budget | None = None, **options: Any) -> Self:
+        """Train within a budget, as every private method does; without one, not privately.
+
+        See :meth:`discreet.methods.method.PrivateMethod.fit` for the options.
+        """
+        if budget is not None:
+            return super().fit(ratings, budget, **options)
+        return self._fit_openly(ratings, **options)
+
+    def _fit_openly(
+        self,
+        ratings: AnyRatings,
+        *,
+        rng: np.random.Generator | int | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """The same two sums without noise."""
+        check_ratings(ratings)
+        if ratings.catalogue is None:
+            assert isinstance(ratings, Ratings) and ratings.provisional_ids is not None
+            ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
+        assert ratings.catalogue is not None
+        check_items(ratings.n_items)
+        features = ratings.catalogue.features
+        self.public_half.check_features(features is not None)
+        facts = Facts(ratings.n_items, ratings.scale, Budget(1.0, 1e-6), np.inf, features=features)
+        talk = Conversation(self.public_half, self.settings, facts, np.random.default_rng(rng))
+        engine = engine_of(self.private_half, ratings)
+        while (question := talk.question) is not None:
+            if progress is not None:
+                progress("training", talk.done, 2)
+            talk.take({total.name: total.value.astype(np.float64) for total in engine.totals(question)})
+        trained = talk.trained
+        assert trained is not None
+        statement = Statement.not_private("trained without noise, as a yardstick")
+        said = described(self.public_half, self.settings, trained)
+        return self._learnt(
+            trained, Model(trained.side, ratings.catalogue, statement, self.method_name(), said)
+        )

@@ -1,0 +1,188 @@
+"""Private EASE: two noisy sums, and the table that follows from them. Public; reads like the method.
+
+counts  = sum of everybody's items, each person at length 1                     5 % of mu^2
+head    = items whose mass stands out of the noise of a pair
+pairs   = sum of everybody's pairs of the head, each person at length 1         the rest
+G       = pairs without their noise;   d = diagonal, from the counts
+ridge   = the multiple whose weights, made from one half of the noise, explain most of the other half
+B       = EASE(G, d, ridge), scores divided by count^0.15, the largest of each column kept
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from discreet.methods.ease.public.denoise import denoised
+from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
+from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
+from discreet.methods.ease.public.table import EXPONENT, ease, squares_explained
+from discreet.methods.public_half import Facts, PublicHalf, Questions
+from discreet.methods.question import Trained
+from discreet.methods.settings import PrivateSettings
+from discreet.model.item_weights import ItemWeights, Sums
+from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs
+from discreet.types import Floats, Singles
+
+__all__ = ["EASE_HALF", "EASESettings", "square_of"]
+
+COUNTS_SHARE = 0.05
+"""Of mu^2, for the counts."""
+ENTRIES = 300
+"""Largest weights that are kept for each item that is scored."""
+RIDGES = (1.0, 3.0, 10.0, 30.0)
+"""Multiples of the ridge that are tried."""
+# Items that the ridge is chosen on: the most taken. A third of the work of the whole at most.
+_JUDGED = 1500
+
+
+class EASESettings(PrivateSettings):
+    """What private EASE can be told.
+
+    Attributes
+    ----------
+    head
+        Most items that pairs are counted of. Memory goes with its square, time with its cube.
+    keep_sums
+        Whether the model carries the released sums, for a later run to be added to.
+    """
+
+    head: Annotated[int, Field(ge=2, le=20_000)] = 6000
+    keep_sums: bool = True
+
+
+def _train(settings: EASESettings, facts: Facts, rng: np.random.Generator) -> Questions:
+    counts_mu, pairs_mu = facts.mu * math.sqrt(COUNTS_SHARE), facts.mu * math.sqrt(1.0 - COUNTS_SHARE)
+    counts = yield CountsQuestion("how often each item is taken", counts_mu, facts.n_items, planned=2)
+    sigma = facts.noise_excess * math.sqrt(0.5) / pairs_mu
+    head = choose_head(counts, sigma, settings.head)
+    pairs = yield PairsQuestion("how often two items are taken together", pairs_mu, head, planned=2)
+    return Trained(item_weights(facts, counts, head, pairs, rng, keep=settings.keep_sums), 2)
+
+
+def item_weights(
+    facts: Facts,
+    counts: NoisyCounts,
+    head: npt.NDArray[np.int32],
+    pairs: NoisyPairs,
+    rng: np.random.Generator,
+    *,
+    keep: bool,
+) -> ItemWeights:
+    """The model that follows from both sums. Post-processing: public mathematics alone."""
+    popular = popularity(counts)
+    released = pairs.pairs.astype(np.float32)
+    weights = _weights(square_of(released, len(head)), pairs.sigma, _of(popular, head), rng)
+    starts, others, kept = _largest(weights, head, facts.n_items)
+    low, high = np.minimum(*(ends := _ends(starts, others, head))), np.maximum(*ends)
+    sums = None
+    if keep:
+        sums = Sums(head, released, pairs.sigma, counts.sigma, counts.users, counts.users_sigma)
+    return ItemWeights(
+        scale=facts.scale,
+        counts=counts.counts,
+        starts=starts,
+        others=others,
+        weights=kept,
+        together=released[low * (2 * len(head) - low - 1) // 2 + high - low - 1],
+        mass=np.maximum(popular.mass, pairs.sigma),
+        noise=pairs.sigma,
+        sums=sums,
+    )
+
+
+def _weights(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> Singles:
+    """Weights of the head; all zero where no taste stands out of the noise."""
+    multiple = 1.0 if sigma == 0.0 else _multiple(noisy, sigma, popular, rng)
+    if multiple is None:
+        return np.zeros_like(noisy)
+    clean = denoised(noisy, sigma**2)
+    weights = ease(clean, _diagonal(clean, popular, sigma), multiple)
+    weights *= (popular.counts**EXPONENT).astype(np.float32)
+    return weights
+
+
+def _multiple(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> float | None:
+    """Which multiple of the ridge; `None` where what weights explain does not stand out of the noise.
+
+    Z is drawn as the noise of the release was. H + Z / 2 and H - 2 Z are independent of each other given the data:
+    weights made from the first are judged by the second without bias. See ``proofs/splitting.md``.
+    """
+    judged = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
+    fresh = square_of(
+        (sigma * rng.standard_normal(len(judged) * (len(judged) - 1) // 2)).astype(np.float32), len(judged)
+    )
+    part = noisy[np.ix_(judged, judged)]
+    other = part - np.float32(2.0) * fresh
+    popular = Popularity(popular.counts[judged], popular.mass[judged])
+    clean = denoised(part + np.float32(0.5) * fresh, 1.25 * sigma**2)
+    diagonal = _diagonal(clean, popular, sigma)
+    explained = [
+        squares_explained(ease(clean.copy(), diagonal, multiple), other, diagonal, 5.0 * sigma**2)
+        for multiple in RIDGES
+    ]
+    best = max(range(len(RIDGES)), key=lambda place: explained[place].gain)
+    return RIDGES[best] if explained[best].deviations > DEVIATIONS else None
+
+
+def _diagonal(clean: Singles, popular: Popularity, sigma: float) -> Floats:
+    """How often each item is taken together with itself: from the counts, at least what the pairs say."""
+    return np.maximum(np.maximum(popular.mass, np.diagonal(clean)), max(sigma, 1e-6))
+
+
+def square_of(triangle: Singles, order: int) -> Singles:
+    """The symmetric matrix of a triangle above its diagonal, which is zero."""
+    square = np.zeros((order, order), np.float32)
+    square[np.triu_indices(order, 1)] = triangle
+    square += square.T
+    return square
+
+
+def _of(popular: Popularity, head: npt.NDArray[np.int32]) -> Popularity:
+    return Popularity(popular.counts[head], popular.mass[head])
+
+
+def _largest(
+    weights: Singles, head: npt.NDArray[np.int32], n_items: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Singles]:
+    """The largest weights of each column, as compressed sparse rows over the catalogue."""
+    order = len(head)
+    kept = weights != 0.0
+    if order > ENTRIES:
+        sizes = np.abs(weights)
+        bar = np.partition(sizes, order - ENTRIES, axis=0)[order - ENTRIES]
+        kept &= sizes >= bar
+    starts = np.zeros(n_items + 1, np.int64)
+    starts[head + 1] = kept.sum(axis=1)
+    rows, columns = np.nonzero(kept)
+    return np.cumsum(starts), head[columns], weights[rows, columns]
+
+
+def _ends(
+    starts: npt.NDArray[np.int64], others: npt.NDArray[np.int32], head: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The two items of each weight, as places in the head."""
+    place = np.full(len(starts) - 1, -1, np.int64)
+    place[head] = np.arange(len(head))
+    return np.repeat(place, np.diff(starts)), place[others]
+
+
+def _pairs_of(settings: EASESettings, n_items: int) -> int:
+    """No question together with a release has more numbers."""
+    order = min(settings.head, n_items)
+    return 2 * n_items + order * (order + 1) // 2 + 1
+
+
+EASE_HALF = PublicHalf(
+    "ease",
+    EASESettings,
+    _train,
+    (CountsQuestion, PairsQuestion),
+    adaptive=False,
+    ignores_ratings=False,
+    numbers=_pairs_of,
+)

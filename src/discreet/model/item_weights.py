@@ -1,0 +1,251 @@
+"""A model of lists: a table of what each item of a history adds to others, and popularity.
+
+    score of item j = popularity (a tiny part) + sum over the history of opinion_i * weight_ij
+
+An opinion is 1 for a click or the best rating and below 0 for a bad one (`RatingScale.opinions`). Everything is
+released or follows from releases, so a person's list costs no privacy budget.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import kernels
+from discreet.catalogue.scale import Goal, RatingScale
+from discreet.errors import ModelInvalid
+from discreet.model.item_side import ItemSide
+from discreet.types import Bools, Floats, Indices, Ints, Singles
+
+__all__ = ["AnySide", "Evidence", "ItemWeights", "Neighbours", "Sums"]
+
+# Of scores: popularity orders what the table says nothing of, and hardly anything else.
+_BESIDE = 1e-6
+
+
+class Evidence(NamedTuple):
+    """Some people's histories, as compressed rows of items and opinions."""
+
+    indptr: Indices
+    items: Indices
+    opinions: Floats
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+class Neighbours(NamedTuple):
+    """Items that are taken with one item: positions, how alike, and the standard deviation of that by the noise."""
+
+    items: npt.NDArray[np.int32]
+    likeness: Floats
+    deviation: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """The released sums themselves, for a later run to be added to.
+
+    Parameters
+    ----------
+    head
+        Positions of the items that pairs were counted of, ascending.
+    pairs
+        The triangle above the diagonal (`discreet.kernels.pair_place`).
+    sigma
+        Standard deviation of the noise of a pair.
+    counts_sigma, users, users_sigma
+        Noise of a count (`ItemWeights.counts`); the noisy number of people, and its noise.
+    """
+
+    head: npt.NDArray[np.int32]
+    pairs: Singles
+    sigma: float
+    counts_sigma: float
+    users: float
+    users_sigma: float
+
+
+@dataclass(frozen=True, eq=False)
+class ItemWeights:
+    """Sparse weights between items, and how often each item is taken.
+
+    Parameters
+    ----------
+    scale
+        Of the histories.
+    counts
+        Released: how much each item was taken, with its noise.
+    starts, others, weights
+        Compressed sparse rows: what an item of a history adds, and to which others.
+    together
+        Released: how much the two items of each weight were taken together, with its noise.
+    mass
+        How much each item is taken together with itself: what likeness is measured by.
+    noise
+        Standard deviation of the noise in ``together``.
+    sums
+        All released sums, where the model carries them (``start=``).
+    """
+
+    scale: RatingScale
+    counts: Floats
+    starts: Ints
+    others: npt.NDArray[np.int32]
+    weights: Singles
+    together: Singles
+    mass: Floats
+    noise: float
+    sums: Sums | None = field(default=None)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items in the catalogue."""
+        return len(self.counts)
+
+    @property
+    def rank(self) -> int:
+        """A table has no factors."""
+        return 0
+
+    @property
+    def goal(self) -> Goal:
+        """Scores order items."""
+        return "rank"
+
+    @property
+    def known(self) -> Bools:
+        """Which items the table speaks of."""
+        known: Bools = np.diff(self.starts) > 0
+        known[self.others] = True
+        return known
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether nothing stood out of the noise: everybody's list is popularity."""
+        return len(self.others) == 0
+
+    @cached_property
+    def base(self) -> Floats:
+        """Every item's score without a history: popularity, from 0 to a tiny number."""
+        low, high = float(self.counts.min()), float(self.counts.max())
+        return (self.counts - low) * (_BESIDE / (high - low) if high > low else 0.0)
+
+    @property
+    def table(self) -> tuple[Ints, npt.NDArray[np.int32], Singles]:
+        """The weights as compressed sparse rows."""
+        return self.starts, self.others, self.weights
+
+    def fold_in(self, indptr: Indices, items: Indices, values: Floats) -> Evidence:
+        """Each person's opinions, from that person's ratings alone."""
+        return Evidence(indptr, items, self.scale.opinions(values))
+
+    def predict(self, evidence: Evidence, users: Indices, items: Indices) -> Floats:
+        """Scores for pairs of a person's row and an item."""
+        return kernels.table_scores(evidence, self.table, self.base, users, items)
+
+    def clipped(self, scores: Floats) -> Floats:
+        """Scores have no range."""
+        return scores
+
+    def top(
+        self,
+        evidence: Evidence,
+        n: int,
+        seen: tuple[Indices, Indices] | None = None,
+        allowed: Bools | None = None,
+    ) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Positions (-1 where fewer remain) and scores (NaN there) of the ``n`` best items of each person."""
+        indptr, items = (None, None) if seen is None else seen
+        return kernels.table_top(
+            evidence, self.table, self.base, n, exclude_indptr=indptr, exclude_items=items, allowed=allowed
+        )
+
+    def parts(self, evidence: Evidence, item: int) -> Floats:
+        """What each entry of one person's history adds to an item."""
+        added = np.zeros(len(evidence.items))
+        for place, (one, opinion) in enumerate(zip(evidence.items, evidence.opinions, strict=True)):
+            row = slice(int(self.starts[one]), int(self.starts[one + 1]))
+            (found,) = np.nonzero(self.others[row] == item)
+            if len(found):
+                added[place] = opinion * float(self.weights[row][found[0]])
+        return added
+
+    def neighbours(self, item: int) -> Neighbours:
+        """Items that stand out as taken with this one, the most alike first.
+
+        Likeness is how often two items are taken together over the root of how often each is: at most about 1. Of the
+        noise in thousands of pairs the largest would pass for likeness, so a pair must stand out of all of them: more
+        than sqrt(2 log M) of its deviations, for M items that have weights.
+        """
+        row = slice(int(self.starts[item]), int(self.starts[item + 1]))
+        others, together = self.others[row], self.together[row].astype(np.float64)
+        bar = self.noise * math.sqrt(2.0 * math.log(max(int(np.count_nonzero(np.diff(self.starts))), 2)))
+        out = together > bar
+        others, together = others[out], together[out]
+        scale = 1.0 / np.sqrt(self.mass[item] * self.mass[others])
+        order = np.argsort(-together * scale, kind="stable")
+        return Neighbours(others[order], (together * scale)[order], (self.noise * scale)[order])
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit each other, or numbers that are not finite.
+
+        Raises
+        ------
+        ModelInvalid
+            Naming what is wrong.
+        """
+        m, entries = len(self.counts), len(self.others)
+        shapes = {
+            "counts": (self.counts, (m,)),
+            "mass": (self.mass, (m,)),
+            "starts": (self.starts, (m + 1,)),
+            "others": (self.others, (entries,)),
+            "weights": (self.weights, (entries,)),
+            "together": (self.together, (entries,)),
+        }
+        for name, (array, shape) in shapes.items():
+            if array.shape != shape:
+                raise ModelInvalid(f"{name} has the shape {array.shape}, not {shape}")
+            if not np.isfinite(array).all():
+                raise ModelInvalid(f"{name} has numbers that are not finite")
+        if not m:
+            raise ModelInvalid("there are no items")
+        if self.starts[0] != 0 or self.starts[-1] != entries or (np.diff(self.starts) < 0).any():
+            raise ModelInvalid("the rows of the table must rise from 0 to the number of weights")
+        if entries and (self.others.min() < 0 or self.others.max() >= m):
+            raise ModelInvalid("a weight names an item that is not there")
+        rising = self.others[1:] > self.others[:-1]
+        firsts = self.starts[1:-1]
+        rising[firsts[(firsts > 0) & (firsts < entries)] - 1] = True
+        if not rising.all():
+            raise ModelInvalid("the items of a row of the table must be ascending")
+        if (self.mass < 0.0).any() or not 0.0 <= self.noise < math.inf:
+            raise ModelInvalid("masses and the noise must be finite and not below 0")
+        if (self.mass[self.known] <= 0.0).any():
+            raise ModelInvalid("an item with weights has no mass")
+        if self.sums is not None:
+            self._check_sums(self.sums)
+
+    def _check_sums(self, sums: Sums) -> None:
+        order = len(sums.head)
+        if sums.head.ndim != 1 or sums.pairs.shape != (order * (order - 1) // 2,):
+            raise ModelInvalid(f"a head of {order} items does not have {sums.pairs.shape} pairs")
+        if order and not (np.diff(sums.head) > 0).all() | (order == 1):
+            raise ModelInvalid("the head must be ascending")
+        if order and (sums.head[0] < 0 or sums.head[-1] >= self.n_items):
+            raise ModelInvalid("the head names an item that is not there")
+        if not np.isfinite(sums.pairs).all():
+            raise ModelInvalid("the pairs have numbers that are not finite")
+        for name in ("sigma", "counts_sigma", "users_sigma"):
+            if not 0.0 <= getattr(sums, name) < math.inf:
+                raise ModelInvalid(f"{name} is {getattr(sums, name)}, not a size of noise")
+
+
+AnySide: TypeAlias = ItemSide | ItemWeights
+"""What a model is made of: factors, or a table of weights."""
