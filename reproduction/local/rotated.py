@@ -53,4 +53,4 @@ def rotated_traffic(items: int) -> Traffic:
 
 
 def _learn(world: World, epsilon: float) -> ItemSide:
-    return fit(world.train, epsilon, rng=world.seed).model_.item_side
+    return fit(world.train, epsilon, rng=world.seed).model_.factors

@@ -135,14 +135,14 @@ class _Runner:
             return with_side(own), settings.rank
         if point.method == ALS_CENTRAL:
             exact = ALS(rank=settings.rank, rounds=settings.rounds).fit(world.train, rng=seed)
-            return with_side(exact.model_.item_side), settings.rank
+            return with_side(exact.model_.factors), settings.rank
         assert point.epsilon is not None
         if point.method == POOLED:
             fitted = BudgetedALS().fit(world.clipped_train(), Budget(point.epsilon, DELTA), rng=seed)
-            side = fitted.model_.item_side
+            side = fitted.model_.factors
         else:
             chosen = BudgetedSettings(rank="auto" if point.rank is None else point.rank)
-            side = federate(world.clipped(), point.epsilon, seed, chosen).model.item_side
+            side = federate(world.clipped(), point.epsilon, seed, chosen).model.factors
         return with_side(side), side.rank
 
     def _with_messages(self, point: Point, draws: int) -> Line:
@@ -197,7 +197,7 @@ class _Runner:
     def with_als(self, _: Point, settings: Mapping[str, Any], draw: int) -> tuple[Score, float | None]:
         """ALS with all data in one place, not private."""
         fitted = ALS(**settings).fit(self.world.train, rng=self.seed + draw)
-        return score(self.world, with_side(fitted.model_.item_side)), None
+        return score(self.world, with_side(fitted.model_.factors)), None
 
     def with_prototypes(
         self, point: Point, settings: Mapping[str, Any], draw: int

@@ -35,6 +35,7 @@ _HOMES = {
     "CatalogueInvalid": "discreet.errors",
     "CatalogueMissing": "discreet.errors",
     "DPALS": "discreet.methods.dpals.estimator",
+    "EASE": "discreet.methods.ease.estimator",
     "DiscreetError": "discreet.errors",
     "FrankWolfe": "discreet.methods.frank_wolfe.estimator",
     "GlobalMean": "discreet.methods.trivial.estimators",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from discreet.methods.als import ALS
     from discreet.methods.budgeted.estimator import BudgetedALS
     from discreet.methods.dpals.estimator import DPALS
+    from discreet.methods.ease.estimator import EASE
     from discreet.methods.frank_wolfe.estimator import FrankWolfe
     from discreet.methods.method import PrivateMethod
     from discreet.methods.projected_gradient.estimator import ProjectedGradient
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALS",
     "DPALS",
+    "EASE",
     "Budget",
     "BudgetExceeded",
     "BudgetInvalid",

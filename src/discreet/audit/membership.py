@@ -92,10 +92,9 @@ def attack(fit: Fit, people: Ratings, models: int, seed: int = 1) -> Curve:
 
 def _losses(model: Model, people: Ratings) -> Floats:
     """Mean squared error of everybody's own ratings, predicted from these ratings."""
-    side = model.item_side
     users = np.repeat(np.arange(people.n_users), np.diff(people.indptr))
-    coefficients = side.fold_in(people.indptr, people.items, people.values)
-    squares = (side.predict(coefficients, users, people.items) - people.values) ** 2
+    _, predicted = model.score_pairs(people, people.indptr, people.items)
+    squares = (predicted - people.values) ** 2
     counts = np.maximum(np.diff(people.indptr), 1)
     return np.asarray(np.bincount(users, squares, people.n_users) / counts)
 

@@ -25,6 +25,7 @@ from lenskit.pipeline import Component
 from pydantic import BaseModel, ConfigDict
 
 from discreet.model import Model
+from discreet.model.item_weights import ItemWeights
 from discreet.model.listing import order_terms
 from discreet.types import Floats
 
@@ -70,6 +71,9 @@ class DiscreetScorer(Component[ItemList]):  # type: ignore[misc]
     def _scores(self, model: Model, history: ItemList | None, positions: np.ndarray) -> Floats:
         side = model.item_side
         taken, values = _history(model, history)
+        if isinstance(side, ItemWeights):
+            evidence = side.fold_in(np.array([0, len(taken)]), taken, values)
+            return side.predict(evidence, np.zeros(len(positions), dtype=np.int64), positions)
         coefficients = side.fold_in(np.array([0, len(taken)]), taken, values)
         if self.config.scores == "rating":
             return side.predict(coefficients, np.zeros(len(positions), dtype=np.int64), positions)

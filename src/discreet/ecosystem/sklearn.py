@@ -122,7 +122,7 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         promise, and must not leave without one of its own.
         """
         read = self._histories(X)
-        return self._model().item_side.fold_in(read.indptr, read.items, read.values)
+        return self._model().factors.fold_in(read.indptr, read.items, read.values)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The ``n`` best items for each user in the frame, from their own rows: users x n, None where none is left.

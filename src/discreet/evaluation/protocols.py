@@ -85,7 +85,7 @@ def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> f
     Equation 3 of the prototypes paper. Unlike :func:`evaluate_ranking` it leaves the items of the history in the
     order. NaN where there is nothing to weight with.
     """
-    side, ((rows, _),) = model.item_side, pairs(model, history, test)
+    side, ((rows, _),) = model.factors, pairs(model, history, test)
     weight = float(test.values.sum())
     if not weight > 0.0:
         return float("nan")

@@ -45,7 +45,7 @@ def pair_sums(
     """For every pair of items i < j the sum over users of ``amount * value_i * value_j``.
 
     Items of a row are strictly ascending. The pairs are one array, row by row of the triangle above the diagonal:
-    (0, 1), (0, 2), ... (`pair_place`). Work: half the sum of squared row lengths; each row of pairs is one thread's own.
+    (0, 1), (0, 2), ... (`pair_place`). Work: half the sum of squared row lengths; a row of pairs is one thread's own.
     """
     check_rows(indptr, items, n_items)
     check_shapes(values=(values, items.shape), amounts=(amounts, (len(indptr) - 1,)))

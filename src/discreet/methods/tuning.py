@@ -198,7 +198,7 @@ class _Trial:
         except DiscreetError as refusal:
             return _Outcome(settings, Score(math.inf, math.inf), refusal=str(refusal))
         gate = Gate(Ledger(self.score_budget))
-        side, mu = fitted.model_.item_side, gate.ledger.remaining_mu
+        side, mu = fitted.model_.factors, gate.ledger.remaining_mu
         score = release_score(gate, "score of the model", side, self.training, self.validation, mu=mu)
         return _Outcome(settings, score, fitted, gate.ledger)
 

@@ -26,7 +26,7 @@ __all__ = ["arrays_of", "write_arrays"]
 
 def arrays_of(model: Model) -> dict[str, npt.NDArray[Any]]:
     """The arrays by name; none of them needs pickle."""
-    side = model.item_side
+    side = model.factors
     design, level = order_terms(side, model.by_popularity)
     ids = model.catalogue.ids
     named = {"ids": ids if ids.dtype.kind == "i" else ids.astype(str), "design": design, "level": level}

@@ -20,7 +20,7 @@ from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import ModelInvalid
 from discreet.model.item_side import ItemSide
-from discreet.types import Bools, Floats, Indices, Ints, Singles
+from discreet.types import AnyArray, Bools, Floats, Indices, Ints, Singles
 
 __all__ = ["AnySide", "Evidence", "ItemWeights", "Neighbours", "Sums"]
 
@@ -201,7 +201,7 @@ class ItemWeights:
             Naming what is wrong.
         """
         m, entries = len(self.counts), len(self.others)
-        shapes = {
+        shapes: dict[str, tuple[AnyArray, tuple[int, ...]]] = {
             "counts": (self.counts, (m,)),
             "mass": (self.mass, (m,)),
             "starts": (self.starts, (m + 1,)),

@@ -230,9 +230,9 @@ class Model:
         Of a table of weights they are the items that stand out of the noise as taken together, scored by how often that
         is over the root of how often each is taken, with the standard deviation that the noise gives it.
 
-        Of factors the score is the expected correlation, over people, of the two items' scores, which is smaller the less is
-        known about them; of a model that does not say how sure it is, it is the cosine of the factors, made smaller
-        for short ones (:func:`discreet.model.similarity.compared`).
+        Of factors the score is the expected correlation, over people, of the two items' scores, which is smaller the
+        less is known about them; of a model that does not say how sure it is, it is the cosine of the factors, made
+        smaller for short ones (:func:`discreet.model.similarity.compared`).
         """
         _check_n(n)
         if isinstance(self.item_side, ItemWeights):
@@ -272,8 +272,11 @@ class Model:
         """
         (position,) = locate([item], self.catalogue, "the request", "error", droppable=False)[0]
         read = self._read(history, unknown_items, disliked)
-        explained = explain_weights if isinstance(self.item_side, ItemWeights) else explain
-        found = explained(self.item_side, self.catalogue, self._titles, read, int(position))  # type: ignore[operator]
+        side = self.item_side
+        if isinstance(side, ItemWeights):
+            found = explain_weights(side, self.catalogue, self._titles, read, int(position))
+        else:
+            found = explain(side, self.catalogue, self._titles, read, int(position))
         return replace(found, notes=self.notes)
 
     def with_items(self, ids: Iterable[Any], columns: Any, titles: Mapping[Any, str] | None = None) -> Model:
@@ -306,7 +309,7 @@ class Model:
         **Privacy.** Post-processing: the new vectors follow from what was released and from public features, so nothing
         is charged, and the statement gets a note.
         """
-        side, catalogue = add_items(self.item_side, self.catalogue, ids, columns, titles)
+        side, catalogue = add_items(self.factors, self.catalogue, ids, columns, titles)
         count = len(catalogue) - len(self.catalogue)
         note = (
             f"{count} {'item was' if count == 1 else 'items were'} added after training, without any ratings: what is "

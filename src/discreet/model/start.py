@@ -45,7 +45,7 @@ class Start:
     @classmethod
     def of(cls, model: Model, catalogue: Catalogue) -> Start:
         """What ``model`` says about the items of ``catalogue``, matched by id."""
-        side, doubt = model.item_side, model.item_side.doubt
+        side, doubt = model.factors, model.factors.doubt
         places = model.catalogue.index(catalogue.ids)
         known = places >= 0
         rows = np.column_stack([side.offsets, side.factors])[places]

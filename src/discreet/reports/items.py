@@ -78,9 +78,9 @@ def neighbours_of(model: Model) -> tuple[Neighbours, ...]:
 def map_of(model: Model) -> ItemMap | None:
     """Principal directions of what items are compared by (their factors, shorter where less is known)."""
     chosen = _directed(model)
-    if model.item_side.rank < 2 or len(chosen) < 3:
+    if model.factors.rank < 2 or len(chosen) < 3:
         return None
-    directions = compared(model.item_side, int(chosen[0]))
+    directions = compared(model.factors, int(chosen[0]))
     vectors = directions.others[chosen]
     centred = vectors - vectors.mean(axis=0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
@@ -98,7 +98,7 @@ def map_of(model: Model) -> ItemMap | None:
 
 def _directed(model: Model) -> Indices:
     """Items with factors of which something is known, the most popular first."""
-    side, order = model.item_side, known_first(model)
+    side, order = model.factors, known_first(model)
     if side.rank == 0:
         return order[:0]
     chosen: Indices = order[(side.known & np.any(side.factors, axis=1))[order]]

@@ -79,7 +79,7 @@ class Knowledge:
 
 def known_first(model: Model) -> Indices:
     """Positions of the items: by released popularity, or by how much was seen of them, or as they come."""
-    side = model.item_side
+    side = model.factors
     if side.popularity is not None:
         weight = side.popularity
     elif side.goal == "rank":
@@ -95,7 +95,7 @@ def known_first(model: Model) -> Indices:
 
 def knowledge_of(model: Model) -> Knowledge | None:
     """``None`` for a model that does not say how sure it is."""
-    doubt, order = model.item_side.doubt, known_first(model)
+    doubt, order = model.factors.doubt, known_first(model)
     if doubt is None:
         return None
     learnt = _learnt(doubt, 1.0)

@@ -59,7 +59,7 @@ class Prepared:
 
     def __init__(self, model: Model, digest: str) -> None:
         self.model, self.digest = model, digest
-        side = model.item_side
+        side = model.factors
         self._panels = panels(side.design())
         self._base = side.offsets + side.centre
         self._ids = model.catalogue.ids.tolist()
@@ -78,7 +78,7 @@ class Prepared:
         HistoryInvalid
             As `Model.recommend` does.
         """
-        side, catalogue = self.model.item_side, self.model.catalogue
+        side, catalogue = self.model.factors, self.model.catalogue
         read = read_history(request.owned(side.scale.explicit), catalogue, side.scale, request.unknown_items)
         allowed, strangers = self._allowed(request)
         return Person(request, read, self._fold_in(read), allowed, strangers)
@@ -108,7 +108,7 @@ class Prepared:
         return Search(titles, well_known(self.model).tolist())
 
     def _fold_in(self, read: ReadHistory) -> Floats:
-        side = self.model.item_side
+        side = self.model.factors
         items = read.items
         touched = _Touched(side.centre, side.offsets[items], side.factors[items], self._moments)
         values = side.scale.evidence(read.values) if side.goal == "rank" else read.values
@@ -142,7 +142,7 @@ class Prepared:
             exclude_items=np.concatenate(seen),
             allowed=allowed,
         )
-        rows = zip(persons, index, self.model.item_side.clipped(scores), strict=True)
+        rows = zip(persons, index, self.model.factors.clipped(scores), strict=True)
         return [self._named(person, best, score) for person, best, score in rows]
 
     def _named(self, person: Person, index: npt.NDArray[np.int32], scores: Floats) -> Recommendations:

@@ -34,7 +34,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def pack(model: Model, document: Document, precision: Precision = "int8") -> bytes:
     """The one file of numbers and words that the page loads."""
-    side = model.item_side
+    side = model.factors
     kind = np.float64 if precision == "float64" else np.float32
     arrays: Arrays = {
         "offsets": side.offsets.astype(kind),
@@ -88,11 +88,11 @@ def _factors(factors: Floats, precision: Precision) -> Arrays:
 
 def _rule(model: Model) -> tuple[dict[str, Any], Arrays]:
     """The rule's numbers by name, and its arrays."""
-    rule = model.item_side.rule
+    rule = model.factors.rule
     numbers = {name: value for name, value in vars(rule).items() if isinstance(value, int | float)}
     arrays: Arrays = {name: value for name, value in vars(rule).items() if isinstance(value, np.ndarray)}
     if isinstance(rule, Clicks):
-        arrays |= dict(zip(("squares", "product"), model.item_side.moments, strict=True))
+        arrays |= dict(zip(("squares", "product"), model.factors.moments, strict=True))
     return {"kind": type(rule).__name__, **numbers}, arrays
 
 

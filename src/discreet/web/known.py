@@ -12,7 +12,7 @@ __all__ = ["well_known"]
 
 def well_known(model: Model) -> npt.NDArray[np.int64]:
     """Positions of all items, the best known first, as far as the model says which those are."""
-    side = model.item_side
+    side = model.factors
     if side.popularity is not None:
         known = side.popularity
     elif side.doubt is not None:

@@ -72,7 +72,8 @@ class EASE(PrivateMethod):
         """The same two sums without noise."""
         check_ratings(ratings)
         if ratings.catalogue is None:
-            assert isinstance(ratings, Ratings) and ratings.provisional_ids is not None
+            assert isinstance(ratings, Ratings)
+            assert ratings.provisional_ids is not None
             ratings = ratings.with_catalogue(Catalogue(ratings.provisional_ids))
         assert ratings.catalogue is not None
         check_items(ratings.n_items)

@@ -209,7 +209,8 @@ class Pairs:
 
 def _bounded(values: npt.NDArray[np.integer]) -> Shorts:
     """Values in their range, whatever they were: sums of products stay far below 2^63."""
-    return np.clip(values, 0, HIGHEST).astype(np.int16)
+    bounded: Shorts = np.clip(values, 0, HIGHEST).astype(np.int16)
+    return bounded
 
 
 def _amounts(energy: Floats, length: float) -> Ints:

@@ -13,8 +13,8 @@ from pydantic import Field
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import ModelInvalid, Refused
 from discreet.model import Model
-from discreet.model.item_side import ItemSide
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes, to_parts
+from discreet.model.item_weights import AnySide
+from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts
 from discreet.privacy.accounting import compose
 from discreet.privacy.statement import Release, SiloTerms, Statement, owed_in_silos
 from discreet.silos.shared.agreement import Agreement
@@ -50,7 +50,7 @@ def encode_model(model: Model, agreement: BaseAgreement) -> bytes:
     return encode(_MARK, header, {}, "<f8") + side
 
 
-def _precision(side: ItemSide) -> Literal["double", "single"]:
+def _precision(side: AnySide) -> Literal["double", "single"]:
     """Single precision halves the message where it loses nothing, as with prototypes, which are released in it."""
     floats = [array for array in to_parts(side)[1].values() if array.dtype == np.float64]
     with np.errstate(over="ignore"):
@@ -105,7 +105,7 @@ def read_model(
     if header.run != agreement.run_id or header.digest != hashlib.sha256(body[end:]).hexdigest():
         raise Refused("what the server sent at the end is not the model of this run")
     try:
-        side = item_side_from_bytes(body[end:])
+        side = side_from_bytes(body[end:])
         if side.scale != scale:
             raise Refused("the model that the server sent at the end is for other ratings than was agreed")
         return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)

@@ -83,8 +83,8 @@ def decode_prototype_model(
     """
     model = read_model(body, agreement, catalogue, largest(agreement), agreement.scale)
     level = agreement.settings.rows(agreement.explicit) == "level"
-    wrong = wrong_kind(model.item_side, agreement.factors, level=level)
-    if (model.method, model.item_side.n_items) != (METHOD, agreement.n_items) or wrong is not None:
+    wrong = wrong_kind(model.factors, agreement.factors, level=level)
+    if (model.method, model.factors.n_items) != (METHOD, agreement.n_items) or wrong is not None:
         raise Refused(
             f"the model that the server sent at the end {wrong or 'is not of the kind that was agreed on'}"
         )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from discreet.errors import ModelInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
+from discreet.model.wire import item_side_to_bytes
 
 __all__ = ["check_out", "save_once"]
 
@@ -32,6 +31,5 @@ def _same(one: Model, other: Model) -> bool:
     return (
         one.catalogue == other.catalogue
         and one.statement == other.statement
-        and np.array_equal(one.item_side.offsets, other.item_side.offsets)
-        and np.array_equal(one.item_side.factors, other.item_side.factors)
+        and item_side_to_bytes(one.item_side) == item_side_to_bytes(other.item_side)
     )

@@ -58,13 +58,17 @@ def squares_explained(weights: Singles, judge: Singles, diagonal: Floats, varian
     noise of H does not depend on B, so what comes out is right on the average. The gain is that of the best multiple of
     B: lists do not depend on it.
     """
-    told = judge @ weights
-    linear = float((np.einsum("ij,ij->j", judge, weights, dtype=np.float64) / diagonal).sum())
-    own = np.einsum("ij,ij->j", weights, weights, dtype=np.float64) * diagonal.mean()
-    del own
-    square = np.einsum("ij,ij->j", weights, told, dtype=np.float64)
-    square += np.einsum("i,ij,ij->j", diagonal, weights, weights, dtype=np.float64)
+    linear = float((_column_products(judge, weights) / diagonal).sum())
+    square = _column_products(weights, judge @ weights)
+    square += diagonal.astype(np.float32) @ np.square(weights)
     whole = float((square / diagonal).sum())
-    spread = float(np.sqrt(variance * ((weights / diagonal + (weights / diagonal).T) ** 2).sum() / 2.0))
+    scaled = weights / diagonal.astype(np.float32)
+    spread = float(np.sqrt(variance * np.square(scaled + scaled.T).sum(dtype=np.float64) / 2.0))
     gain = max(linear, 0.0) ** 2 / whole if whole > 0.0 else 0.0
     return Explained(gain, linear / spread if spread > 0.0 else np.inf)
+
+
+def _column_products(one: Singles, other: Singles) -> Floats:
+    """Of each column with the same column."""
+    products: Floats = (one * other).sum(axis=0, dtype=np.float64)
+    return products
