@@ -255,7 +255,10 @@ def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
     (kind,) = get_args(get_args(wanted)[1])
     if array.dtype != np.dtype(kind):
         raise ModelInvalid(f"{path} has the type {array.dtype} and not {np.dtype(kind)}")
-    if array.dtype.kind == "f" and not (np.abs(array) <= _LARGEST).all():
+    if (
+        array.dtype.kind == "f"
+        and not (np.abs(array) <= min(_LARGEST, float(np.finfo(array.dtype).max))).all()
+    ):
         raise ModelInvalid(f"{path} has numbers that are not finite, or beyond {_LARGEST:g}")
     return array
 

@@ -15,8 +15,8 @@ __all__ = ["DEVIATIONS", "LEAST_HEAD", "Popularity", "choose_head", "popularity"
 DEVIATIONS = 2.0
 """How many standard deviations of its noise a number must be from 0 to be taken for one that is not."""
 LEAST_HEAD = 100
-# A count below this part of its noise says as little as none.
-_LEAST = 1.0
+# Without noise, a count below which an item is as good as not taken.
+_LEAST = 0.01
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,13 @@ class Popularity:
         Of how much each item was taken, at least one deviation of the noise.
     mass
         Sum over the item's users of one over the number of their items: its diagonal in the matrix of pairs.
+    weight
+        Mass of an item for one count of it: one over the root of the usual number of items a user has.
     """
 
     counts: Floats
     mass: Floats
+    weight: float
 
 
 def popularity(noisy: NoisyCounts) -> Popularity:
@@ -44,18 +47,22 @@ def popularity(noisy: NoisyCounts) -> Popularity:
     """
     total = max(float(noisy.counts.sum()), DEVIATIONS * noisy.sigma * np.sqrt(len(noisy.counts)))
     users = max(noisy.users, DEVIATIONS * noisy.users_sigma)
-    mass = np.maximum(noisy.counts, 0.0) * (users / total)
-    return Popularity(np.maximum(noisy.counts, _LEAST * noisy.sigma), mass)
+    weight = min(users / total, 1.0)
+    return Popularity(
+        np.maximum(noisy.counts, max(noisy.sigma, _LEAST)), weight * np.maximum(noisy.counts, 0.0), weight
+    )
 
 
 def choose_head(
     noisy: NoisyCounts, pair_sigma: float, most: int, least: int = LEAST_HEAD
 ) -> npt.NDArray[np.int32]:
-    """Positions, ascending, of the items whose mass is two deviations of a pair's noise; the most popular first.
+    """Positions, ascending, of the items whose mass is two deviations of noise above 0, its own and that of a pair.
 
-    At least `least` items, as far as there are, and at most `most`.
+    The most popular. At least `least` items, as far as there are, and at most `most`.
     """
-    wanted = int(np.count_nonzero(popularity(noisy).mass > DEVIATIONS * pair_sigma))
+    popular = popularity(noisy)
+    bar = DEVIATIONS * max(pair_sigma, popular.weight * noisy.sigma)
+    wanted = int(np.count_nonzero(popular.mass > bar))
     size = min(max(wanted, least), most, len(noisy.counts))
     order = np.argsort(-noisy.counts, kind="stable")
     return np.sort(order[:size]).astype(np.int32)

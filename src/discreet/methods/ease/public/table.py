@@ -44,7 +44,7 @@ def ease(pairs: Singles, diagonal: Floats, multiple: float = 1.0) -> Singles:
 
 
 class Explained(NamedTuple):
-    """How well weights predict on other noise: what the best multiple of them takes off, and how sure that is."""
+    """How well weights predict on other noise: squares they take off, and how sure it is that they say anything."""
 
     gain: float
     deviations: float
@@ -54,9 +54,8 @@ def squares_explained(weights: Singles, judge: Singles, diagonal: Floats, varian
     """Squares that weights explain of what each item is, judged by a matrix whose noise they have not seen.
 
     With B the weights, H the judge and d the diagonal, the squared error of predicting item j from the others is
-    d_j - 2 (H B)_jj + (B' H B)_jj; divided by d_j each item counts alike. Its first two terms are linear in H, and the
-    noise of H does not depend on B, so what comes out is right on the average. The gain is that of the best multiple of
-    B: lists do not depend on it.
+    d_j - 2 (H B)_jj + (B' H B)_jj; divided by d_j each item counts alike. It is linear in H, and the noise of H does
+    not depend on B, so what comes out is right on the average.
     """
     linear = float((_column_products(judge, weights) / diagonal).sum())
     square = _column_products(weights, judge @ weights)
@@ -64,8 +63,7 @@ def squares_explained(weights: Singles, judge: Singles, diagonal: Floats, varian
     whole = float((square / diagonal).sum())
     scaled = weights / diagonal.astype(np.float32)
     spread = float(np.sqrt(variance * np.square(scaled + scaled.T).sum(dtype=np.float64) / 2.0))
-    gain = max(linear, 0.0) ** 2 / whole if whole > 0.0 else 0.0
-    return Explained(gain, linear / spread if spread > 0.0 else np.inf)
+    return Explained(2.0 * linear - whole, linear / spread if spread > 0.0 else np.inf)
 
 
 def _column_products(one: Singles, other: Singles) -> Floats:

@@ -11,14 +11,14 @@ B       = EASE(G, d, ridge), scores divided by count^0.15, the largest of each c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Annotated, NamedTuple
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from discreet.methods.ease.public.denoise import entries_given_noise, spectrum
+from discreet.methods.ease.public.denoise import denoised
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
 from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
 from discreet.methods.ease.public.table import EXPONENT, ease, squares_explained
@@ -96,66 +96,50 @@ def item_weights(
     )
 
 
-class _Choice(NamedTuple):
-    """What is chosen by splitting the noise: whether the bulk is kept, and the multiple of the ridge."""
-
-    bulk: bool
-    multiple: float
-
-
 def _weights(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> Singles:
     """Weights of the head; all zero where no taste stands out of the noise."""
     if sigma == 0.0:
-        weights = ease(noisy, _diagonal(noisy, popular, sigma))
+        weights = ease(noisy, _diagonal(np.zeros(len(noisy)), popular, sigma))
     else:
-        choice = _chosen(noisy, sigma, popular, rng)
-        if choice is None:
+        clean, shared = denoised(noisy, sigma)
+        multiple = _multiple(noisy, clean, sigma, popular, rng)
+        if multiple is None:
             return np.zeros_like(noisy)
-        (clean,) = _denoised(noisy, sigma, [choice.bulk])
-        weights = ease(clean, _diagonal(clean, popular, sigma), choice.multiple)
+        weights = ease(clean, _diagonal(shared, popular, sigma), multiple)
     weights *= (popular.counts**EXPONENT).astype(np.float32)
     return weights
 
 
-def _denoised(noisy: Singles, sigma: float, bulks: Sequence[bool]) -> Iterator[Singles]:
-    """The matrix by directions and by entries, with the bulk or without; nothing is taken together less than never."""
-    found = spectrum(noisy, sigma**2)
-    for bulk in bulks:
-        clean = found.matrix(bulk=bulk)
-        clean += entries_given_noise(noisy - clean, sigma)
-        yield np.maximum(clean, np.float32(0.0), out=clean)
+def _multiple(
+    noisy: Singles, clean: Singles, sigma: float, popular: Popularity, rng: np.random.Generator
+) -> float | None:
+    """Which multiple of the ridge; `None` where what weights explain does not stand out of the noise.
 
-
-def _chosen(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> _Choice | None:
-    """The choice that explains most; `None` where what weights explain does not stand out of the noise.
-
-    Z is drawn as the noise of the release was. H + Z / 2 and H - 2 Z are independent of each other given the data:
-    weights made from the first are judged by the second without bias. See ``proofs/splitting.md``.
+    Z is drawn as the noise of the release was, with what chance adds to a sum over people beside it. Weights made from
+    H + Z are judged by H - Z, whose noise they have not seen. See ``proofs/splitting.md``.
     """
     judged = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
-    fresh = square_of(
-        (sigma * rng.standard_normal(len(judged) * (len(judged) - 1) // 2)).astype(np.float32), len(judged)
-    )
     part = noisy[np.ix_(judged, judged)]
-    other = part - np.float32(2.0) * fresh
-    popular = Popularity(popular.counts[judged], popular.mass[judged])
-    explained = {}
-    for bulk, clean in zip(
-        (True, False),
-        _denoised(part + np.float32(0.5) * fresh, math.sqrt(1.25) * sigma, (True, False)),
-        strict=True,
-    ):
-        diagonal = _diagonal(clean, popular, sigma)
-        for multiple in RIDGES:
-            weights = ease(clean.copy(), diagonal, multiple)
-            explained[_Choice(bulk, multiple)] = squares_explained(weights, other, diagonal, 5.0 * sigma**2)
-    best = max(explained, key=lambda choice: explained[choice].gain)
-    return best if explained[best].deviations > DEVIATIONS else None
+    popular = _of(popular, judged.astype(np.int32))
+    variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean[np.ix_(judged, judged)]
+    order = len(judged)
+    fresh = square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order) * np.sqrt(
+        variance
+    )
+    one, shared = denoised(part + fresh, math.sqrt(2.0) * sigma)
+    other = part - fresh
+    diagonal = _diagonal(shared, popular, sigma)
+    explained = [
+        squares_explained(ease(one.copy(), diagonal, multiple), other, diagonal, 2.0 * float(variance.mean()))
+        for multiple in RIDGES
+    ]
+    best = max(range(len(RIDGES)), key=lambda place: explained[place].gain)
+    return RIDGES[best] if explained[best].deviations > DEVIATIONS else None
 
 
-def _diagonal(clean: Singles, popular: Popularity, sigma: float) -> Floats:
-    """How often each item is taken together with itself: from the counts, at least what the pairs say."""
-    return np.maximum(np.maximum(popular.mass, np.diagonal(clean)), max(sigma, 1e-6))
+def _diagonal(shared: Floats, popular: Popularity, sigma: float) -> Floats:
+    """How often each item is taken together with itself: from the counts, at least what the directions say."""
+    return np.maximum(np.maximum(popular.mass, shared), max(sigma, 1e-6))
 
 
 def square_of(triangle: Singles, order: int) -> Singles:
@@ -167,7 +151,7 @@ def square_of(triangle: Singles, order: int) -> Singles:
 
 
 def _of(popular: Popularity, head: npt.NDArray[np.int32]) -> Popularity:
-    return Popularity(popular.counts[head], popular.mass[head])
+    return replace(popular, counts=popular.counts[head], mass=popular.mass[head])
 
 
 def _largest(
