@@ -483,7 +483,7 @@ def check_nothing_kept(fitted: PrivateMethod, ratings: Ratings) -> None:
 
     walk(fitted)
     assert lengths
-    assert max(lengths) <= ratings.n_items
+    assert max(lengths) <= ratings.n_items**2  # a table of pairs of items
     assert not {ratings.n_users, ratings.n_ratings} & set(lengths)
 
 
