@@ -1,7 +1,7 @@
 """From integer contributions to exact totals: where every user is bounded, before anything is added up.
 
 Totals are 64-bit integers and add up modulo 2^64, noise included (``proofs/gate.md``): no number of users is too large
-for the promise, and with up to 2^32 of them no sum of this package wraps around.
+for the promise, and with up to 2^30 of them no sum of this package wraps around.
 """
 
 from __future__ import annotations
