@@ -16,7 +16,7 @@ SMALL = np.iinfo(np.int16)
 
 def plainly(indptr, items, amounts, values, m):
     """The same two sums, one number at a time."""
-    singles, pairs = [0] * m, {pair: 0 for pair in combinations(range(m), 2)}
+    singles, pairs = [0] * m, dict.fromkeys(combinations(range(m), 2), 0)
     for user, amount in enumerate(amounts.tolist()):
         row = slice(indptr[user], indptr[user + 1])
         told = list(zip(items[row].tolist(), values[row].tolist(), strict=True))
