@@ -180,9 +180,9 @@ def _ends(
 
 
 def _pairs_of(settings: EASESettings, n_items: int) -> int:
-    """No question together with a release has more numbers."""
+    """No question together with a release has more numbers, and no model is longer: sums, and 12 bytes a weight."""
     order = min(settings.head, n_items)
-    return 2 * n_items + order * (order + 1) // 2 + 1
+    return 4 * n_items + order * (order + 1) // 2 + 2 * order * min(order, ENTRIES) + 1
 
 
 EASE_HALF = PublicHalf(
