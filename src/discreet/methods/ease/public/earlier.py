@@ -7,7 +7,8 @@ Model: what the earlier run's people take is a multiple of what this run's peopl
 Sizes of both sums and their inner product, less what known noise adds to them, give a and the size of D. So nobody
 says whether the people are the same or others, more or fewer, or whether the earlier model is about these items at all.
 What is added up is the average of `own` and of `a` times `earlier` by the inverse of their variances. A sum that has
-nothing to do with this one has a large drift, and adds nothing.
+nothing to do with this one has a large drift, and adds nothing. Where this run is mostly noise it cannot tell, and what
+is as popular here as there is believed.
 """
 
 from __future__ import annotations
