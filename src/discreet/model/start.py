@@ -164,7 +164,7 @@ def sums_of(model: Model) -> Sums:
     if not isinstance(side, ItemWeights) or side.sums is None:
         raise SettingsInvalid(
             "the model to start from does not carry its released sums (it was trained with keep_sums=False, "
-            "--no-keep-sums), so there is nothing to add to; start from one that does, or leave start out"
+            "--set keep_sums=false), so there is nothing to add to; start from one that does, or leave start out"
         )
     return side.sums
 
