@@ -17,12 +17,23 @@ TABLES = ("Table", "ClickTable")
 RANGE = (1.0, 5.0)
 
 
-def make_model(kind: str, n_items: int = 300, rank: int = 8, seed: int = 0, doubt: bool = True) -> Model:
-    """A model of one rule or a table; "Evidence" is one that ranks from ratings."""
+def make_model(
+    kind: str,
+    n_items: int = 300,
+    rank: int = 8,
+    seed: int = 0,
+    doubt: bool = True,
+    head: int | None = None,
+    kept: int = 20,
+) -> Model:
+    """A model of one rule or a table; "Evidence" is one that ranks from ratings.
+
+    A table speaks of ``head`` items, two thirds of all, and keeps so many weights for each.
+    """
     rng = np.random.default_rng(seed)
     if kind in TABLES:
         scale = RatingScale(RANGE if kind == "Table" else None)
-        return _named(_table(scale, n_items, 2 * n_items // 3, 20, rng))
+        return _named(_table(scale, n_items, head or 2 * n_items // 3, kept, rng))
     offsets = 0.4 * rng.normal(size=n_items)
     factors = rng.normal(size=(n_items, rank)) / np.sqrt(max(rank, 1))
     if kind == "NonNegative":
