@@ -43,9 +43,7 @@ def packed_table(side: ItemWeights, precision: Precision) -> Arrays:
     return arrays | {"weights": whole, "weight_scales": scales[head]}
 
 
-def rounded_weights(
-    side: ItemWeights, kind: type[np.signedinteger[Any]]
-) -> tuple[npt.NDArray[Any], Singles]:
+def rounded_weights(side: ItemWeights, kind: type[np.signedinteger[Any]]) -> tuple[npt.NDArray[Any], Singles]:
     """Whole numbers, and the largest weight that speaks for each item of the catalogue."""
     largest = np.iinfo(kind).max
     scales = np.zeros(side.n_items, np.float32)

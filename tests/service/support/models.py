@@ -68,9 +68,7 @@ def _named(side: AnySide) -> Model:
     return Model(side, Catalogue(list(titles), titles), statement, "random")
 
 
-def _table(
-    scale: RatingScale, n_items: int, head: int, kept: int, rng: np.random.Generator
-) -> ItemWeights:
+def _table(scale: RatingScale, n_items: int, head: int, kept: int, rng: np.random.Generator) -> ItemWeights:
     """Random weights, a few large and many small, ``kept`` for each item of the head."""
     positions = np.sort(rng.choice(n_items, head, replace=False))
     pairs = np.concatenate([rng.choice(head, kept, replace=False) * head + other for other in range(head)])

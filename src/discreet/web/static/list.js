@@ -67,7 +67,7 @@ function reasons({ before, pulls: all }, { goal, rated, table }) {
       : rated ? `your ${shownRating(value)} for ${title}` : `${title} is not for you`;
     return element("li", {}, element("span", {}, `${pull < 0 ? "−" : "+"}${unit(Math.abs(pull))}  ${said}`), bar);
   });
-  const rest = all.length > rows.length ? ` The other ${all.length - rows.length} matter less.` : "";
+  const rest = all.length > rows.length ? ` The other ${all.length - rows.length} ${table ? "say little or nothing of it" : "of your ratings matter less"}.` : "";
   return element("div", { class: "why" },
     element("p", {}, table ? "What you said of these titles speaks for it or against it, in points:"
       : `For everybody it has ${unit(before)}${goal === "rate" ? "" : " points"}; your ratings pull it up or down:`),
