@@ -90,8 +90,8 @@ class PublicHalf:
         Whether number or cost of the releases may follow from earlier releases (see `Statement.from_ledger`).
     public
         What it takes as public beside the item catalogue and the rating range.
-    ignores_ratings
-        Whether the model is one of what was chosen, also where there are ratings.
+    makes_lists
+        Whether the model makes lists and predicts no ratings, also where there are some.
     numbers
         Called with settings and the number of items: no question together with a release has more numbers.
     uses_features
@@ -106,7 +106,7 @@ class PublicHalf:
     questions: tuple[type[Question[Any]], ...]
     adaptive: bool = False
     public: tuple[str, ...] = ("all settings",)
-    ignores_ratings: bool = False
+    makes_lists: bool = False
     numbers: Callable[[Any, int], int] = _many
     uses_features: bool = False
     uses_start: bool = False

@@ -29,7 +29,7 @@ from discreet.model.item_weights import ItemWeights, Sums
 from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs
 from discreet.types import Floats, Singles
 
-__all__ = ["EASE_HALF", "EASESettings", "square_of"]
+__all__ = ["EASE_HALF", "EASESettings", "item_weights", "square_of"]
 
 COUNTS_SHARE = 0.05
 """Of mu^2, for the counts."""
@@ -191,6 +191,6 @@ EASE_HALF = PublicHalf(
     _train,
     (CountsQuestion, PairsQuestion),
     adaptive=False,
-    ignores_ratings=False,
+    makes_lists=True,
     numbers=_pairs_of,
 )
