@@ -149,10 +149,8 @@ MUTANTS = (
     Mutant(
         "the engine forgets the bound",
         "engines/memory.py",
-        "return exact_totals(self._users.answer(question))",
-        "from discreet.privacy.gaussian.totals import Total\n\n        "
-        "return [Total(b.name, 2 * b.total().astype('i8'), b.sigmas(1.0)) "
-        "for b in self._users.answer(question)]",
+        "return exact_totals(blocks)",
+        "return [Total(b.name, 2 * b.total().astype('i8'), b.sigmas(1.0)) for b in blocks]",
         "an engine adds up contributions as they are",
         _SUITE,
         "every_engine and popularity",

@@ -63,5 +63,7 @@ def test_what_may_be_published_has_no_count(run: Run, shop: Path, tmp_path: Path
         )
         content = json.loads(run(*asked).stdout)
         del content["holder"]
-        shown.append((content, (out / "statement.json").read_text(), (out / "model.json").read_text()))
+        statement = json.loads((out / "statement.json").read_text())
+        assert len(statement.pop("run")) == 32, "drawn for each run anew"
+        shown.append((content, statement, (out / "model.json").read_text()))
     assert shown[0] == shown[1]

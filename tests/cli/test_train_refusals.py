@@ -132,7 +132,7 @@ def test_impossible_budgets(
         (("--catalogue", "items.csv", "--delta", "1e-6"), "--epsilon is missing"),
         (("--method", "als", *BUDGET), "not private and has no use for --epsilon"),
         (("--method", "als", "--discover-items"), "no use for --discover-items"),
-        (("--method", "magic"), "there is no method 'magic'; known are budgeted"),
+        (("--method", "magic"), "there is no method 'magic'; known are ease, budgeted"),
         (("--method", "als", "--rank", "-1"), "-1 is below 0"),
         (("--method", "als", "--rank", "many"), "'many' is neither a whole number nor 'auto'"),
         (("--method", "als", "--rounds", "0"), "0 is below 1"),
@@ -186,7 +186,7 @@ def test_impossible_ranges(
         (
             "c.toml",
             "ranks = 3",
-            "unknown ranks; known are accounting, address, blocks, catalogue, catalogue-column",
+            "unknown ranks; known are accounting, address, allow-dropped, blocks, catalogue, catalogue-column",
         ),
         ("c.toml", "settings = 3", "must be a table of settings"),
         ("c.toml", 'rank = "lots"', "'lots' is neither"),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.catalogue.scale import CLICKS
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import PublicHalf
 from discreet.methods.question import Question, Trained
@@ -38,7 +37,7 @@ def train(settings, facts, rng):
     sample = UniformSample(int(rng.integers(2**62)), settings.max_ratings)
     noisy = yield HowMany("users of each item", facts.mu, sample, facts.n_items, planned=1)
     score = np.maximum(noisy.counts, 0.0) ** settings.power
-    return Trained(ItemSide(CLICKS, 0.0, score, np.zeros((facts.n_items, 0)), Clicks()), rounds=1)
+    return Trained(ItemSide(facts.scale, 0.0, score, np.zeros((facts.n_items, 0)), Clicks()), rounds=1)
 
 
 class ShyAnswers:
@@ -51,5 +50,5 @@ class ShyAnswers:
 
 
 class ShyPopularity(PrivateMethod):
-    public_half = PublicHalf("shy-popularity", ShySettings, train, (HowMany,), ignores_ratings=True)
+    public_half = PublicHalf("shy-popularity", ShySettings, train, (HowMany,), makes_lists=True)
     private_half = ShyAnswers

@@ -13,11 +13,8 @@ from discreet.methods.method import PrivateMethod
 from tests.conformance import suite
 from tests.conformance.cases import (
     CASES,
-    KINDS,
     REFUSED,
-    WAYS,
     Case,
-    Way,
     city,
     hostile,
     private_methods,
@@ -96,14 +93,15 @@ def test_what_a_user_hands_in_is_their_own_to_the_last_bit(case: Case, small: Ru
     suite.check_a_users_numbers_are_their_own(small)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "name", [name for name, cls in private_methods().items() if "rank" in cls().get_params()]
+    "case",
+    {(case.name, case.kind): case for case in CASES if "rank" in case.method().get_params()}.values(),
+    ids=str,
 )
-def test_with_many_factors_too_what_a_user_hands_in_is_their_own(name: str, kind: str) -> None:
+def test_with_many_factors_too_what_a_user_hands_in_is_their_own(case: Case) -> None:
     """From four factors on a product by BLAS rounds a row differently when others stand beside it."""
-    settings = next(iter(WAYS.get(name, {"": Way()}).values())).settings | {"rank": 16}
-    suite.check_a_users_numbers_are_their_own(record(private_methods()[name](**settings), hostile(kind, 40)))
+    method = private_methods()[case.name](**case.way.settings | {"rank": 16})
+    suite.check_a_users_numbers_are_their_own(record(method, hostile(case.kind, 40)))
 
 
 @every_case

@@ -112,6 +112,7 @@ def test_the_names_of_the_package() -> None:
         "CatalogueMissing",
         "DPALS",
         "DiscreetError",
+        "EASE",
         "FrankWolfe",
         "GlobalMean",
         "HistoryInvalid",

@@ -51,15 +51,15 @@ def _statistics(ratings: Ratings, side: ItemSide, frame: Frame) -> tuple[Floats,
 
 
 def _ratings(rng: np.random.Generator, n: int) -> Ratings:
-    """The first user, who is solved for first, has a rating so large that their vector overflows."""
+    """The first user, who is solved for first, has nearly all items and the largest rating that a scale allows."""
     counts = rng.integers(1, 30, n)
     counts[0] = 39
     values = rng.uniform(-1.0, 1.0, int(counts.sum()))
-    values[0] = 1e308
+    values[0] = 1e6
     return Ratings.from_arrays(
         np.concatenate([[0], np.cumsum(counts)]),
         np.concatenate([rng.choice(40, count, replace=False) for count in counts]),
         values,
         catalogue=np.arange(40),
-        rating_range=(-1e308, 1e308),
+        rating_range=(-1e6, 1e6),
     )

@@ -58,7 +58,9 @@ def test_runs_compose_whatever_their_kind() -> None:
     pure = cost("ee" * 16, Price(kind="pure", epsilon=0.5), epsilon=0.5, delta=0.0)
     both = now.carrying(Carried(runs=(cost(), pure)))
     gaussian = now.carrying(Carried(runs=(cost(),)))
-    assert gaussian.epsilon == epsilon_from((now.own.mu**2 + BUDGET.mu**2) ** 0.5, 1e-6)
+    exact = epsilon_from((now.own.mu**2 + BUDGET.mu**2) ** 0.5, 1e-6)
+    assert gaussian.epsilon == pytest.approx(exact, rel=1e-12)
+    assert gaussian.epsilon is not None
     assert gaussian.epsilon < (both.epsilon or 0.0) <= gaussian.epsilon + 0.5 + 1e-12
     assert both.own == now.own
     assert Statement.from_json(both.to_json()) == both

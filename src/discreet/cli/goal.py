@@ -29,7 +29,7 @@ def read_goal(
     settings_type: type[Settings],
     *,
     rated: bool,
-    ignores_ratings: bool = False,
+    makes_lists: bool = False,
 ) -> dict[str, str]:
     """The setting ``goal`` of a method that has one; what a person asked for and cannot have is refused.
 
@@ -41,15 +41,15 @@ def read_goal(
         Its name and its settings.
     rated
         Whether there are ratings.
-    ignores_ratings
-        Whether the method makes lists of what was chosen, also where there are ratings.
+    makes_lists
+        Whether the method makes lists, and predicts no ratings, also where there are some.
     """
-    if goal == "rate" and (ignores_ratings or not rated):
+    if goal == "rate" and (makes_lists or not rated):
         why = f"--method {method} predicts none" if rated else "there are none without --rating and its range"
         raise SettingsInvalid(f"--goal rate is about predicting ratings, and {why}; leave it out")
     if "goal" in settings_type.model_fields:
         return {"goal": goal or "rank"}
-    if goal == "rank" and rated and not ignores_ratings:
+    if goal == "rank" and rated and not makes_lists:
         raise SettingsInvalid(
             f"--method {method} predicts ratings and makes no lists; leave --goal or --method out"
         )

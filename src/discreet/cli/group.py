@@ -27,7 +27,7 @@ COMMANDS = {
     "sample": "Write a made-up market as files: ratings.csv, items.csv, test.csv and my-history.csv.",
     "split": "Split RATINGS into train.csv and test.csv, with all columns as they are.",
     "train": "Train a model on RATINGS (CSV, Parquet or NDJSON) and save it.",
-    "evaluate": "Predict the ratings of TEST, and rank its items, from each user's own rows in TRAIN.",
+    "evaluate": "Compare the lists and predictions of MODEL with TEST, from each user's own rows in TRAIN.",
     "recommend": "Recommend items from a history, for anyone, whether they were in the training data or not.",
     "similar": "Show the items whose factors are most like those of an item.",
     "explain": "Say why an item has its score for a person: what the item itself and each rating add to it.",

@@ -188,7 +188,7 @@ def read_settings(ctx: click.Context, options: dict[str, Any], method: Method) -
         method.method_name(),
         method.settings_type,
         rated=options["rating"] is not None or options.get("graded") is not None,
-        ignores_ratings=issubclass(method, PrivateMethod) and method.public_half.ignores_ratings,
+        makes_lists=issubclass(method, PrivateMethod) and method.public_half.makes_lists,
     )
 
 

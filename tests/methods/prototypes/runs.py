@@ -60,7 +60,7 @@ class Run:
 
     def send(self, *silos: str) -> None:
         for name in silos:
-            assert self.coordinator.receive(name, self.silos[name].answer(b""))["accepted"]
+            assert name not in self.coordinator.receive(name, self.silos[name].answer(b""))["waiting_for"]
 
     def close(self) -> None:
         self.coordinator.close()

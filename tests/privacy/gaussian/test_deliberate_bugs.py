@@ -174,7 +174,7 @@ BUGS = [
                 totals,
                 "bounded",
                 (
-                    "~(total_energies(blocks) <= reach**2 * (1.0 + SLACK))",
+                    "~(total_energies(blocks) <= 1.0 + SLACK)",
                     "total_energies(blocks) > 1.0 + SLACK",
                 ),
             ),
@@ -318,7 +318,7 @@ BUGS = [
     Bug(
         "users bounded in one unit, noise drawn in another",
         check_totals_are_checked,
-        ((gate, "check_totals", ("not np.array_equal(total.unit, reach * form.sigmas(1.0))", "False")),),
+        ((gate, "check_totals", ("not np.array_equal(total.unit, form.sigmas(1.0))", "False")),),
     ),
     Bug(
         "one total broadcast over many entries",

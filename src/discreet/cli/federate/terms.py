@@ -68,7 +68,7 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
             _set(settings, key, options[key], f"--{key}")
     rated = bool(options["rating_range"])
     chosen = read_goal(
-        options["goal"], half.name, half.settings_type, rated=rated, ignores_ratings=half.ignores_ratings
+        options["goal"], half.name, half.settings_type, rated=rated, makes_lists=half.makes_lists
     )
     for key, value in chosen.items():
         _set(settings, key, value, f"--{key}")

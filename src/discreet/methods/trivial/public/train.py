@@ -120,4 +120,4 @@ def _rated(facts: Facts, method: str) -> Facts:
 GLOBAL_MEAN = PublicHalf("global-mean", PrivateSettings, _global_mean, (MeanOfMeansQuestion,))
 USER_MEAN = PublicHalf("user-mean", PrivateSettings, _user_mean, (), public=())
 ITEM_MEAN = PublicHalf("item-mean", PrivateSettings, _item_mean, (TalliesQuestion,))
-POPULARITY = PublicHalf("popularity", PrivateSettings, _popularity, (ChoicesQuestion,), ignores_ratings=True)
+POPULARITY = PublicHalf("popularity", PrivateSettings, _popularity, (ChoicesQuestion,), makes_lists=True)
