@@ -10,13 +10,14 @@ from typing import Any
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.dpals.presets import PRESETS
+from discreet.methods.ease.estimator import EASE
 from discreet.methods.method import PrivateMethod
 from reproduction.central.tasks import TOP, Task
 from reproduction.central.yardstick import Yardstick
 from reproduction.scoring import Draws
 from reproduction.tuning import Choice, LogInteger, LogUniform, Space
 
-__all__ = ["OURS", "PUBLISHED", "TAIL", "TUNED", "WEIGHTS", "Panel", "compete", "our_space"]
+__all__ = ["OURS", "PUBLISHED", "TAIL", "TUNED", "WEIGHTS", "Panel", "compete"]
 
 PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
     "ML-10M-top400": {
@@ -29,8 +30,9 @@ PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
     "ML-20M": {1.0: (0.3120, 0.0016), 5.0: (0.3330, 0.0010), 10.0: (0.3368, 0.0012), 20.0: (0.3444, 0.0013)},
 }
 """Mean and standard deviation of DPALS by task and epsilon, from table 5."""
-TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "budgeted ALS (ours)"
+TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "the default (ours)"
 TUNED = "budgeted ALS (ours), tuned"
+"""For ratings alone: EASE, the default for clicks, has nothing to tune."""
 VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
 USUAL: Mapping[str, dict[str, Any]] = {
     "ratings": {"entry_clip": 1.5, "user_exponent": 0.5},
@@ -43,6 +45,12 @@ USUAL: Mapping[str, dict[str, Any]] = {
     },
 }
 """Settings that are not searched, or not in every trial."""
+OUR_SPACE: Space = {
+    "rank": LogInteger(3, 24),
+    "rounds": Choice((6, 10, 15)),
+    "offset_share": Choice((0.1, 0.2, 0.4)),
+}
+"""What is searched for budgeted ALS; its defaults are tried first."""
 
 
 @dataclass(frozen=True)
@@ -79,21 +87,22 @@ class Panel:
 def compete(
     task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
 ) -> Panel:
-    """Both kinds of DPALS and the default method, tuned by as many trials at each epsilon, and the latter untuned."""
+    """Both kinds of DPALS, tuned at each epsilon, and the default method, untuned and where it can be tuned as well."""
     usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_ratings": task.usual_count}
-    scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS, TUNED)}
+    scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
 
     def enter(name: str, epsilon: float, make: Callable[..., PrivateMethod], **search: Any) -> None:
         found = task.tune_and_repeat(name, make, epsilon, draws, trials=trials if search else 0, **search)
-        scores[name][epsilon], chosen[name, epsilon] = found
+        scores.setdefault(name, {})[epsilon], chosen[name, epsilon] = found
 
     for epsilon in epsilons:
         for name, fixed in VARIANTS.items():
             make = partial(DPALS, **usual, **fixed)
             enter(name, epsilon, make, space=space(task), first=first(task, epsilon))
-        enter(OURS, epsilon, BudgetedALS)
-        enter(TUNED, epsilon, BudgetedALS, space=our_space(task), first=[{}])
+        enter(OURS, epsilon, BudgetedALS if task.explicit else EASE)
+        if task.explicit:
+            enter(TUNED, epsilon, BudgetedALS, space=OUR_SPACE, first=[{}])
         report()
     return Panel(
         task.name,
@@ -106,17 +115,6 @@ def compete(
         task.without_privacy(trials, draws),
         task.data.as_published,
     )
-
-
-def our_space(task: Task) -> Space:
-    """What is searched for the default method; its defaults are tried first."""
-    if task.explicit:
-        return {
-            "rank": LogInteger(3, 24),
-            "rounds": Choice((6, 10, 15)),
-            "offset_share": Choice((0.1, 0.2, 0.4)),
-        }
-    return {"rank": LogInteger(4, 32), "penalty": LogUniform(0.03, 0.5), "rounds": Choice((3, 4, 6))}
 
 
 def space(task: Task) -> Space:

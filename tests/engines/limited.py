@@ -7,7 +7,7 @@ python -m tests.engines.limited kill PLACE MOMENT     prepare packed files until
 
 from __future__ import annotations
 
-import gzip
+import bz2
 import json
 import os
 import resource
@@ -26,7 +26,7 @@ from discreet.data.rules import ROW_BY_ROW
 
 CATALOGUE = Catalogue(list(range(2_000)))
 # Where the same rows lie.
-SOURCES = {"partitioned folder": "days", "packed files": "text/*.csv.gz"}
+SOURCES = {"partitioned folder": "days", "packed files": "text/*.csv.bz2"}
 MOMENTS: dict[str, tuple[Any, str, int]] = {
     "while plain copies are written": (preparation, "copy_files", 1),
     "before a run is noted": (spool, "write_json", 3),
@@ -48,7 +48,7 @@ def write(place: Path, rows: int) -> None:
         day = place / "days" / f"day={number}"
         day.mkdir(parents=True)
         part.write_parquet(day / "part.parquet")
-        (place / "text" / f"{number}.csv.gz").write_bytes(gzip.compress(part.write_csv().encode()))
+        (place / "text" / f"{number}.csv.bz2").write_bytes(bz2.compress(part.write_csv().encode()))
 
 
 def prepared(place: Path, form: str, folder: str, size: int) -> StoredRatings:

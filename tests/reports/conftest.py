@@ -35,7 +35,8 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
     place = tmp_path_factory.mktemp("reports")
     files = (_written(train, place / "train.csv"), _written(test, place / "test.csv"))
     found = {}
-    for goal, method in (("rate", discreet.BudgetedALS(rank=4)), ("rank", discreet.Popularity())):
+    methods = {"rate": discreet.BudgetedALS(rank=4), "rank": discreet.Popularity(), "table": discreet.EASE()}
+    for goal, method in methods.items():
         model = method.fit(train, discreet.Budget(20.0, 1e-6), rng=0).model_
         found[goal] = Case(model, model.save(place / goal), train, test, files)
     return found

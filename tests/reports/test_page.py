@@ -54,7 +54,7 @@ def made(case: Case, tmp_path: Path, *, quality: bool) -> tuple[str, dict[str, A
     return out.read_text(), told
 
 
-@pytest.mark.parametrize("goal", ["rate", "rank"])
+@pytest.mark.parametrize("goal", ["rate", "rank", "table"])
 def test_every_number_of_the_page_is_the_jsons(cases: dict[str, Case], tmp_path: Path, goal: str) -> None:
     text, told = made(cases[goal], tmp_path, quality=True)
     figures = Figures(text).found
@@ -64,6 +64,8 @@ def test_every_number_of_the_page_is_the_jsons(cases: dict[str, Case], tmp_path:
         known = {"knowledge.known", "knowledge.more.3.epsilon", "map.share"}
         assert paths >= {*known, "neighbours.0.neighbours.0.similarity"}
         assert len(paths) > 50
+    if goal == "table":
+        assert paths >= {"table.items", "table.others", "table.noise", "neighbours.0.neighbours.0.deviation"}
     for path, value, shown in figures:
         wanted = field(told, path)
         assert float(value) == wanted, path

@@ -7,10 +7,12 @@ import pytest
 
 import discreet
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
+from discreet.model import Model
 from discreet.privacy.accounting import mu_from
 from discreet.reports.items import map_of, neighbours_of
-from discreet.reports.knowledge import knowledge_of
+from discreet.reports.knowledge import knowledge_of, table_facts
 from discreet.reports.quality import quality_of
+from discreet.types import Floats
 from tests.model.models import make_model
 from tests.reports.conftest import Case
 
@@ -104,11 +106,34 @@ def test_the_map_keeps_distances_of_two_dimensional_items() -> None:
         assert np.linalg.norm(found.places[a] - found.places[b]) == pytest.approx(wanted)
 
 
-def test_neighbours_are_those_of_similar(cases: dict[str, Case]) -> None:
-    model = cases["rate"].model
-    for one in neighbours_of(model):
-        wanted = [(other.item, other.score) for other in model.similar(one.item, 5)]
-        assert [(item, score) for item, _, score in one.others] == [pair for pair in wanted if pair[1] > 0.0]
+@pytest.mark.parametrize("goal", ["rate", "table"])
+def test_neighbours_are_those_of_similar(cases: dict[str, Case], goal: str) -> None:
+    model = cases[goal].model
+    shown = neighbours_of(model)
+    assert any(one.others for one in shown)
+    for one in shown:
+        wanted = [other for other in model.similar(one.item, 5) if other.score > 0.0]
+        assert [(item, score, deviation) for item, _, score, deviation in one.others] == [
+            (other.item, other.score, other.deviation) for other in wanted
+        ]
+
+
+def test_a_table_says_of_what_it_speaks_and_its_noise(cases: dict[str, Case]) -> None:
+    model = cases["table"].model
+    found = table_facts(model)
+    assert found is not None
+    assert found.items + found.others == len(model.catalogue) == 120
+    assert found.items == len({one for pair in zip(*np.nonzero(_dense(model)), strict=True) for one in pair})
+    pairs = model.statement.releases[-1]
+    assert found.noise == pytest.approx(np.sqrt(0.5) / pairs.mu, rel=1e-6)
+    assert table_facts(cases["rate"].model) is None
+
+
+def _dense(model: Model) -> Floats:
+    starts, others, weights = model.item_side.table  # type: ignore[union-attr]
+    dense = np.zeros((len(starts) - 1, len(starts) - 1))
+    dense[np.repeat(np.arange(len(starts) - 1), np.diff(starts)), others] = weights
+    return dense
 
 
 def test_a_model_without_factors_or_doubt_has_a_report_too() -> None:

@@ -146,7 +146,7 @@ def test_in_one_process_features_come_from_the_catalogue(ratings: Ratings, plain
 
 def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain: Ratings) -> None:
     """However many columns the features have: here more than all other numbers of the run."""
-    rng, n, columns = np.random.default_rng(0), plain.n_items, 5_000
+    rng, n, columns = np.random.default_rng(0), plain.n_items, 20_000
     assert plain.catalogue is not None
     catalogue = Catalogue(plain.catalogue.ids, features={"embedding": rng.normal(size=(n, columns))})
     agreement = agree(replace(plain, catalogue=catalogue), 2)

@@ -32,7 +32,13 @@ from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.model.listing import listed_by_popularity, order_of, order_terms
 from discreet.model.new_items import add_items, check_features
-from discreet.model.recommendations import NO_TASTE, SAME_ORDER, Recommendation, Recommendations
+from discreet.model.recommendations import (
+    FEW_STAND_OUT,
+    NO_TASTE,
+    SAME_ORDER,
+    Recommendation,
+    Recommendations,
+)
 from discreet.model.similarity import compared
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
@@ -271,7 +277,7 @@ class Model:
         Costs nothing, as `recommend`; see :mod:`discreet.model.explanation` for the parts.
         """
         (position,) = locate([item], self.catalogue, "the request", "error", droppable=False)[0]
-        read = self._read(history, unknown_items, disliked)
+        read = self.read_history(history, unknown_items, disliked)
         side = self.item_side
         if isinstance(side, ItemWeights):
             found = explain_weights(side, self.catalogue, self._titles, read, int(position))
@@ -317,6 +323,21 @@ class Model:
         )
         return replace(self, item_side=side, catalogue=catalogue, statement=self.statement.with_note(note))
 
+    def read_history(
+        self, history: History, unknown_items: UnknownItems = "error", disliked: Iterable[Any] = ()
+    ) -> ReadHistory:
+        """Check a person's own history and what is not for them, as `recommend` takes both."""
+        scale = self.item_side.scale
+        ids = _as_list(disliked, "disliked")
+        if (ids or _has_dislikes(history, scale)) and not (
+            scale.explicit or isinstance(self.item_side, ItemWeights)
+        ):
+            raise HistoryInvalid(
+                f"a model of {self.method} was trained on what people took and cannot tell what somebody does not "
+                "like; leave disliked items out, or train with --method ease"
+            )
+        return read_history(history, self.catalogue, scale, unknown_items, ids)
+
     @property
     def factors(self) -> ItemSide:
         """The item side of a model of factors.
@@ -327,7 +348,9 @@ class Model:
             Of a model that is a table of weights.
         """
         if not isinstance(self.item_side, ItemSide):
-            raise SettingsInvalid(f"a model of {self.method} is a table of weights and has no factors")
+            raise SettingsInvalid(
+                f"a model of {self.method} is a table of weights and has no factors; discreet export table writes it"
+            )
         return self.item_side
 
     @property
@@ -393,22 +416,10 @@ class Model:
     def _parts(self) -> storage.Parts:
         return storage.Parts(self.item_side, self.catalogue, self.statement, self.method, self.settings)
 
-    def _read(self, history: History, unknown_items: UnknownItems, disliked: Iterable[Any]) -> ReadHistory:
-        scale = self.item_side.scale
-        ids = _as_list(disliked, "disliked")
-        if (ids or _has_dislikes(history, scale)) and not (
-            scale.explicit or isinstance(self.item_side, ItemWeights)
-        ):
-            raise HistoryInvalid(
-                f"a model of {self.method} was trained on what people took and cannot tell what somebody does not "
-                "like; leave disliked items out, or train with --method ease"
-            )
-        return read_history(history, self.catalogue, scale, unknown_items, ids)
-
     def _coefficients(
         self, history: History, unknown_items: UnknownItems, disliked: Iterable[Any] = ()
     ) -> tuple[Any, ReadHistory]:
-        read = self._read(history, unknown_items, disliked)
+        read = self.read_history(history, unknown_items, disliked)
         return self.item_side.fold_in(read.indptr, read.items, read.values), read
 
     def _neighbours(self, side: ItemWeights, item: Any, n: int) -> Recommendations:
@@ -421,7 +432,7 @@ class Model:
                 items, found.likeness[:n].tolist(), found.deviation[:n].tolist(), strict=True
             )
         )
-        return Recommendations(entries, n, 0, () if len(entries) == n else (_FEW_STAND_OUT,))
+        return Recommendations(entries, n, 0, () if len(entries) == n else (FEW_STAND_OUT,))
 
     def _mask(
         self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems
@@ -483,8 +494,6 @@ class Model:
 _NOTHING_ALIKE = (
     "too little of this item is known beyond the noise: the model does not know which items are like it"
 )
-
-_FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"
 
 _ABOUT: dict[Mark, str] = {
     "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",

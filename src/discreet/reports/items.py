@@ -1,4 +1,4 @@
-"""Neighbours of well-known items, and a map of the items: what the factors say, to look at."""
+"""Neighbours of well-known items, and a map of the items: what factors or a table of weights say, to look at."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.model import Model
+from discreet.model.item_weights import ItemWeights
 from discreet.model.similarity import compared
 from discreet.reports.knowledge import known_first
 from discreet.types import Floats, Indices
@@ -20,15 +21,18 @@ _MOST_DOTS, _LABELS = 600, 14
 
 @dataclass(frozen=True)
 class Neighbours:
-    """An item and what is most like it, with the similarity."""
+    """An item and what is most like it, with the similarity and, where it is known, its deviation by the noise."""
 
     item: int | str
     title: str | None
-    others: tuple[tuple[int | str, str | None, float], ...]
+    others: tuple[tuple[int | str, str | None, float, float | None], ...]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        others = [{"item": item, "title": title, "similarity": score} for item, title, score in self.others]
+        others = [
+            {"item": item, "title": title, "similarity": score, "deviation": deviation}
+            for item, title, score, deviation in self.others
+        ]
         return {"item": self.item, "title": self.title, "neighbours": others}
 
 
@@ -62,25 +66,25 @@ def name_of(model: Model, position: int) -> tuple[int | str, str | None]:
 
 
 def neighbours_of(model: Model) -> tuple[Neighbours, ...]:
-    """Of the most popular items of which something is known; none for a model without factors."""
+    """Of the most popular items of which something is known; none where everybody's list is the same."""
     found = []
     for position in _directed(model)[:_SHOWN_ITEMS].tolist():
         item, title = name_of(model, position)
-        others = model.similar(item, _NEIGHBOURS)
-        found.append(
-            Neighbours(
-                item, title, tuple((one.item, one.title, one.score) for one in others if one.score > 0.0)
-            )
+        others = tuple(
+            (one.item, one.title, one.score, one.deviation)
+            for one in model.similar(item, _NEIGHBOURS)
+            if one.score > 0.0
         )
+        found.append(Neighbours(item, title, others))
     return tuple(found)
 
 
 def map_of(model: Model) -> ItemMap | None:
     """Principal directions of what items are compared by (their factors, shorter where less is known)."""
-    chosen = _directed(model)
-    if model.factors.rank < 2 or len(chosen) < 3:
+    chosen, side = _directed(model), model.item_side
+    if isinstance(side, ItemWeights) or side.rank < 2 or len(chosen) < 3:
         return None
-    directions = compared(model.factors, int(chosen[0]))
+    directions = compared(side, int(chosen[0]))
     vectors = directions.others[chosen]
     centred = vectors - vectors.mean(axis=0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
@@ -97,8 +101,11 @@ def map_of(model: Model) -> ItemMap | None:
 
 
 def _directed(model: Model) -> Indices:
-    """Items with factors of which something is known, the most popular first."""
-    side, order = model.factors, known_first(model)
+    """Items with weights, or with factors of which something is known, the most popular first."""
+    side, order = model.item_side, known_first(model)
+    if isinstance(side, ItemWeights):
+        speaks: Indices = order[side.known[order]]
+        return speaks
     if side.rank == 0:
         return order[:0]
     chosen: Indices = order[(side.known & np.any(side.factors, axis=1))[order]]

@@ -1,18 +1,19 @@
-"""How much is known of each item: signal against noise, from what the model says of its own doubt."""
+"""How much is known of each item: signal against noise, from what the model says of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from discreet.model import Model
 from discreet.model.doubt import NOTHING_LEARNT, Doubt
+from discreet.model.item_weights import ItemWeights
 from discreet.privacy.accounting import epsilon_from
 from discreet.types import Floats, Indices
 
-__all__ = ["FACTORS", "Knowledge", "More", "knowledge_of", "known_first"]
+__all__ = ["FACTORS", "Knowledge", "More", "TableFacts", "knowledge_of", "known_first", "table_facts"]
 
 FACTORS = (1.0, 2.0, 4.0, 10.0)
 """How many times more users, or cost mu, a report looks at."""
@@ -77,9 +78,45 @@ class Knowledge:
         }
 
 
+@dataclass(frozen=True)
+class TableFacts:
+    """What a table of weights speaks of.
+
+    Parameters
+    ----------
+    items, others
+        How many items have weights, and how many keep their place by popularity alone.
+    weights
+        How many there are.
+    noise
+        Standard deviation of the noise in each pair, where a person adds at most 1 to all pairs together.
+    """
+
+    items: int
+    others: int
+    weights: int
+    noise: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+
+def table_facts(model: Model) -> TableFacts | None:
+    """``None`` for a model of factors."""
+    side = model.item_side
+    if not isinstance(side, ItemWeights):
+        return None
+    items = int(side.known.sum())
+    return TableFacts(items, side.n_items - items, len(side.weights), side.noise)
+
+
 def known_first(model: Model) -> Indices:
     """Positions of the items: by released popularity, or by how much was seen of them, or as they come."""
-    side = model.factors
+    side = model.item_side
+    if isinstance(side, ItemWeights):
+        popular: Indices = np.argsort(-side.counts, kind="stable")
+        return popular
     if side.popularity is not None:
         weight = side.popularity
     elif side.goal == "rank":
@@ -95,9 +132,9 @@ def known_first(model: Model) -> Indices:
 
 def knowledge_of(model: Model) -> Knowledge | None:
     """``None`` for a model that does not say how sure it is."""
-    doubt, order = model.factors.doubt, known_first(model)
-    if doubt is None:
+    if isinstance(model.item_side, ItemWeights) or (doubt := model.item_side.doubt) is None:
         return None
+    order = known_first(model)
     learnt = _learnt(doubt, 1.0)
     trained = ~doubt.added
     unknown = int(doubt.unknown.sum())

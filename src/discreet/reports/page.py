@@ -68,7 +68,12 @@ def _head(report: Report) -> Iterator[str]:
     yield f"<h1>{escape(report.document.model.name)}</h1>"
     yield f"<p class='lead'>{escape(headline(statement))}</p>"
     does = "predicts ratings" if report.model.goal == "rate" else "ranks items"
-    yield f"<p class='terms'>It {does}: {side.n_items:,} items, {side.rank} factors each.</p>"
+    made_of = (
+        f"{side.rank} factors each"
+        if report.table is None
+        else f"{report.table.weights:,} weights between them"
+    )
+    yield f"<p class='terms'>It {does}: {side.n_items:,} items, {made_of}.</p>"
     if not statement.private:
         yield "<p class='warning' role='note'>Not private: people in the data are not protected by this model.</p>"
     if report.quality is None:
@@ -179,6 +184,14 @@ def _verdict(quality: Quality, last: str) -> str:
 def _knowledge(report: Report, told: Told) -> Iterator[str]:
     yield "<section><h2>Signal against noise, item by item</h2>"
     known = report.knowledge
+    if report.table is not None:
+        yield (
+            f"<p>The table of weights speaks of {figure(told, 'table.items', ',')} items. "
+            f"{figure(told, 'table.others', ',')} others keep their place by popularity alone. What one person takes "
+            "together adds at most 1 to all pairs of items; each pair was released with noise of standard deviation "
+            f"{figure(told, 'table.noise', '.3g')}.</p></section>"
+        )
+        return
     if known is None:
         yield "<p>This model does not say how sure it is of its items.</p></section>"
         return
@@ -203,19 +216,32 @@ def _knowledge(report: Report, told: Told) -> Iterator[str]:
 def _neighbours(report: Report, told: Told) -> Iterator[str]:
     yield "<section><h2>Neighbours of well-known items</h2>"
     if not report.neighbours:
-        yield "<p>This model has no factors, so it cannot say which items are alike.</p></section>"
+        nothing = "no factors" if report.table is None else "no weights: nothing stood out of the noise"
+        yield f"<p>This model has {nothing}, so it cannot say which items are alike.</p></section>"
         return
-    yield "<p>The similarity is the expected correlation of what people think of two items.</p><div class='near'>"
+    yield f"<p>{_CORRELATED if report.table is None else _TOGETHER}</p><div class='near'>"
     for k, one in enumerate(report.neighbours):
         entries = "".join(
             f"<li>{escape(label(title or str(item), 60))} <span class='soft'>"
-            f"{figure(told, f'neighbours.{k}.neighbours.{n}.similarity', '.2f')}</span></li>"
-            for n, (item, title, _) in enumerate(one.others)
+            f"{figure(told, f'neighbours.{k}.neighbours.{n}.similarity', '.2f')}"
+            f"{_give_or_take(told, f'neighbours.{k}.neighbours.{n}.deviation', deviation)}</span></li>"
+            for n, (item, title, _, deviation) in enumerate(one.others)
         )
         nothing = "<p class='soft'>Nothing that stands out of the noise.</p>"
         name = escape(label(one.title or str(one.item), 60))
         yield f"<section><h3>{name}</h3>{f'<ol>{entries}</ol>' if entries else nothing}</section>"
     yield "</div></section>"
+
+
+_CORRELATED = "The similarity is the expected correlation of what people think of two items."
+_TOGETHER = (
+    "The similarity is how often two items are taken together, over the root of how often each is; after it stands the "
+    "standard deviation that the noise gives it."
+)
+
+
+def _give_or_take(told: Told, path: str, deviation: float | None) -> str:
+    return "" if deviation is None else f" ± {figure(told, path, '.2g')}"
 
 
 def _blurred(believed: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.data.ratings import Ratings
 from discreet.model import Model
 from discreet.reports.items import ItemMap, Neighbours, map_of, neighbours_of
-from discreet.reports.knowledge import Knowledge, knowledge_of
+from discreet.reports.knowledge import Knowledge, TableFacts, knowledge_of, table_facts
 from discreet.reports.quality import Quality, quality_of
 from discreet.statements import Document, write_document
 
@@ -23,6 +23,7 @@ class Report:
     document: Document
     model: Model
     knowledge: Knowledge | None
+    table: TableFacts | None
     neighbours: tuple[Neighbours, ...]
     map: ItemMap | None
     quality: Quality | None
@@ -40,6 +41,7 @@ class Report:
                 for one in self.document.statement.releases
             ],
             "knowledge": None if self.knowledge is None else self.knowledge.to_dict(),
+            "table": None if self.table is None else self.table.to_dict(),
             "neighbours": [one.to_dict() for one in self.neighbours],
             "map": None if self.map is None else self.map.to_dict(),
             "holder": None if self.quality is None else {"quality": self.quality.to_dict()},
@@ -54,6 +56,7 @@ def make_report(directory: str | Path, history: Ratings | None = None, test: Rat
         document=write_document(directory),
         model=model,
         knowledge=knowledge_of(model),
+        table=table_facts(model),
         neighbours=neighbours_of(model),
         map=map_of(model),
         quality=quality,

@@ -78,9 +78,9 @@ def test_figure_10_agrees_and_disagrees() -> None:
 def test_figure_11_agrees_and_disagrees() -> None:
     shares, popular, ours = (0.02, 0.1, 1.0), 0.3, Draws((0.5,))
     good = {8: points(0.3, 0.4, 0.3), 32: points(0.3, 0.45, 0.3)}
-    assert verdicts(figure_11.judge(shares, good, popular, ours, ours)) == [True] * 5
+    assert verdicts(figure_11.judge(shares, good, popular, ours)) == [True] * 4
     bad = {8: points(0.2, 0.21, 0.25), 32: points(0.28, 0.2, 0.2)}
-    assert verdicts(figure_11.judge(shares, bad, popular, Draws((0.1,)), Draws((0.1,)))) == [False] * 5
+    assert verdicts(figure_11.judge(shares, bad, popular, Draws((0.1,)))) == [False] * 4
 
 
 def test_figure_11_takes_a_difference_within_the_spread_for_none() -> None:
@@ -89,7 +89,7 @@ def test_figure_11_takes_a_difference_within_the_spread_for_none() -> None:
     inside = points(0.4)[0]
     for best, agrees in ((near, True), (far, False)):
         curve = {8: [inside, figure_11.Point(best, {})]}
-        assert verdicts(figure_11.judge(shares, curve, 0.3, near, near))[0] is agrees
+        assert verdicts(figure_11.judge(shares, curve, 0.3, near))[0] is agrees
 
 
 def test_figure_12_agrees_and_disagrees() -> None:

@@ -20,7 +20,7 @@ from tests.reproduction.pictures import open_picture
 from tests.reproduction.worlds import shrink, verdicts
 
 RATINGS = {"tail": 0.8373, "weights": 0.82, "ours": 0.8, "tuned": 0.795, "trivial": 0.99, "plain": 0.79}
-CLICKS = {"tail": 0.36, "weights": 0.365, "ours": 0.37, "tuned": 0.375, "trivial": 0.3, "plain": 0.38}
+CLICKS = {"tail": 0.36, "weights": 0.365, "ours": 0.37, "trivial": 0.3, "plain": 0.38}
 
 
 def panel(
@@ -32,6 +32,7 @@ def panel(
     scores = {
         name: {20.0: Draws((found[key] - spread, found[key] + spread))}
         for name, key in ((TAIL, "tail"), (WEIGHTS, "weights"), (OURS, "ours"), (TUNED, "tuned"))
+        if key in found
     }
     settings: dict[tuple[str, float], dict[str, Any]] = {(TAIL, 20.0): {"rank": 8, "penalty": 12.345}}
     metric = "RMSE" if explicit else "Recall@20"
@@ -67,10 +68,9 @@ def test_one_task_is_enough_to_disagree(change: dict[str, Any], red: int) -> Non
     [
         ({"trivial": 0.365}, 2),
         ({"plain": 0.39}, 3),
-        ({"plain": 0.373}, 8),
+        ({"plain": 0.368}, 8),
         ({"weights": 0.355}, 4),
         ({"ours": 0.36}, 5),
-        ({"tuned": 0.36}, 6),
     ],
 )
 def test_more_recall_is_better(change: dict[str, float], red: int) -> None:
@@ -114,7 +114,9 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(finished, tmp_path)
     assert open_picture(tmp_path / "table-5.svg")[2] > 2
     rows = finished.result.tables[0].rows
-    assert len(rows) == 3 * (2 + 4 * 2)
+    assert len(rows) == 2 * (2 + 4 * 2) + (2 + 3 * 2), (
+        "two tasks of ratings; for clicks nothing of ours is tuned"
+    )
     assert not {row["task"] for row in rows} & set(PUBLISHED)  # a market is not called after the paper's data
     assert all("market of" in row["task"] for row in rows)
     assert "Every private method over 2 noise draws" in finished.result.notes[1]
