@@ -43,7 +43,7 @@ def test_the_command_lines_of_both_pages(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     text = "".join((ROOT / "docs" / page).read_text() for page in ("files.md", "ecosystem.md"))
     lines = re.findall(r"^    (?:cat (\S+) \| )?discreet (.*)$", text.replace("\\\n", " "), re.MULTILINE)
-    assert len(lines) == 7
+    assert len(lines) == 8
     for given, words in lines:
         named = [word if word != "model" else "from-files" for word in shlex.split(words)]
         done = CliRunner().invoke(main, named, input=Path(given).read_bytes() if given else None)
