@@ -11,16 +11,17 @@ from discreet.errors import HistoryInvalid
 from discreet.model import Model
 from discreet.service.messages import Rated, RecommendRequest
 from discreet.service.prepared import Prepared
-from tests.service.support.models import RULES, make_model, random_history
+from tests.service.support.models import RULES, TABLES, make_model, random_history
 
 
 def asked(model: Model, history: dict[str, float], **more: Any) -> RecommendRequest:
     explicit = model.item_side.scale.explicit
-    entries = [Rated(item=item, rating=rating if explicit else None) for item, rating in history.items()]
-    return RecommendRequest(history=entries, **more)
+    liked = {item: rating for item, rating in history.items() if rating > 0.0}
+    entries = [Rated(item=item, rating=rating if explicit else None) for item, rating in liked.items()]
+    return RecommendRequest(history=entries, disliked=[item for item in history if item not in liked], **more)
 
 
-@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("kind", [*RULES, *TABLES])
 def test_lists_asked_for_together_are_those_of_the_model_one_by_one(kind: str) -> None:
     model = make_model(kind)
     prepared = Prepared(model, "digest")
@@ -52,6 +53,16 @@ def test_what_cannot_be_answered_is_refused_in_words() -> None:
         prepared.person(RecommendRequest(history=[Rated(item="absent")]))
     dropped = prepared.person(RecommendRequest(history=[Rated(item="absent")], unknown_items="drop"))
     assert prepared.recommend([dropped])[0].ignored == 1
+
+
+def test_what_is_not_for_somebody_counts_as_the_lowest_rating() -> None:
+    prepared = Prepared(make_model("Table"), "digest")
+    (low,) = prepared.recommend([prepared.person(asked(prepared.model, {"film-3": 5.0, "film-7": 1.0}))])
+    request = RecommendRequest(history=[Rated(item="film-3", rating=5.0)], disliked=["film-7"])
+    assert prepared.recommend([prepared.person(request)])[0].items == low.items
+    factors = Prepared(make_model("Clicks", doubt=False), "digest")
+    with pytest.raises(HistoryInvalid, match="cannot tell what somebody does not like"):
+        factors.person(RecommendRequest(history=[], disliked=["film-7"]))
 
 
 def test_search_finds_words_in_any_order_case_and_accent() -> None:

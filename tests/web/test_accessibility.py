@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.web.support.browser import Host
+from tests.service.support.models import make_model
+from tests.web.conftest import exported
+from tests.web.support.browser import Host, hosted
 from tests.web.test_page import choose
 
 
@@ -28,6 +31,19 @@ def test_axe_has_no_serious_finding(
     page.fill("#search", "number")
     page.locator("#found li").first.wait_for()
     assert _findings(page) == []
+
+
+def test_axe_has_nothing_against_like_and_not_for_me(
+    opened: Callable[..., Any], axe: str, tmp_path: Path
+) -> None:
+    with hosted(exported(make_model("ClickTable", 90), tmp_path)) as host:
+        page = opened(host, viewport={"width": 360, "height": 800}, reduced_motion="reduce")
+        page.evaluate(axe)
+        choose(page, 7)
+        page.get_by_role("button", name="Not for me").first.click()
+        page.locator("#list summary").first.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert _findings(page) == []
 
 
 def _findings(page: Any) -> list[str]:

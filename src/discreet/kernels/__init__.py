@@ -23,13 +23,14 @@ from discreet.kernels.shrink import shrink_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.steps import frank_wolfe_step
 from discreet.kernels.symmetric import symmetric_integers
-from discreet.kernels.table_scores import table_scores, table_top
+from discreet.kernels.table_scores import Table, table_scores, table_top
 from discreet.kernels.threads import beside, by_rows, get_threads, one_blas_thread, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 from discreet.kernels.transpose import transpose
 from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [
+    "Table",
     "above_offsets",
     "amount_sums",
     "beside",

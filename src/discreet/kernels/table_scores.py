@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.checks import check_rows, check_shapes
+from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.ranking import _select
 from discreet.kernels.threads import claim, share
-from discreet.types import Array, Bools, Floats, Indices
+from discreet.types import Array, Bools, Floats, Indices, Ints, Singles
 
-__all__ = ["table_scores", "table_top"]
+__all__ = ["Table", "table_scores", "table_top"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Compressed sparse rows over the items: what an item of a history adds, and to which others.
+
+    Checked when it is made, not with every list.
+    """
+
+    starts: Ints
+    others: NDArray[np.int32]
+    weights: Singles
+
+    def __post_init__(self) -> None:
+        """Refuse rows that are none, and put the arrays as compiled code reads them."""
+        check_rows(self.starts, self.others, len(self.starts) - 1)
+        check_shapes(weights=(self.weights, self.others.shape))
+        for name, kind in (("starts", np.int64), ("others", np.int32), ("weights", np.float32)):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), kind))
 
 
 def table_top(
     histories: tuple[Indices, Indices, Array],
-    table: tuple[Indices, Indices, Array],
+    table: Table,
     offsets: Array,
     n: int,
     exclude_indptr: Indices | None = None,
@@ -32,14 +52,13 @@ def table_top(
     histories
         Compressed sparse rows: items and how much each says.
     table
-        Compressed sparse rows over the same items: what an item adds, and to which others.
+        What each item of a history adds.
     offsets
         One for each item: its score without a history.
     n, exclude_indptr, exclude_items, allowed
         As in `discreet.kernels.ranking.top_n`, and so is what comes back.
     """
     indptr, items, values = histories
-    starts, others, weights = table
     rows, m = len(indptr) - 1, len(offsets)
     if (exclude_indptr is None) != (exclude_items is None):
         raise ValueError("exclude_indptr and exclude_items go together")
@@ -54,13 +73,13 @@ def table_top(
         share(
             _table_top,
             rows,
-            float(rows) * m + float(len(items)) * len(others) / max(m, 1),
+            float(rows) * m + float(len(items)) * len(table.others) / max(m, 1),
             np.ascontiguousarray(indptr, np.int64),
             np.ascontiguousarray(items, np.int32),
             np.ascontiguousarray(values, np.float64),
-            np.ascontiguousarray(starts, np.int64),
-            np.ascontiguousarray(others, np.int32),
-            np.ascontiguousarray(weights, np.float32),
+            table.starts,
+            table.others,
+            table.weights,
             np.ascontiguousarray(offsets, np.float64),
             np.ascontiguousarray(exclude_indptr, np.int64),
             np.ascontiguousarray(exclude_items, np.int32),
@@ -73,21 +92,23 @@ def table_top(
 
 def table_scores(
     histories: tuple[Indices, Indices, Array],
-    table: tuple[Indices, Indices, Array],
+    table: Table,
     offsets: Array,
     users: Indices,
     items: Indices,
 ) -> Floats:
     """The same sums for single pairs of a history and an item; the pairs of a history stand together."""
     _check(histories, table, len(offsets))
+    check_index(users, len(histories[0]) - 1)
+    check_index(items, len(offsets))
     out = np.empty(len(items))
     _table_scores(
         np.ascontiguousarray(histories[0], np.int64),
         np.ascontiguousarray(histories[1], np.int32),
         np.ascontiguousarray(histories[2], np.float64),
-        np.ascontiguousarray(table[0], np.int64),
-        np.ascontiguousarray(table[1], np.int32),
-        np.ascontiguousarray(table[2], np.float32),
+        table.starts,
+        table.others,
+        table.weights,
         np.ascontiguousarray(offsets, np.float64),
         np.ascontiguousarray(users, np.int64),
         np.ascontiguousarray(items, np.int64),
@@ -96,11 +117,10 @@ def table_scores(
     return out
 
 
-def _check(histories: tuple[Indices, Indices, Array], table: tuple[Indices, Indices, Array], m: int) -> None:
-    for indptr, items, values in (histories, table):
-        check_rows(indptr, items, m)
-        check_shapes(values=(values, items.shape))
-    check_shapes(starts=(np.asarray(table[0]), (m + 1,)))
+def _check(histories: tuple[Indices, Indices, Array], table: Table, m: int) -> None:
+    indptr, items, values = histories
+    check_rows(indptr, items, m)
+    check_shapes(values=(values, items.shape), starts=(table.starts, (m + 1,)))
 
 
 @kernel

@@ -136,10 +136,10 @@ class ItemWeights:
         low, high = float(self.counts.min()), float(self.counts.max())
         return (self.counts - low) * (_BESIDE / (high - low) if high > low else 0.0)
 
-    @property
-    def table(self) -> tuple[Ints, npt.NDArray[np.int32], Singles]:
-        """The weights as compressed sparse rows."""
-        return self.starts, self.others, self.weights
+    @cached_property
+    def table(self) -> kernels.Table:
+        """The weights as the kernels read them."""
+        return kernels.Table(self.starts, self.others, self.weights)
 
     def fold_in(self, indptr: Indices, items: Indices, values: Floats) -> Evidence:
         """Each person's opinions, from that person's ratings alone."""

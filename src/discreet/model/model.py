@@ -271,7 +271,7 @@ class Model:
         Costs nothing, as `recommend`; see :mod:`discreet.model.explanation` for the parts.
         """
         (position,) = locate([item], self.catalogue, "the request", "error", droppable=False)[0]
-        read = self._read(history, unknown_items, disliked)
+        read = self.read_history(history, unknown_items, disliked)
         side = self.item_side
         if isinstance(side, ItemWeights):
             found = explain_weights(side, self.catalogue, self._titles, read, int(position))
@@ -316,6 +316,21 @@ class Model:
             "said about new items follows from public features and from what was released, which costs nothing"
         )
         return replace(self, item_side=side, catalogue=catalogue, statement=self.statement.with_note(note))
+
+    def read_history(
+        self, history: History, unknown_items: UnknownItems = "error", disliked: Iterable[Any] = ()
+    ) -> ReadHistory:
+        """Check a person's own history and what is not for them, as `recommend` takes both."""
+        scale = self.item_side.scale
+        ids = _as_list(disliked, "disliked")
+        if (ids or _has_dislikes(history, scale)) and not (
+            scale.explicit or isinstance(self.item_side, ItemWeights)
+        ):
+            raise HistoryInvalid(
+                f"a model of {self.method} was trained on what people took and cannot tell what somebody does not "
+                "like; leave disliked items out, or train with --method ease"
+            )
+        return read_history(history, self.catalogue, scale, unknown_items, ids)
 
     @property
     def factors(self) -> ItemSide:
@@ -393,22 +408,10 @@ class Model:
     def _parts(self) -> storage.Parts:
         return storage.Parts(self.item_side, self.catalogue, self.statement, self.method, self.settings)
 
-    def _read(self, history: History, unknown_items: UnknownItems, disliked: Iterable[Any]) -> ReadHistory:
-        scale = self.item_side.scale
-        ids = _as_list(disliked, "disliked")
-        if (ids or _has_dislikes(history, scale)) and not (
-            scale.explicit or isinstance(self.item_side, ItemWeights)
-        ):
-            raise HistoryInvalid(
-                f"a model of {self.method} was trained on what people took and cannot tell what somebody does not "
-                "like; leave disliked items out, or train with --method ease"
-            )
-        return read_history(history, self.catalogue, scale, unknown_items, ids)
-
     def _coefficients(
         self, history: History, unknown_items: UnknownItems, disliked: Iterable[Any] = ()
     ) -> tuple[Any, ReadHistory]:
-        read = self._read(history, unknown_items, disliked)
+        read = self.read_history(history, unknown_items, disliked)
         return self.item_side.fold_in(read.indptr, read.items, read.values), read
 
     def _neighbours(self, side: ItemWeights, item: Any, n: int) -> Recommendations:

@@ -43,9 +43,10 @@ class Rated(_Asked):
 
 
 class RecommendRequest(_Asked):
-    """A person's own history, and what to make of it."""
+    """A person's own history, what is not for them, and what to make of both."""
 
     history: Annotated[list[Rated], Field(max_length=MOST)]
+    disliked: Annotated[list[Id], Field(max_length=MOST)] = []
     n: Annotated[int, Field(ge=1, le=LONGEST)] = 10
     exclude_seen: bool = True
     allowed: Annotated[list[Id], Field(max_length=MOST)] | None = None
@@ -70,6 +71,7 @@ class Given(BaseModel):
     score: float
     title: str | None = None
     mark: Literal["unknown", "guess"] | None = None
+    deviation: float | None = None
 
 
 class Lists(BaseModel):

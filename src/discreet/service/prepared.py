@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet import kernels
-from discreet.kernels.ranking import panels
 from discreet.model import Model, Recommendation, Recommendations
-from discreet.model.fold_in.histories import Rows
-from discreet.model.history import ReadHistory, locate, read_history
+from discreet.model.history import ReadHistory, locate
+from discreet.model.item_weights import Evidence, ItemWeights
 from discreet.service.messages import RecommendRequest
+from discreet.service.ranked import RankedFactors, RankedTable, Seen
 from discreet.service.search import Search
 from discreet.types import Bools, Floats
 from discreet.web.known import well_known
@@ -26,22 +25,12 @@ __all__ = ["Person", "Prepared"]
 
 
 @dataclass(frozen=True)
-class _Touched:
-    """The rows of the released arrays that one history touches: all that folding a person in looks at."""
-
-    centre: float
-    offsets: Floats
-    factors: Floats
-    moments: tuple[Floats, Floats]
-
-
-@dataclass(frozen=True)
 class Person:
     """What is known of whoever asks, for as long as the request lasts."""
 
     request: RecommendRequest
     read: ReadHistory
-    coefficients: Floats
+    coefficients: Floats | Evidence
     allowed: Bools | None
     strangers: int
 
@@ -59,15 +48,10 @@ class Prepared:
 
     def __init__(self, model: Model, digest: str) -> None:
         self.model, self.digest = model, digest
-        side = model.factors
-        self._panels = panels(side.design())
-        self._base = side.offsets + side.centre
+        side = model.item_side
+        self._ranked_by = RankedTable(side) if isinstance(side, ItemWeights) else RankedFactors(side)
         self._ids = model.catalogue.ids.tolist()
         self._titles = [model.catalogue.titles.get(one) for one in self._ids]
-        self._marks = (
-            None if side.doubt is None else np.array(side.doubt.marks(np.arange(side.n_items)), dtype=object)
-        )
-        self._moments = side.moments
         model.catalogue.index([self._ids[0]])  # the index of ids is made now and not by the first request
 
     def person(self, request: RecommendRequest) -> Person:
@@ -78,10 +62,11 @@ class Prepared:
         HistoryInvalid
             As `Model.recommend` does.
         """
-        side, catalogue = self.model.factors, self.model.catalogue
-        read = read_history(request.owned(side.scale.explicit), catalogue, side.scale, request.unknown_items)
+        model = self.model
+        history = request.owned(model.item_side.scale.explicit)
+        read = model.read_history(history, request.unknown_items, request.disliked)
         allowed, strangers = self._allowed(request)
-        return Person(request, read, self._fold_in(read), allowed, strangers)
+        return Person(request, read, self._ranked_by.fold_in(read), allowed, strangers)
 
     def recommend(self, persons: Sequence[Person]) -> list[Recommendations]:
         """The answers to several requests at once; only those without filters share a ranking."""
@@ -107,14 +92,6 @@ class Prepared:
         ]
         return Search(titles, well_known(self.model).tolist())
 
-    def _fold_in(self, read: ReadHistory) -> Floats:
-        side = self.model.factors
-        items = read.items
-        touched = _Touched(side.centre, side.offsets[items], side.factors[items], self._moments)
-        values = side.scale.evidence(read.values) if side.goal == "rank" else read.values
-        rows = Rows(read.indptr, np.arange(len(items), dtype=np.int32), values)
-        return side.rule.coefficients(touched, rows, np.float64)
-
     def _allowed(self, request: RecommendRequest) -> tuple[Bools | None, int]:
         if request.allowed is None and request.blocked is None:
             return None, 0
@@ -133,23 +110,21 @@ class Prepared:
         seen = [
             person.read.items if person.request.exclude_seen else person.read.items[:0] for person in persons
         ]
-        index, scores = kernels.top_n(
-            np.concatenate([person.coefficients for person in persons]),
-            self._panels,
-            self._base,
+        index, scores = self._ranked_by.best(
+            [person.coefficients for person in persons],
             min(max(person.request.n for person in persons), len(self._ids)),
-            exclude_indptr=np.cumsum([0, *map(len, seen)]),
-            exclude_items=np.concatenate(seen),
-            allowed=allowed,
+            Seen(np.cumsum([0, *map(len, seen)]), np.concatenate(seen)),
+            allowed,
         )
-        rows = zip(persons, index, self.model.factors.clipped(scores), strict=True)
+        rows = zip(persons, index, scores, strict=True)
         return [self._named(person, best, score) for person, best, score in rows]
 
     def _named(self, person: Person, index: npt.NDArray[np.int32], scores: Floats) -> Recommendations:
         request = person.request
         found = index[: request.n][index[: request.n] >= 0]
         given = scores[: len(found)]
-        marks = [None] * len(found) if self._marks is None else self._marks[found]
+        known = self._ranked_by.marks
+        marks = [None] * len(found) if known is None else known[found]
         entries = tuple(
             Recommendation(self._ids[place], score, self._titles[place], mark)
             for place, score, mark in zip(found.tolist(), given.tolist(), marks, strict=True)

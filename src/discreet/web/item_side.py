@@ -4,13 +4,15 @@
     offsets, order, marks, and what the fold-in rule needs
     __metadata__   "page": everything that is no array, as JSON
 
+In place of factors a table of weights has the arrays of :mod:`discreet.web.table`.
+
 Squares of the factors (gravity of clicks) are kept as they were before: they are small, and exact.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,34 +20,29 @@ from safetensors.numpy import save
 
 from discreet.model import Model
 from discreet.model.fold_in import Clicks
+from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import ItemWeights
 from discreet.statements.document import Document
 from discreet.statements.words import alone, answers, attack_sentence, headline, printable
 from discreet.types import Floats
 from discreet.web.known import well_known
+from discreet.web.table import PRECISIONS, Arrays, Precision, packed_table
 
 __all__ = ["PRECISIONS", "Precision", "pack", "quantised"]
 
-Precision: TypeAlias = Literal["int8", "int16", "float32", "float64"]
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 FORMAT, VERSION = "discreet-page", 1
 _MARKS = {None: 0, "unknown": 1, "guess": 2}
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 def pack(model: Model, document: Document, precision: Precision = "int8") -> bytes:
     """The one file of numbers and words that the page loads."""
-    side = model.factors
+    side = model.item_side
     kind = np.float64 if precision == "float64" else np.float32
-    arrays: Arrays = {
-        "offsets": side.offsets.astype(kind),
-        "order": well_known(model).astype(np.int32),
-        **_factors(side.factors, precision),
-    }
-    rule, more = _rule(model)
-    arrays |= more
-    if side.doubt is not None:
-        marks = side.doubt.marks(np.arange(side.n_items))
-        arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
+    words, arrays = (
+        _of_weights(side, precision) if isinstance(side, ItemWeights) else _of_factors(side, precision)
+    )
+    base = side.base if isinstance(side, ItemWeights) else side.offsets
+    arrays |= {"offsets": base.astype(kind), "order": well_known(model).astype(np.int32)}
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -53,9 +50,7 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "method": model.method,
         "goal": model.goal,
         "scale": side.scale.range,
-        "centre": side.centre,
-        "evidence": side.scale.evidence(np.array(side.scale.bounds)).tolist(),
-        "rule": rule,
+        **words,
         "precision": precision,
         "titles": _titles(model),
         "notes": model.notes,
@@ -79,6 +74,23 @@ def quantised(
     return whole.astype(kind), scales
 
 
+def _of_weights(side: ItemWeights, precision: Precision) -> tuple[dict[str, Any], Arrays]:
+    """What values of a history say, at five places of the range or of a click and its opposite; and the table."""
+    low, high = side.scale.range or (-1.0, 1.0)
+    opinions = side.scale.opinions(np.linspace(low, high, 5 if side.scale.explicit else 2))
+    return {"opinions": opinions.tolist()}, packed_table(side, precision)
+
+
+def _of_factors(side: ItemSide, precision: Precision) -> tuple[dict[str, Any], Arrays]:
+    rule, arrays = _rule(side)
+    arrays |= _factors(side.factors, precision)
+    if side.doubt is not None:
+        marks = side.doubt.marks(np.arange(side.n_items))
+        arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
+    evidence = side.scale.evidence(np.array(side.scale.bounds)).tolist()
+    return {"centre": side.centre, "evidence": evidence, "rule": rule}, arrays
+
+
 def _factors(factors: Floats, precision: Precision) -> Arrays:
     if precision == "float64" or precision == "float32":
         return {"factors": factors.astype(precision)}
@@ -86,13 +98,13 @@ def _factors(factors: Floats, precision: Precision) -> Arrays:
     return {"factors": whole, "factor_scales": scales}
 
 
-def _rule(model: Model) -> tuple[dict[str, Any], Arrays]:
+def _rule(side: ItemSide) -> tuple[dict[str, Any], Arrays]:
     """The rule's numbers by name, and its arrays."""
-    rule = model.factors.rule
+    rule = side.rule
     numbers = {name: value for name, value in vars(rule).items() if isinstance(value, int | float)}
     arrays: Arrays = {name: value for name, value in vars(rule).items() if isinstance(value, np.ndarray)}
     if isinstance(rule, Clicks):
-        arrays |= dict(zip(("squares", "product"), model.factors.moments, strict=True))
+        arrays |= dict(zip(("squares", "product"), side.moments, strict=True))
     return {"kind": type(rule).__name__, **numbers}, arrays
 
 

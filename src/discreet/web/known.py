@@ -6,14 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.model import Model
+from discreet.model.item_weights import ItemWeights
 
 __all__ = ["well_known"]
 
 
 def well_known(model: Model) -> npt.NDArray[np.int64]:
     """Positions of all items, the best known first, as far as the model says which those are."""
-    side = model.factors
-    if side.popularity is not None:
+    side = model.item_side
+    if isinstance(side, ItemWeights):
+        known = side.counts
+    elif side.popularity is not None:
         known = side.popularity
     elif side.doubt is not None:
         known = -side.doubt.noise

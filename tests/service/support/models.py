@@ -9,15 +9,31 @@ from discreet.model import Model
 from discreet.model.doubt import Doubt
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.privacy.statement import Statement
 
 RULES = ("Ridge", "Clicks", "Evidence", "OwnMean", "NonNegative", "FrankWolfe")
+TABLES = ("Table", "ClickTable")
 RANGE = (1.0, 5.0)
 
 
-def make_model(kind: str, n_items: int = 300, rank: int = 8, seed: int = 0, doubt: bool = True) -> Model:
-    """A model of one rule; "Evidence" is one that ranks from ratings."""
+def make_model(
+    kind: str,
+    n_items: int = 300,
+    rank: int = 8,
+    seed: int = 0,
+    doubt: bool = True,
+    head: int | None = None,
+    kept: int = 20,
+) -> Model:
+    """A model of one rule or a table; "Evidence" is one that ranks from ratings.
+
+    A table speaks of ``head`` items, two thirds of all, and keeps so many weights for each.
+    """
     rng = np.random.default_rng(seed)
+    if kind in TABLES:
+        scale = RatingScale(RANGE if kind == "Table" else None)
+        return _named(_table(scale, n_items, head or 2 * n_items // 3, kept, rng))
     offsets = 0.4 * rng.normal(size=n_items)
     factors = rng.normal(size=(n_items, rank)) / np.sqrt(max(rank, 1))
     if kind == "NonNegative":
@@ -32,17 +48,43 @@ def make_model(kind: str, n_items: int = 300, rank: int = 8, seed: int = 0, doub
         popularity=rng.random(n_items),
         doubt=_doubt(n_items, rank, rng) if doubt else None,
     )
-    titles = {f"film-{number}": f"The Película number {number}" for number in range(n_items)}
+    return _named(side)
+
+
+def random_history(model: Model, rng: np.random.Generator, most: int = 40) -> dict[str, float]:
+    """Some items and ratings; of clicks all ratings are 1, and a third are -1 where a table can tell."""
+    chosen = rng.choice(model.item_side.n_items, int(rng.integers(0, most)), replace=False)
+    explicit = model.item_side.scale.explicit
+    ids = model.catalogue.ids[chosen].tolist()
+    if explicit:
+        return {one: float(rng.integers(1, 6)) for one in ids}
+    signed = isinstance(model.item_side, ItemWeights)
+    return {one: -1.0 if signed and rng.random() < 1 / 3 else 1.0 for one in ids}
+
+
+def _named(side: AnySide) -> Model:
+    titles = {f"film-{number}": f"The Película number {number}" for number in range(side.n_items)}
     statement = Statement.not_private("made of random numbers")
     return Model(side, Catalogue(list(titles), titles), statement, "random")
 
 
-def random_history(model: Model, rng: np.random.Generator, most: int = 40) -> dict[str, float]:
-    """Some items and ratings; of clicks all ratings are 1."""
-    chosen = rng.choice(model.item_side.n_items, int(rng.integers(0, most)), replace=False)
-    explicit = model.item_side.scale.explicit
-    ids = model.catalogue.ids[chosen].tolist()
-    return {one: float(rng.integers(1, 6)) if explicit else 1.0 for one in ids}
+def _table(scale: RatingScale, n_items: int, head: int, kept: int, rng: np.random.Generator) -> ItemWeights:
+    """Random weights, a few large and many small, ``kept`` for each item of the head."""
+    positions = np.sort(rng.choice(n_items, head, replace=False))
+    pairs = np.concatenate([rng.choice(head, kept, replace=False) * head + other for other in range(head)])
+    pairs = np.unique(pairs[pairs // head != pairs % head])
+    rows, others = positions[pairs // head], positions[pairs % head].astype(np.int32)
+    weights = (0.3 * rng.normal(size=len(pairs)) ** 3 / kept).astype(np.float32)
+    return ItemWeights(
+        scale=scale,
+        counts=np.sort(rng.pareto(1.0, n_items))[rng.permutation(n_items)],
+        starts=np.cumsum([0, *np.bincount(rows, minlength=n_items)]),
+        others=others,
+        weights=weights,
+        together=np.abs(rng.normal(size=len(pairs), scale=3.0)).astype(np.float32),
+        mass=1.0 + rng.random(n_items),
+        noise=0.5,
+    )
 
 
 def _rule(kind: str, n_items: int, rank: int, rng: np.random.Generator) -> FoldIn:

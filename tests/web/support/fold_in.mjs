@@ -6,25 +6,24 @@ const [folder, modelFile, historiesFile] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}`).href);
 const { readModel, unpacked } = await load("model.js");
 const { foldIn } = await load("fold_in.js");
-const { best, clipped, pulls, scores } = await load("ranking.js");
+const { best, clipped, scores, weigh } = await load("ranking.js");
 
 const side = readModel(await unpacked(new Uint8Array(readFileSync(modelFile))));
 const histories = JSON.parse(readFileSync(historiesFile, "utf8"));
 const answers = histories.map(({ items, values, pulled }) => {
-  const { coefficients, base, parts } = foldIn(side, items, values);
-  const values_ = scores(side, coefficients);
-  const top = best(values_, 10, new Set(items));
+  const weighed = weigh(side, items, values);
+  const top = best(weighed.scores, 10, new Set(items));
   const answer = {
-    coefficients: Array.from(coefficients),
     top,
-    scores: top.map((item) => clipped(side, values_[item])),
+    scores: top.map((item) => clipped(side, weighed.scores[item])),
     marks: side.marks && top.map((item) => side.marks[item]),
   };
+  const folded = side.table === null ? foldIn(side, items, values) : null;
+  if (folded) answer.coefficients = Array.from(folded.coefficients);
   if (pulled) {
-    const all = parts();
-    answer.raw = values_[top[0]];
-    answer.unpulled = scores(side, base)[top[0]];
-    answer.pulls = pulls(side, all, top[0]);
+    answer.raw = weighed.scores[top[0]];
+    answer.unpulled = (folded ? scores(side, folded.base) : side.offsets)[top[0]];
+    answer.pulls = weighed.pulls(top[0]);
   }
   return answer;
 });

@@ -4,10 +4,14 @@ import { element, find } from "./element.js";
 
 const MOST_STEPS = 11;
 
-// Ratings to choose from: whole numbers, halves, or ten steps; null for models of what people take.
-export function steps(scale) {
-  if (scale === null) return null;
-  const [low, high] = scale;
+// What can be said of a title: ratings (whole numbers, halves, or ten steps), or whether it is liked where what is not
+// counts too; null where having taken it says all.
+export function choices({ scale, table }) {
+  if (scale === null) return table === null ? null : [[1, "Like"], [-1, "Not for me"]];
+  return steps(scale).map((value) => [value, shownRating(value)]);
+}
+
+function steps([low, high]) {
   for (const size of [1, 0.5]) {
     const count = (high - low) / size;
     if (Number.isInteger(count) && Number.isInteger(low / size) && count < MOST_STEPS) {
@@ -21,11 +25,11 @@ export const shownRating = (value) => String(Math.round(value * 100) / 100);
 
 // history: Map of position to rating, or to undefined for a title that is not rated yet.
 export function showHistory(history, side, { rate, remove }, focus = null) {
-  const choices = steps(side.scale);
+  const offered = choices(side);
   const rows = [...history].map(([item, rating]) => {
     const title = side.titles[item];
     const row = element("li", { "data-item": item }, element("span", { class: "title", id: `title-${item}` }, title));
-    if (choices) row.append(ratingChoice(item, rating, choices, title, rate));
+    if (offered) row.append(ratingChoice(item, rating, offered, title, rate));
     row.append(
       element("button", { type: "button", class: "remove", "aria-label": `Remove ${title}`, onclick: () => remove(item) },
         element("span", { "aria-hidden": "true" }, "×")),
@@ -36,18 +40,18 @@ export function showHistory(history, side, { rate, remove }, focus = null) {
   if (focus !== null) focusOn(focus);
 }
 
-function ratingChoice(item, rating, choices, title, rate) {
+function ratingChoice(item, rating, offered, title, rate) {
   const set = element("fieldset", { class: "rating" },
     element("legend", { class: rating === undefined ? "ask" : "unseen" },
       rating === undefined ? "How was it?" : `Your rating of ${title}`));
   const pills = element("div", { class: "pills" });
-  choices.forEach((value, k) => {
+  offered.forEach(([value, label], k) => {
     const id = `rate-${item}-${k}`;
     const input = element("input", {
       type: "radio", name: `rate-${item}`, id, value: String(value), checked: rating === value,
       onchange: () => rate(item, value, id),
     });
-    pills.append(input, element("label", { for: id }, shownRating(value)));
+    pills.append(input, element("label", { for: id }, label));
   });
   set.append(pills);
   return set;

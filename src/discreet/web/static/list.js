@@ -32,8 +32,14 @@ function line(entry, context, { know, why }, open) {
     sureness(entry),
     element("div", { class: "acts" },
       details,
-      element("button", { type: "button", class: "quiet", "aria-label": `I know ${entry.title}`,
-        onclick: () => know(entry.item) }, "I know it")));
+      ...answers(context).map(([label, value]) => element("button", {
+        type: "button", class: "quiet", "aria-label": `${label}: ${entry.title}`, onclick: () => know(entry.item, value),
+      }, label))));
+}
+
+// What can be said of a title in the list.
+function answers({ rated, table }) {
+  return rated || !table ? [["I know it", undefined]] : [["Like", 1], ["Not for me", -1]];
 }
 
 function rating(entry, context) {
@@ -47,20 +53,24 @@ function sureness({ mark }) {
   return MARKS[mark] ? element("div", { class: "sure" }, MARKS[mark]) : null;
 }
 
-function reasons({ before, pulls }, { goal }) {
+function reasons({ before, pulls: all }, { goal, rated, table }) {
+  const pulls = table ? all.filter(({ pull }) => pull !== 0) : all;
   const unit = (value) => (goal === "rate" ? value.toFixed(2) : (100 * value).toFixed(1));
-  if (pulls.length === 0) return element("p", {}, "Because people in general like it. You have not rated anything yet.");
+  if (all.length === 0) return element("p", {}, "Because people in general like it. You have not rated anything yet.");
+  if (pulls.length === 0) return element("p", {}, "Because people in general like it. Nothing you said speaks for it or against it.");
   const largest = Math.max(...pulls.map(({ pull }) => Math.abs(pull)), 1e-12);
   const strongest = [...pulls].sort((a, b) => Math.abs(b.pull) - Math.abs(a.pull)).slice(0, MOST_PULLS);
   const rows = strongest.map(({ title, rating: value, pull }) => {
     const bar = element("span", { class: pull < 0 ? "bar down" : "bar", "aria-hidden": "true" });
     bar.style.width = `${(60 * Math.abs(pull)) / largest}%`;
-    const said = value === null ? `you chose ${title}` : `your ${shownRating(value)} for ${title}`;
+    const said = value === null ? `you ${table ? "like" : "chose"} ${title}`
+      : rated ? `your ${shownRating(value)} for ${title}` : `${title} is not for you`;
     return element("li", {}, element("span", {}, `${pull < 0 ? "−" : "+"}${unit(Math.abs(pull))}  ${said}`), bar);
   });
-  const rest = pulls.length > rows.length ? ` The other ${pulls.length - rows.length} of your ratings matter less.` : "";
+  const rest = all.length > rows.length ? ` The other ${all.length - rows.length} ${table ? "say little or nothing of it" : "of your ratings matter less"}.` : "";
   return element("div", { class: "why" },
-    element("p", {}, `For everybody it has ${unit(before)}${goal === "rate" ? "" : " points"}; your ratings pull it up or down:`),
+    element("p", {}, table ? "What you said of these titles speaks for it or against it, in points:"
+      : `For everybody it has ${unit(before)}${goal === "rate" ? "" : " points"}; your ratings pull it up or down:`),
     element("ul", {}, ...rows),
-    element("p", { class: "soft" }, `Remove a rating, and see what changes.${rest}`));
+    element("p", { class: "soft" }, `Remove one, and see what changes.${rest}`));
 }

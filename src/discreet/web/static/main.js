@@ -1,11 +1,10 @@
 // The page: loads the released model, seals itself, and works lists out from what the person says.
 
 import { element, find } from "./element.js";
-import { foldIn } from "./fold_in.js";
 import { showHistory } from "./history.js";
 import { showList } from "./list.js";
 import { readModel, unpacked } from "./model.js";
-import { best, clipped, pulls, scores } from "./ranking.js";
+import { best, clipped, weigh } from "./ranking.js";
 import { Search } from "./search.js";
 import { setUpSearch } from "./search_box.js";
 import { say, sealPage } from "./seal.js";
@@ -22,11 +21,10 @@ function start(side) {
   const compute = () => {
     const begun = performance.now();
     const items = rated().map(([item]) => item);
-    const folded = foldIn(side, items, rated().map(([, rating]) => rating));
-    const values = scores(side, folded.coefficients);
-    const top = best(values, LENGTH, new Set(history.keys()));
+    const { scores, pulls } = weigh(side, items, rated().map(([, rating]) => rating));
+    const top = best(scores, LENGTH, new Set(history.keys()));
     const entries = top.map((item) => {
-      const score = clipped(side, values[item]);
+      const score = clipped(side, scores[item]);
       return {
         item,
         title: side.titles[item],
@@ -36,14 +34,14 @@ function start(side) {
       };
     });
     const took = performance.now() - begun;
-    return { items, folded, values, entries, took };
+    return { items, scores, pulls, entries, took };
   };
 
-  const why = ({ items, folded, values }) => (item) => {
-    const all = items.length ? pulls(side, folded.parts(), item) : [];
-    const before = values[item] - all.reduce((sum, one) => sum + one, 0);
+  const why = ({ items, scores, pulls }) => (item) => {
+    const all = items.length ? pulls(item) : [];
+    const before = scores[item] - all.reduce((sum, one) => sum + one, 0);
     const told = items.map((one, k) => ({
-      title: side.titles[one], rating: side.scale === null ? null : history.get(one), pull: all[k],
+      title: side.titles[one], rating: side.scale === null && history.get(one) > 0 ? null : history.get(one), pull: all[k],
     }));
     return { before, pulls: told };
   };
@@ -51,7 +49,9 @@ function start(side) {
   const update = () => {
     const now = compute();
     const { entries } = now;
-    const context = { goal: side.goal, high: side.scale === null ? 1 : side.scale[1] };
+    const context = {
+      goal: side.goal, high: side.scale === null ? 1 : side.scale[1], rated: side.scale !== null, table: side.table !== null,
+    };
     showList(entries, context, { know: add, why: why(now) });
     const mine = now.items.length > 0;
     find("list-title").textContent = mine ? "For you" : "For everybody";
@@ -69,8 +69,8 @@ function start(side) {
     find("known").hidden = history.size > 0;
   };
 
-  function add(item) {
-    if (!history.has(item)) history.set(item, side.scale === null ? 1 : undefined);
+  function add(item, value = side.scale === null ? 1 : undefined) {
+    if (!history.has(item)) history.set(item, value);
     redraw(String(item));
     update();
   }
@@ -87,7 +87,7 @@ function start(side) {
     update();
   }
 
-  setUpSearch(new Search(side.titles, side.order), side.titles, (item) => history.has(item), add);
+  setUpSearch(new Search(side.titles, side.order), side.titles, (item) => history.has(item), (item) => add(item));
   find("known").querySelector("ul").replaceChildren(...Array.from(side.order.slice(0, KNOWN), (item) => element("li", {},
     element("button", { type: "button", class: "chip", onclick: () => add(item) }, side.titles[item]))));
   update();
@@ -102,7 +102,7 @@ function showPromise({ statement, digest, method, precision, notes }) {
     element("dt", {}, question), element("dd", {}, element("strong", {}, short), element("span", {}, ` ${more}`)))));
   find("attack").textContent = [statement.attack, `In the terms of the field: ${statement.headline}.`].filter(Boolean).join(" ");
   find("about").textContent = [
-    `Model ${digest.slice(0, 12)}, method ${method}, factors as ${precision}.`, ...notes.map((note) => `${note}.`),
+    `Model ${digest.slice(0, 12)}, method ${method}, numbers as ${precision}.`, ...notes.map((note) => `${note}.`),
   ].join(" ");
 }
 

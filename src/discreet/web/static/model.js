@@ -1,5 +1,7 @@
 // The released model as `discreet.web.item_side` packs it: safetensors, compressed, with everything else as JSON.
 
+import { readTable } from "./table.js";
+
 const KINDS = {
   I8: Int8Array, U8: Uint8Array, I16: Int16Array, I32: Int32Array, F32: Float32Array, F64: Float64Array,
 };
@@ -29,14 +31,15 @@ export function readModel(bytes) {
 
 function itemSide(page, arrays) {
   const data = (name) => arrays[name]?.data ?? null;
-  const [count, rank] = arrays.factors.shape;
+  const count = page.titles.length;
+  const common = { ...page, count, offsets: data("offsets"), order: data("order"), marks: null };
+  if (!arrays.factors) return { ...common, table: readTable(arrays, count) };
+  const rank = arrays.factors.shape[1];
   return {
-    ...page,
-    count,
+    ...common,
+    table: null,
     rank,
-    offsets: data("offsets"),
     factors: factors(arrays, count, rank),
-    order: data("order"),
     share: data("share"),
     squares: data("squares"),
     product: data("product"),

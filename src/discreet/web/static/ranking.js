@@ -1,6 +1,18 @@
 // Scores of all items, the best of them, how sure they are, and which ratings are behind them.
 
-import { shown } from "./fold_in.js";
+import { foldIn, shown } from "./fold_in.js";
+import { weighTable } from "./table.js";
+
+// Scores of all items for somebody's ratings, and what each of these adds to the score of one item.
+export function weigh(side, items, values) {
+  if (side.table !== null) return weighTable(side, items, values);
+  const folded = foldIn(side, items, values);
+  let parts = null;
+  return {
+    scores: scores(side, folded.coefficients),
+    pulls: (item) => pulls(side, parts ??= folded.parts(), item),
+  };
+}
 
 // One number for each item; the order of a list follows these, before they are brought into the rating range.
 export function scores(side, coefficients) {
