@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
+from discreet.kernels import pair_sums
 from discreet.kernels.pair_sums import pair_place
 from tests.kernels.worlds import sparse_rows
 
@@ -25,6 +26,13 @@ def plainly(indptr, items, amounts, values, m):
         for (i, v), (j, w) in combinations(told, 2):
             pairs[i, j] += amount * v * w
     return [[(total + 2**63) % 2**64 - 2**63 for total in sums] for sums in (singles, list(pairs.values()))]
+
+
+def pairs_of(indptr, items, amounts, values, m):
+    """Added to nothing."""
+    out = np.zeros(m * (m - 1) // 2, np.int64)
+    kernels.add_pairs(indptr, items, amounts, values, m, out)
+    return out
 
 
 def world(lengths, m, amounts, values, seed=0):
@@ -52,14 +60,17 @@ WORLDS = {
 }
 
 
+@pytest.mark.parametrize("piece", [1, 40, 1 << 19])
 @pytest.mark.parametrize("name", list(WORLDS))
-def test_sums_are_those_of_plain_integers(name):
+def test_sums_are_those_of_plain_integers(name, piece, monkeypatch):
+    """However many entries are worked on together."""
+    monkeypatch.setattr(pair_sums, "_PIECE", piece)
     rows = WORLDS[name]
     singles, pairs = plainly(*rows)
     for threads in (1, 2, 3):
         with kernels.threads(threads):
             assert kernels.amount_sums(*rows).tolist() == singles
-            assert kernels.pair_sums(*rows).tolist() == pairs
+            assert pairs_of(*rows).tolist() == pairs
 
 
 def test_many_users_on_several_threads_give_the_same_bits():
@@ -73,17 +84,39 @@ def test_many_users_on_several_threads_give_the_same_bits():
         found = set()
         for threads in (1, 2, 3):
             with kernels.threads(threads):
-                found.add(kernels.pair_sums(indptr, items, amounts, values, 300).tobytes())
+                found.add(pairs_of(indptr, items, amounts, values, 300).tobytes())
         assert found == {wanted[np.triu_indices(300, 1)].astype(np.int64).tobytes()}
+
+
+def test_pairs_are_added_to_what_is_there():
+    """Modulo 2^64, as totals of parts of the users are."""
+    indptr, items, amounts, values, m = WORLDS["graded"]
+    before = np.random.default_rng(2).integers(-(2**63), 2**63 - 1, m * (m - 1) // 2)
+    found = before.copy()
+    kernels.add_pairs(indptr, items, amounts, values, m, found)
+    assert np.array_equal(found - before, pairs_of(indptr, items, amounts, values, m))
+
+
+@pytest.mark.parametrize("items", [[1, 0], [2, 2], [0, 0]])
+def test_rows_that_do_not_ascend_are_refused(items):
+    """An index below its row's would be one far beyond the end."""
+    with pytest.raises(ValueError, match="ascending"):
+        pairs_of(np.array([0, 2]), np.array(items, np.int32), np.ones(1, np.int64), np.ones(2, np.int16), 3)
+
+
+def test_a_table_of_another_length_is_refused():
+    indptr, items, amounts, values, m = WORLDS["graded"]
+    with pytest.raises(ValueError, match="out has shape"):
+        kernels.add_pairs(indptr, items, amounts, values, m, np.zeros(m, np.int64))
 
 
 def test_arrays_of_other_kinds_are_read_as_they_are():
     """Unsigned and narrow row pointers, items that are every second of another array, a table in reverse memory."""
     indptr, items, amounts, values, m = WORLDS["graded"]
-    wanted = kernels.pair_sums(indptr, items, amounts, values, m)
+    wanted = pairs_of(indptr, items, amounts, values, m)
     others = np.repeat(items, 2)[::2], values[::-1].copy()[::-1]
     for pointers in (indptr.astype(np.int32), indptr.astype(np.uint64)):
-        assert np.array_equal(kernels.pair_sums(pointers, others[0], amounts, others[1], m), wanted)
+        assert np.array_equal(pairs_of(pointers, others[0], amounts, others[1], m), wanted)
 
 
 def test_places_of_pairs_are_counted_row_by_row():
@@ -95,7 +128,7 @@ def test_places_of_pairs_are_counted_row_by_row():
     assert pair_place(*last, 100_000).tolist() == [100_000 * 99_999 // 2 - 1]
 
 
-@pytest.mark.parametrize("sums", [kernels.amount_sums, kernels.pair_sums])
+@pytest.mark.parametrize("sums", [kernels.amount_sums, pairs_of])
 def test_what_would_be_read_outside_is_refused(sums):
     indptr, items, amounts, values, m = WORLDS["clicks"]
     with pytest.raises(IndexError):
