@@ -27,7 +27,8 @@ from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
-from discreet.model.start import Start
+from discreet.model.item_weights import ItemWeights
+from discreet.model.start import EarlierSums, Start
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
 from discreet.privacy.account.resumed import ResumedRun
@@ -250,6 +251,7 @@ class PrivateMethod(Estimator):
             public = (*public, named)
         check_items(ratings.n_items)
         ledger = gate.ledger
+        table = start is not None and isinstance(start.model.item_side, ItemWeights)
         facts = Facts(
             ratings.n_items,
             ratings.scale,
@@ -259,7 +261,8 @@ class PrivateMethod(Estimator):
             ledger.spent_mu,
             ledger.spent_delta,
             features,
-            None if start is None else Start.of(start.model, ratings.catalogue),
+            None if start is None or table else Start.of(start.model, ratings.catalogue),
+            EarlierSums.of(start.model, ratings.catalogue) if start is not None and table else None,
         )
         self._begin(settings, facts)
         if cluster is not None:

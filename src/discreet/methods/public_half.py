@@ -13,7 +13,8 @@ from discreet.errors import SettingsInvalid
 from discreet.methods.question import Question, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
-from discreet.model.start import Start
+from discreet.model.item_weights import ItemWeights
+from discreet.model.start import EarlierSums, Start, sums_of
 from discreet.privacy.budget import Budget
 
 __all__ = ["Facts", "PublicHalf", "Questions", "Train", "check_features", "described"]
@@ -40,6 +41,8 @@ class Facts:
         Of the items of the catalogue, where there are any and the method uses them.
     start
         What an earlier model says about these items, where the run starts from one.
+    earlier
+        The sums that an earlier table of weights has released about them, where the run adds to those.
     """
 
     n_items: int
@@ -51,6 +54,7 @@ class Facts:
     spent_delta: float = 0.0
     features: ItemFeatures | None = None
     start: Start | None = None
+    earlier: EarlierSums | None = None
 
 
 Questions: TypeAlias = Generator[Question[Any], Any, Trained]
@@ -97,7 +101,7 @@ class PublicHalf:
     uses_features
         Whether it makes use of :attr:`Facts.features`.
     uses_start
-        Whether it makes use of :attr:`Facts.start`.
+        Whether it makes use of :attr:`Facts.start`, or of :attr:`Facts.earlier`.
     """
 
     name: str
@@ -126,6 +130,8 @@ class PublicHalf:
                 f"the model to start from is one of {start.method}, and this is {self.name}: start from a model of the "
                 "same method, which says how sure it is of each item. Public ratings can be trained on with any epsilon"
             )
+        if isinstance(start.item_side, ItemWeights):
+            sums_of(start)
 
     def public_things(self, features: Sequence[str] = ()) -> tuple[str, ...]:
         """What a statement lists as public beside the item catalogue and the rating range."""

@@ -1,18 +1,22 @@
-"""What an earlier model says about the items of a new catalogue: the start and the prior of another run."""
+"""What an earlier model says about the items of a new catalogue: the start of another run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
+from discreet import kernels
 from discreet.catalogue import Catalogue, ItemFeatures
+from discreet.errors import SettingsInvalid
 from discreet.model.doubt import Doubt
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import ItemWeights, Sums
 from discreet.model.model import Model
-from discreet.types import Bools, Floats
+from discreet.types import Bools, Floats, Singles
 
-__all__ = ["Start"]
+__all__ = ["EarlierSums", "Start", "sums_of"]
 
 # Noise of an item that the earlier model does not speak of, in units of the largest prior variance.
 _UNSEEN = 1e6
@@ -94,6 +98,75 @@ class Start:
         assert self.doubt is not None
         metric: Floats = self.doubt.directions.T @ self.doubt.directions
         return metric
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierSums:
+    """The released sums of an earlier table of weights, its items matched by id to a new catalogue.
+
+    Parameters
+    ----------
+    counts, known
+        For each item of the new catalogue; 0 for those that the earlier run did not have.
+    places
+        For each of them, where it is in the earlier head; -1 where it is not.
+    sums
+        As released.
+
+    Notes
+    -----
+    **Privacy.** As for :class:`Start`: post-processing of the earlier release.
+    """
+
+    counts: Floats
+    known: Bools
+    places: npt.NDArray[np.int64]
+    sums: Sums
+
+    @classmethod
+    def of(cls, model: Model, catalogue: Catalogue) -> EarlierSums:
+        """What ``model`` has released about the items of ``catalogue``."""
+        side, sums = model.item_side, sums_of(model)
+        assert isinstance(side, ItemWeights)
+        items = model.catalogue.index(catalogue.ids)
+        known = items >= 0
+        in_head = np.full(side.n_items, -1, np.int64)
+        in_head[sums.head] = np.arange(len(sums.head))
+        places = np.where(known, in_head[items], -1)
+        return cls(np.where(known, side.counts[items], 0.0), known, places, sums)
+
+    def pairs_of(self, head: npt.NDArray[np.int32]) -> tuple[Singles, Bools]:
+        """Its pairs of this head, and which it has; the others are 0."""
+        order, earlier = len(head), len(self.sums.head)
+        pairs = np.zeros(order * (order - 1) // 2, np.float32)
+        places = self.places[head]
+        known, end = np.zeros(len(pairs), np.bool_), 0
+        for row, place in enumerate(places[:-1]):
+            begin, end = end, end + order - row - 1
+            if place >= 0:
+                others = places[row + 1 :]
+                (there,) = np.nonzero(others >= 0)
+                low, high = np.minimum(place, others[there]), np.maximum(place, others[there])
+                pairs[begin + there] = self.sums.pairs[kernels.pair_place(low, high, earlier)]
+                known[begin + there] = True
+        return pairs, known
+
+
+def sums_of(model: Model) -> Sums:
+    """The released sums that a table of weights carries.
+
+    Raises
+    ------
+    SettingsInvalid
+        When it carries none.
+    """
+    side = model.item_side
+    if not isinstance(side, ItemWeights) or side.sums is None:
+        raise SettingsInvalid(
+            "the model to start from does not carry its released sums (it was trained with keep_sums=False, "
+            "--set keep_sums=false), so there is nothing to add to; start from one that does, or leave start out"
+        )
+    return side.sums
 
 
 def _same_features(earlier: Catalogue, catalogue: Catalogue) -> ItemFeatures | None:

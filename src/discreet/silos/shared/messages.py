@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,7 @@ from discreet.methods.question import Question
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
-from discreet.types import Floats, Words
+from discreet.types import AnyArray, Floats, Words
 
 __all__ = [
     "ANSWER",
@@ -209,12 +209,25 @@ def _read_question(
     if kind is None:
         raise Refused(f"{agreement.method} asks no such question")
     try:
-        question: Question[Any] = from_parts(kind, content, arrays)
+        question: Question[Any] = from_parts(kind, content, _whole_again(kind, arrays))
     except ModelInvalid as error:
         raise Refused(f"the question cannot be read: {error}") from None
     if not question.mu > 0.0 or not 1 <= len(question.name) <= 100:
         raise Refused("the question has no name, or no cost")
     return question
+
+
+def _whole_again(kind: type[Question[Any]], arrays: Mapping[str, Floats]) -> dict[str, AnyArray]:
+    """Messages carry doubles: an array that a question declares as whole numbers is made so again."""
+    hints, read = get_type_hints(kind), dict[str, AnyArray](arrays)
+    for name, array in arrays.items():
+        of = get_args(get_args(hints.get(name))[1]) if get_origin(hints.get(name)) is np.ndarray else ()
+        if of and np.dtype(of[0]).kind == "i":
+            bounds = np.iinfo(of[0])
+            if not ((array == np.trunc(array)) & (array >= bounds.min) & (array <= bounds.max)).all():
+                raise Refused(f"the question's {name} has numbers that are not whole")
+            read[name] = array.astype(of[0])
+    return read
 
 
 def same_run(run: str, agreement: Agreement) -> None:

@@ -13,7 +13,7 @@ from discreet.methods.question import Question
 from discreet.model.wire import KIND, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
-from discreet.types import Floats
+from discreet.types import AnyArray, Floats
 
 __all__ = ["check_public", "check_question", "check_ratings", "same_release"]
 
@@ -94,13 +94,17 @@ def _compare_content(path: str, asked: Any, expected: Any) -> None:
     )
 
 
-def _compare_array(name: str, asked: Floats, expected: Floats) -> None:
+def _compare_array(name: str, asked: AnyArray, expected: AnyArray) -> None:
     if asked.shape != expected.shape:
         raise Refused(f"the question's {name} has another shape than follows from the releases so far")
-    # Numbers that are all above zero are compared one by one, others by the largest among them.
-    size = np.abs(expected)
-    room = _ROOM * (size if (expected > 0.0).all() else size.max(initial=0.0))
-    if not (np.abs(asked - expected) <= room).all():
+    if expected.dtype.kind == "i":
+        same = np.array_equal(asked, expected)
+    else:
+        # Numbers that are all above zero are compared one by one, others by the largest among them.
+        size = np.abs(expected)
+        room = _ROOM * (size if (expected > 0.0).all() else size.max(initial=0.0))
+        same = bool((np.abs(asked - expected) <= room).all())
+    if not same:
         raise Refused(
             f"the question's {name} differs from what follows from the agreement and the releases so far"
         )

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from discreet.methods.ease.public.denoise import denoised
+from discreet.methods.ease.public.earlier import added_counts, added_pairs
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
 from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
 from discreet.methods.ease.public.table import EXPONENT, Weights, ease, judged
@@ -60,8 +61,10 @@ def _train(settings: EASESettings, facts: Facts, rng: np.random.Generator) -> Qu
     counts_mu, pairs_mu = facts.mu * math.sqrt(COUNTS_SHARE), facts.mu * math.sqrt(1.0 - COUNTS_SHARE)
     counts = yield CountsQuestion("how often each item is taken", counts_mu, facts.n_items, planned=2)
     sigma = facts.noise_excess * math.sqrt(0.5) / pairs_mu
-    head = choose_head(counts, sigma, settings.head)
+    counts, left = added_counts(facts.earlier, counts)
+    head = choose_head(counts, sigma * left, settings.head)
     pairs = yield PairsQuestion("how often two items are taken together", pairs_mu, head, planned=2)
+    counts, pairs = added_pairs(facts.earlier, counts, head, pairs)
     return Trained(item_weights(facts, counts, head, pairs, rng, keep=settings.keep_sums), 2)
 
 
@@ -187,9 +190,9 @@ def _ends(
 
 
 def _pairs_of(settings: EASESettings, n_items: int) -> int:
-    """No question together with a release has more numbers."""
+    """No question together with a release has more numbers, and no model is longer: sums, and 12 bytes a weight."""
     order = min(settings.head, n_items)
-    return 2 * n_items + order * (order + 1) // 2 + 1
+    return 4 * n_items + order * (order + 1) // 2 + 2 * order * min(order, ENTRIES) + 1
 
 
 EASE_HALF = PublicHalf(
@@ -200,4 +203,5 @@ EASE_HALF = PublicHalf(
     adaptive=False,
     makes_lists=True,
     numbers=_pairs_of,
+    uses_start=True,
 )
