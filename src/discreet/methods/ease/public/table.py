@@ -30,7 +30,7 @@ EXPONENT = -0.15
 
 
 class Weights(NamedTuple):
-    """``pairs[i, j]`` is what item i adds to item j; ``base[j]`` what j has alone: ``scale`` times mass, for a stranger."""
+    """``pairs[i, j]`` is what item i adds to item j, ``base[j]`` what j has; items beyond, ``scale`` times their mass."""
 
     pairs: Singles
     base: Floats
