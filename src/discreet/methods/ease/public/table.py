@@ -40,15 +40,18 @@ class Weights(NamedTuple):
 def ease(pairs: Singles, diagonal: Floats, mass: Floats, multiple: float = 1.0) -> Weights:
     """Weights from a matrix of pairs, its diagonal, and the masses of the items, at a multiple of the ridge.
 
-    `pairs` is overwritten.
+    Where noise has left the matrix indefinite under the ridge, it is doubled until it is not. `pairs` is overwritten.
     """
     ridge = diagonal.mean() + DROPOUT / (1.0 - DROPOUT) * diagonal
-    matrix = pairs
-    matrix[np.diag_indices_from(matrix)] = diagonal + multiple * ridge
-    # The lower triangle of a C array is the upper of the Fortran array that LAPACK sees without a copy.
-    factor, failed = scipy.linalg.lapack.spotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
-    if failed:
-        raise np.linalg.LinAlgError("the matrix of pairs with its ridge is not positive definite")
+    matrix, failed = pairs, True
+    while failed:
+        matrix[np.diag_indices_from(matrix)] = diagonal + multiple * ridge
+        # The lower triangle of a C array is the upper of the Fortran array that LAPACK sees without a copy.
+        factor, failed = scipy.linalg.lapack.spotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
+        if failed:
+            matrix[:] = np.triu(matrix, 1)  # the other triangle is as it was
+            matrix += matrix.T.copy()
+            multiple *= 2.0
     inverse, _ = scipy.linalg.lapack.spotri(factor, lower=False, overwrite_c=True)
     along = scipy.linalg.blas.ssymv(1.0, inverse, mass.astype(np.float32), lower=False)
     whole_constant = float(mass @ along) / EXPLAINED
@@ -99,7 +102,8 @@ def judged(weights: Singles, judge: Singles, diagonal: Floats, variance: float) 
     square += diagonal.astype(np.float32) @ np.square(weights)
     scaled = weights / roots.astype(np.float32)
     spread = math.sqrt(variance * float(np.square(scaled + scaled.T).sum(dtype=np.float64)) / 2.0)
-    return Judged(linear, float((square / roots).sum()), linear / spread if spread > 0.0 else math.inf)
+    # Weights that are all zero explain nothing, and that is sure.
+    return Judged(linear, float((square / roots).sum()), linear / spread if spread > 0.0 else 0.0)
 
 
 def _column_products(one: Singles, other: Singles) -> Floats:
