@@ -30,7 +30,7 @@ EXPONENT = -0.15
 
 
 class Weights(NamedTuple):
-    """``pairs[i, j]`` is what item i adds to item j, ``base[j]`` what j has; items beyond, ``scale`` times their mass."""
+    """``pairs[i, j]`` is what item i adds to item j, ``base[j]`` what j has; items beyond, ``scale`` times a mass."""
 
     pairs: Singles
     base: Floats
