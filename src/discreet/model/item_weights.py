@@ -195,7 +195,7 @@ class ItemWeights:
         ModelInvalid
             Naming what is wrong.
         """
-        m, entries = len(self.counts), len(self.others)
+        m, entries = self.counts.size, self.others.size
         shapes: dict[str, tuple[AnyArray, tuple[int, ...]]] = {
             "counts": (self.counts, (m,)),
             "base": (self.base, (m,)),
@@ -212,7 +212,8 @@ class ItemWeights:
                 raise ModelInvalid(f"{name} has numbers that are not finite")
         if not m:
             raise ModelInvalid("there are no items")
-        if self.starts[0] != 0 or self.starts[-1] != entries or (np.diff(self.starts) < 0).any():
+        # Compared, not subtracted: differences of numbers far apart wrap around.
+        if self.starts[0] != 0 or self.starts[-1] != entries or (self.starts[1:] < self.starts[:-1]).any():
             raise ModelInvalid("the rows of the table must rise from 0 to the number of weights")
         if entries and (self.others.min() < 0 or self.others.max() >= m):
             raise ModelInvalid("a weight names an item that is not there")
@@ -223,16 +224,16 @@ class ItemWeights:
             raise ModelInvalid("the items of a row of the table must be ascending")
         if (self.mass < 0.0).any() or not 0.0 <= self.noise < math.inf:
             raise ModelInvalid("masses and the noise must be finite and not below 0")
-        if (self.mass[self.known] <= 0.0).any():
+        if (self.mass[self.known] < np.finfo(np.float32).tiny).any():
             raise ModelInvalid("an item with weights has no mass")
         if self.sums is not None:
             self._check_sums(self.sums)
 
     def _check_sums(self, sums: Sums) -> None:
-        order = len(sums.head)
+        order = sums.head.size
         if sums.head.ndim != 1 or sums.pairs.shape != (order * (order - 1) // 2,):
             raise ModelInvalid(f"a head of {order} items does not have {sums.pairs.shape} pairs")
-        if order and not (np.diff(sums.head) > 0).all() | (order == 1):
+        if not (sums.head[1:] > sums.head[:-1]).all():
             raise ModelInvalid("the head must be ascending")
         if order and (sums.head[0] < 0 or sums.head[-1] >= self.n_items):
             raise ModelInvalid("the head names an item that is not there")
