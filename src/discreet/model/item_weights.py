@@ -1,9 +1,10 @@
 """A model of lists: a table of what each item of a history adds to others, and popularity.
 
-    score of item j = popularity (a tiny part) + sum over the history of opinion_i * weight_ij
+    score of item j = base_j + sum over the history of opinion_i * weight_ij
 
-An opinion is 1 for a click or the best rating and below 0 for a bad one (`RatingScale.opinions`). Everything is
-released or follows from releases, so a person's list costs no privacy budget.
+The base is what is expected of somebody of whom nothing is known: popularity, above all. An opinion is 1 for a click
+or the best rating and below 0 for a bad one (`RatingScale.opinions`). Everything is released or follows from releases,
+so a person's list costs no privacy budget.
 """
 
 from __future__ import annotations
@@ -23,9 +24,6 @@ from discreet.model.item_side import ItemSide
 from discreet.types import AnyArray, Bools, Floats, Indices, Ints, Singles
 
 __all__ = ["AnySide", "Evidence", "ItemWeights", "Neighbours", "Sums"]
-
-# Of scores: popularity orders what the table says nothing of, and hardly anything else.
-_BESIDE = 1e-6
 
 
 class Evidence(NamedTuple):
@@ -81,6 +79,8 @@ class ItemWeights:
         Of the histories.
     counts
         Released: how much each item was taken, with its noise.
+    base
+        Every item's score without a history.
     starts, others, weights
         Compressed sparse rows: what an item of a history adds, and to which others.
     together
@@ -95,6 +95,7 @@ class ItemWeights:
 
     scale: RatingScale
     counts: Floats
+    base: Floats
     starts: Ints
     others: npt.NDArray[np.int32]
     weights: Singles
@@ -129,12 +130,6 @@ class ItemWeights:
     def same_for_all(self) -> bool:
         """Whether nothing stood out of the noise: everybody's list is popularity."""
         return len(self.others) == 0
-
-    @cached_property
-    def base(self) -> Floats:
-        """Every item's score without a history: popularity, from 0 to a tiny number."""
-        low, high = float(self.counts.min()), float(self.counts.max())
-        return (self.counts - low) * (_BESIDE / (high - low) if high > low else 0.0)
 
     @cached_property
     def table(self) -> kernels.Table:
@@ -203,6 +198,7 @@ class ItemWeights:
         m, entries = self.counts.size, self.others.size
         shapes: dict[str, tuple[AnyArray, tuple[int, ...]]] = {
             "counts": (self.counts, (m,)),
+            "base": (self.base, (m,)),
             "mass": (self.mass, (m,)),
             "starts": (self.starts, (m + 1,)),
             "others": (self.others, (entries,)),
