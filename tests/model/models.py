@@ -81,6 +81,7 @@ def make_table(feedback: str = "implicit", items: int = 12, seed: int = 0, *, su
     side = ItemWeights(
         scale=RatingScale((1.0, 5.0) if feedback == "explicit" else None),
         counts=rng.uniform(1.0, 90.0, items),
+        base=rng.uniform(-0.01, 0.2, items),
         starts=np.searchsorted(rows, np.arange(items + 1)).astype(np.int64),
         others=others.astype(np.int32),
         weights=rng.normal(0.1, 0.3, len(rows)).astype(np.float32),

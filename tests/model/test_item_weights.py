@@ -37,7 +37,7 @@ HISTORIES = np.array([0, 3, 3, 5]), np.array([0, 4, 11, 2, 7], np.int32)
 
 
 @pytest.mark.parametrize("feedback", KINDS)
-def test_scores_are_sums_of_rows_and_hardly_any_popularity(feedback: str) -> None:
+def test_scores_are_sums_of_rows_and_of_the_base(feedback: str) -> None:
     side = table(feedback)
     values = (
         np.array([1.0, 5.0, 3.0, 2.0, 4.0]) if side.scale.explicit else np.array([1.0, -1.0, 1.0, 1.0, 1.0])
@@ -45,8 +45,7 @@ def test_scores_are_sums_of_rows_and_hardly_any_popularity(feedback: str) -> Non
     said = [-0.6, 1.0, 0.2, -0.3, 0.7] if side.scale.explicit else [1.0, -0.6, 1.0, 1.0, 1.0]
     people = np.zeros((3, 12))
     people[[0, 0, 0, 2, 2], HISTORIES[1]] = said
-    low, high = side.counts.min(), side.counts.max()
-    wanted = people @ dense(side) + 1e-6 * (side.counts - low) / (high - low)
+    wanted = people @ dense(side) + side.base
     evidence = side.fold_in(*HISTORIES, values)
     users, items = np.repeat(np.arange(3), 12), np.tile(np.arange(12), 3)
     assert side.predict(evidence, users, items) == pytest.approx(wanted.ravel(), rel=1e-6, abs=1e-12)
@@ -149,6 +148,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "counts in rows": {"counts": GOOD.counts.reshape(3, 4)},
     "a count that is none": {"counts": changed(GOOD.counts, 3, NAN)},
     "no items": {"counts": GOOD.counts[:0], "mass": GOOD.mass[:0], "starts": GOOD.starts[:1]},
+    "fewer numbers in the base": {"base": GOOD.base[1:]},
+    "a base that is none": {"base": changed(GOOD.base, 3, INF)},
     "more mass": {"mass": np.append(GOOD.mass, 1.0)},
     "mass below nothing": {"mass": changed(GOOD.mass, 11, -1.0)},
     "no mass where there are weights": {"mass": changed(GOOD.mass, 0, 0.0)},

@@ -104,11 +104,15 @@ def test_the_head_is_who_stands_out_the_most_popular_first() -> None:
     noisy = NoisyCounts(counts, 1.0, 400.0, 1.0)
     stands = np.flatnonzero(counts == 40.0)
     assert choose_head(noisy, 0.1, 6_000).tolist() == stands.tolist()
-    # Two deviations of a pair: a mass is count times weight.
-    mass = 40.0 * popularity(noisy).weight
-    assert len(choose_head(noisy, 0.49 * mass, 6_000)) == 150
-    assert len(choose_head(noisy, 0.51 * mass, 6_000)) == LEAST_HEAD
-    assert len(choose_head(NoisyCounts(counts, 26.0, 400.0, 1.0), 0.1, 6_000)) == LEAST_HEAD
+    # Two items no more alike than usual have mass^2 / typical together: two deviations of a pair at this noise.
+    weight = popularity(noisy).weight
+    typical = weight * (float(counts @ counts) - len(counts)) / float(counts.sum())
+    bar = (40.0 * weight) ** 2 / (2.0 * typical)
+    assert len(choose_head(noisy, 0.98 * bar, 6_000)) == 150
+    assert len(choose_head(noisy, 1.02 * bar, 6_000)) == LEAST_HEAD
+    # And a mass beyond its own noise.
+    assert len(choose_head(NoisyCounts(counts, 39.0, 400.0, 1.0), 0.0, 6_000)) == 150
+    assert len(choose_head(NoisyCounts(counts, 41.0, 400.0, 1.0), 0.0, 6_000)) == LEAST_HEAD
     few = choose_head(noisy, 0.1, 20)
     assert len(few) == 20
     assert np.isin(few, stands).all()
@@ -134,8 +138,8 @@ def test_the_table_is_what_the_formula_says_and_its_largest_entries_are_kept() -
     side.check()
     popular = popularity(counts)
     diagonal = np.maximum(popular.mass[head], 1e-6)
-    whole = ease((pairs - np.diag(np.diag(pairs))).astype(np.float32), diagonal)
-    whole *= (popular.counts[head] ** -0.15).astype(np.float32)
+    found = ease((pairs - np.diag(np.diag(pairs))).astype(np.float32), diagonal, popular.mass[head])
+    whole = found.pairs * (popular.counts[head] ** -0.15).astype(np.float32)
     dense = np.zeros((360, 360), np.float32)
     rows = np.repeat(np.arange(360), np.diff(side.starts))
     dense[rows, side.others] = side.weights
@@ -145,6 +149,10 @@ def test_the_table_is_what_the_formula_says_and_its_largest_entries_are_kept() -
     np.testing.assert_allclose(kept[kept != 0.0], whole[kept != 0.0], rtol=1e-5)
     least = np.where(kept != 0.0, np.abs(whole), np.inf).min(axis=0)
     assert (np.abs(np.where(kept == 0.0, whole, 0.0)).max(axis=0) <= least).all()
+    # Whom the table does not speak of has the base of their mass.
+    base = found.scale * popular.mass
+    base[head] = found.base
+    assert side.base == pytest.approx(base * popular.counts**-0.15)
     place = np.full(360, -1)
     place[head] = np.arange(340)
     np.testing.assert_allclose(side.together, pairs[place[rows], place[side.others]], rtol=1e-6)
