@@ -18,6 +18,8 @@ from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid
 from discreet.model import History, Model
 from discreet.model.explanation import Explanation
+from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide
 
 __all__ = ["command"]
 
@@ -34,7 +36,13 @@ __all__ = ["command"]
 )
 @click.option("--user-column", help="Column of user ids, if it is not called user or user_id.")
 @click.option("--item-column", help="Column of item ids, if it is not called item, item_id or id.")
-@click.option("--rating-column", help="Column of ratings, if it is not called rating.")
+@click.option(
+    "--rating-column",
+    help="Column of ratings, if it is not called rating; of 1 and -1 (not for me) where people took things.",
+)
+@click.option(
+    "--disliked", metavar="ID", multiple=True, help="An item that is not for this person; may come again."
+)
 @click.option(
     "--unknown-items",
     type=click.Choice(["error", "drop"]),
@@ -54,20 +62,20 @@ def command(model_directory: str, item: str | None, count: int, as_json: bool, *
       discreet explain model/ --history mine.csv --item item-17 --json
     """
     model = Model.load(model_directory)
-    history, unknown = _history(model, options), options["unknown_items"]
+    history, unknown, disliked = _history(model, options), options["unknown_items"], options["disliked"]
     wanted: Any = item
     if wanted is None:
-        best = list(model.recommend(history, 1, unknown_items=unknown))
+        best = list(model.recommend(history, 1, disliked=disliked, unknown_items=unknown))
         if not best:
             raise HistoryInvalid(
                 "the history has every item, so none is left to recommend; name one with --item"
             )
         wanted = best[0].item
-    found = model.explain(history, wanted, unknown_items=unknown)
+    found = model.explain(history, wanted, disliked=disliked, unknown_items=unknown)
     if as_json:
         print_json(found.to_dict())
     else:
-        _show(found, count)
+        _show(found, count, model.item_side)
 
 
 def _history(model: Model, options: dict[str, Any]) -> History:
@@ -91,50 +99,55 @@ def _of_one(histories: AnyRatings | History, options: dict[str, Any]) -> History
     return histories.history(options["user"])
 
 
-def _show(found: Explanation, count: int) -> None:
+def _show(found: Explanation, count: int, side: AnySide) -> None:
     name = found.title or str(found.item)
     rates = found.goal == "rate"
     table = Table(title=f"Why {name}?", title_justify="left")
     table.add_column("what")
-    for column in ("rating", "through level", "through taste", "adds"):
+    factors = isinstance(side, ItemSide)  # a table of weights has no level, and nothing is the same for all
+    for column in ("rating", *(("through level", "through taste") if factors else ()), "adds"):
         table.add_column(column, justify="right")
-    table.add_row(
-        "for everybody: the middle of the scale" if rates else "for everybody",
+
+    def add(what: str, rating: str, level: float | None, taste: float | None, total: float) -> None:
+        parts = ["" if one is None else _signed(one) for one in (level, taste)] if factors else []
+        table.add_row(what, rating, *parts, _signed(total))
+
+    if factors:
+        middle = "for everybody: the middle of the scale" if rates else "for everybody"
+        add(middle, "", None, None, found.centre)
+    add(
+        f"the item itself: how {'well it is liked' if rates else 'popular it is'}",
         "",
-        "",
-        "",
-        _signed(found.centre),
-    )
-    table.add_row(
-        "the item itself: how well it is liked" if rates else "the item itself: how popular it is",
-        "",
-        "",
-        "",
-        _signed(found.offset),
+        None,
+        None,
+        found.offset,
     )
     if abs(found.rest) > 5e-5:
-        table.add_row("what is not in the history", "", "", "", _signed(found.rest))
+        add("what is not in the history", "", None, None, found.rest)
     for pull in found.pulls[:count]:
-        rating = "chosen" if pull.rating is None else f"{pull.rating:g}"
-        table.add_row(
-            pull.title or str(pull.item), rating, *map(_signed, (pull.level, pull.taste, pull.total))
-        )
+        said = _said(pull.rating, side.scale.explicit)
+        add(pull.title or str(pull.item), said, pull.level, pull.taste, pull.total)
     others = found.pulls[count:]
     if others:
         level, taste = sum(pull.level for pull in others), sum(pull.taste for pull in others)
-        table.add_row(
-            f"{len(others)} more ratings together", "", *map(_signed, (level, taste, level + taste))
-        )
+        add(f"{len(others)} more ratings together", "", level, taste, level + taste)
     if abs(found.cut) > 5e-5:
-        table.add_row("brought back into the range", "", "", "", _signed(found.cut))
+        add("brought back into the range", "", None, None, found.cut)
     table.add_section()
-    table.add_row("predicted rating" if rates else "score", "", "", "", f"{found.score:.4f}")
+    score = "predicted rating" if rates else "score"
+    table.add_row(score, *("",) * (len(table.columns) - 2), f"{found.score:.4f}")
     console = printer()
     console.print(table)
     for line in (*explained([found.mark]), *map(sentence, found.notes)):
         console.print(line)
     if found.ignored:
         console.print(f"{found.ignored} unknown ids were left out.")
+
+
+def _said(rating: float | None, explicit: bool) -> str:
+    if rating is None:
+        return "chosen"
+    return f"{rating:g}" if explicit else "not for me"
 
 
 def _signed(value: float) -> str:

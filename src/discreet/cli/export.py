@@ -11,22 +11,24 @@ from discreet.errors import SettingsInvalid
 from discreet.model import Model
 from discreet.model.arrays_file import write_arrays
 from discreet.model.directory import replace_directory, replace_file
+from discreet.model.table_file import write_table
 from discreet.statements.card import card as model_card
 from discreet.statements.document import write_document
 from discreet.web.item_side import PRECISIONS, Precision
 from discreet.web.page import INDEX, MODEL, page_files
 
-__all__ = ["arrays", "card", "command", "web"]
+__all__ = ["arrays", "card", "command", "table", "web"]
 
 
 @click.group("export")
 def command() -> None:
-    """Write a MODEL in forms that others read: a page, plain arrays, a card.
+    """Write a MODEL in forms that others read: a page, plain arrays, a table, a card.
 
     \b
     Examples:
       discreet export web model/ --out page/
       discreet export arrays model/ --out model.npz
+      discreet export table model/ --out table.parquet
       discreet export card model/ --out README.md
     """
 
@@ -39,7 +41,7 @@ def command() -> None:
     type=click.Choice(PRECISIONS),
     default="int8",
     show_default=True,
-    help="Of the factors: int8 is the smallest file, float64 the model as it is.",
+    help="Of the numbers: int8 is the smallest file, float64 the model as it is.",
 )
 @click.option("--force", is_flag=True, help="Replace a page that is there already.")
 @json_option
@@ -86,6 +88,34 @@ def arrays(model_directory: str, out: Path, force: bool, as_json: bool) -> None:
         print_json({"out": str(out), "arrays": shapes})
     else:
         click.echo(f"{', '.join(shapes)} in {out}")
+
+
+@command.command("table")
+@click.argument("model_directory", metavar="MODEL")
+@click.option(
+    "--out",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File to write (.parquet).",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def table(model_directory: str, out: Path, force: bool, as_json: bool) -> None:
+    """Write a table of weights as Parquet: item, other item, weight. One SQL query makes lists of it.
+
+    Rows without an item are popularity, which everybody's score has. The manual has the query ("With other tools").
+
+    \b
+    Example:
+      discreet export table model/ --out table.parquet
+    """
+    _check_file(out, ".parquet", force)
+    rows = write_table(Model.load(model_directory), out)
+    if as_json:
+        print_json({"out": str(out), "rows": rows})
+    else:
+        click.echo(f"{rows:,} rows in {out}")
 
 
 @command.command("card")

@@ -2,6 +2,8 @@
 
 table (CSV, Parquet, NDJSON)   columns for item and rating; with a column for the user, many users
 .json                          {item: rating} or [item, ...] for one user, {user: either of these} for many
+
+For a table of what people take a rating is 1, or -1 for what is not for somebody.
 """
 
 from __future__ import annotations
@@ -47,9 +49,9 @@ def read_histories(
     place
         Where the rows of many users are held.
     """
-    reading = _reading(model, unknown_items)
     if is_prepared(path):
-        return place.read(path, "history", model, reading)
+        return place.read(path, "history", model, _reading(model, unknown_items, signed=False))
+    rated = model.item_side.scale.explicit or columns["rating"] is not None
     if path.lower().endswith(".json"):
         return _from_json(Path(path), model, unknown_items)
     try:
@@ -60,15 +62,19 @@ def read_histories(
             user = _required(names, None, USER_NAMES, "--user-column")
         item = _required(names, columns["item"], ITEM_NAMES, "--item-column")
         rating = None
-        if model.item_side.scale.explicit:
+        if rated:
             rating = _required(names, columns["rating"], RATING_NAMES, "--rating-column")
         if user is None:
             frame = table.select([name for name in (item, rating) if name is not None]).collect()
-            return _pairs(frame, rating) if rating else frame.to_series().to_list()
+            if rating is None:
+                return frame.to_series().to_list()
+            pairs = _pairs(frame, rating)
+            return pairs if model.item_side.scale.explicit else _signed(pairs)
     except TABLE_ERRORS as error:
         reason = str(error).strip().split("\n")[0]
         hint = "; save it as UTF-8" if "utf-8 sequence" in reason else ""
         raise HistoryInvalid(f"the history {path} cannot be read: {reason}{hint}") from error
+    reading = _reading(model, unknown_items, signed=rated)
     return place.read(path, "history", model, {**reading, "user": user, "item": item, "rating": rating})
 
 
@@ -80,6 +86,14 @@ def _pairs(frame: pl.DataFrame, rating: str) -> list[tuple[Any, ...]]:
         for given, value, odd in zip(frame[rating], values.tolist(), unread, strict=True)
     ]
     return list(zip(frame.to_series(0).to_list(), read, strict=True))
+
+
+def _signed(pairs: list[tuple[Any, ...]]) -> History:
+    """Items with 1 or -1."""
+    history = dict(pairs)
+    if len(history) < len(pairs):
+        raise HistoryInvalid("the history names an item more than once; keep one row for each item")
+    return history
 
 
 def _from_json(path: Path, model: Model, unknown_items: UnknownItems) -> Ratings | History:
@@ -116,15 +130,14 @@ def _many(content: dict[str, Any], model: Model, unknown_items: UnknownItems) ->
     # Columns of objects, of which each is read by itself: what stands in one history must not round another's ratings.
     users, items, values = ([row[place] for row in rows] for place in range(3))
     frame = {"user": users, "item": items, "rating": values}
-    rating = "rating" if explicit else None
-    return Ratings.from_frame(
-        frame, **_reading(model, unknown_items), user="user", item="item", rating=rating
-    )
+    reading = _reading(model, unknown_items, signed=True)
+    return Ratings.from_frame(frame, **reading, user="user", item="item", rating="rating")
 
 
-def _reading(model: Model, unknown_items: UnknownItems) -> dict[str, Any]:
+def _reading(model: Model, unknown_items: UnknownItems, *, signed: bool) -> dict[str, Any]:
+    """With signs, values of what people take are read as numbers; what they must be the model says."""
     return {
-        "rating_range": model.item_side.scale.range,
+        "rating_range": model.item_side.scale.range or ((-1.0, 1.0) if signed else None),
         "catalogue": model.catalogue,
         "missing": "error",
         "out_of_range": "error",

@@ -38,7 +38,13 @@ __all__ = ["command"]
 )
 @click.option("--user-column", help="Column of user ids, if it is not called user or user_id.")
 @click.option("--item-column", help="Column of item ids, if it is not called item, item_id or id.")
-@click.option("--rating-column", help="Column of ratings, if it is not called rating.")
+@click.option(
+    "--rating-column",
+    help="Column of ratings, if it is not called rating; of 1 and -1 (not for me) where people took things.",
+)
+@click.option(
+    "--disliked", metavar="ID", multiple=True, help="An item that is not for this person; may come again."
+)
 @click.option("--allowed", metavar="FILE", help="List of items to choose from.")
 @click.option("--blocked", metavar="FILE", help="List of items never to choose.")
 @click.option("--include-seen", is_flag=True, help="Items of the history may come again.")
@@ -63,6 +69,7 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
     \b
     Examples:
       discreet recommend model/ --history mine.csv -n 5
+      discreet recommend model/ --history mine.csv --disliked item-3 --disliked item-8
       discreet recommend model/ --history everyone.parquet --user 17
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
@@ -98,6 +105,10 @@ def _history(model: Model, options: dict[str, Any], held: ExitStack) -> AnyRatin
     place = Place(options["engine"], options["blocks"], [path], held)
     histories = read_histories(path, model, columns, options["unknown_items"], place)
     if user is None:
+        if options["disliked"] and isinstance(histories, Ratings | StoredRatings):
+            raise HistoryInvalid(
+                f"--disliked is what one person says, and {path} has several people's rows; name one with --user ID"
+            )
         return histories
     if not isinstance(histories, Ratings | StoredRatings):
         raise HistoryInvalid(
@@ -112,7 +123,7 @@ def _recommend(
     choice = _choice(options)
     if isinstance(history, Ratings):
         return model.recommend_batch(history, options["count"], **choice)
-    return model.recommend(history, options["count"], **choice)
+    return model.recommend(history, options["count"], disliked=options["disliked"], **choice)
 
 
 def _choice(options: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +141,7 @@ def _write(
     if isinstance(history, Ratings | StoredRatings):
         frames = recommend_in_parts(model, history, options["count"], _choice(options))
     else:
-        found = model.recommend(history, options["count"], **_choice(options))
+        found = model.recommend(history, options["count"], disliked=options["disliked"], **_choice(options))
         frames = iter([_frame(found, options["user"])])
     result = {"out": str(out), **write_frames(frames, out)}
     if as_json:

@@ -19,10 +19,13 @@ __all__ = ["command"]
 )
 @json_option
 def command(model_directory: str, item: str, count: int, as_json: bool) -> None:
-    """Show the items whose factors are most like those of an item.
+    """Show the items that are most like an item.
 
-    The similarity is the expected correlation of what people think of the two items. It is smaller for items of which
-    little is known; such items are marked.
+    Of a table of weights: how often two items are taken together, over the root of how often each is, with the
+    standard deviation that the noise gives it. What does not stand out of the noise is not shown.
+
+    Of factors: the expected correlation of what people think of the two items. It is smaller for items of which little
+    is known; such items are marked.
 
     \b
     Example:

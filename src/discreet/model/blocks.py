@@ -85,10 +85,13 @@ def check_histories(histories: Histories, catalogue: Catalogue, item_side: AnySi
         )
     values = np.asarray(histories.values)
     low, high = item_side.scale.bounds
-    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    fine = (values >= low) & (values <= high)
+    signed = isinstance(item_side, ItemWeights) and not item_side.scale.explicit
+    wrong = np.flatnonzero(~(fine | (values == -1.0) if signed else fine))
     if len(wrong):
         row = int(np.searchsorted(histories.indptr, wrong[0], side="right")) - 1
-        wanted = f"in {low:g} to {high:g}" if item_side.scale.explicit else "1 (implicit feedback)"
+        clicks = "1, or -1 for what is not for somebody" if signed else "1 (implicit feedback)"
+        wanted = f"in {low:g} to {high:g}" if item_side.scale.explicit else clicks
         raise HistoryInvalid(
             f"user {histories.user_ids[row]!r} has the value {values[wrong[0]]:g}, which must be {wanted}; "
             "read the histories with the rating range the model was trained with"

@@ -61,7 +61,7 @@ class Explanation:
     rest
         What the history says by what is not in it.
     pulls
-        What each rating adds, the largest first.
+        What each rating adds, the largest first; of a click the rating is ``None``, of "not for me" it is -1.
     cut
         Of a predicted rating beyond the range.
     mark
@@ -164,7 +164,7 @@ def explain_weights(
     evidence = side.fold_in(read.indptr, read.items, read.values)
     score = float(side.predict(evidence, np.zeros(1, dtype=np.int64), np.array([item]))[0])
     pulls = [
-        Pull(one, titles.get(one), rating if side.scale.explicit else None, 0.0, added)
+        Pull(one, titles.get(one), rating if side.scale.explicit or rating < 0.0 else None, 0.0, added)
         for one, rating, added in zip(
             catalogue.ids[read.items].tolist(),
             read.values.tolist(),

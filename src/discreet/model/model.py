@@ -32,7 +32,13 @@ from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.model.listing import listed_by_popularity, order_of, order_terms
 from discreet.model.new_items import add_items, check_features
-from discreet.model.recommendations import NO_TASTE, SAME_ORDER, Recommendation, Recommendations
+from discreet.model.recommendations import (
+    FEW_STAND_OUT,
+    NO_TASTE,
+    SAME_ORDER,
+    Recommendation,
+    Recommendations,
+)
 from discreet.model.similarity import compared
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
@@ -342,7 +348,9 @@ class Model:
             Of a model that is a table of weights.
         """
         if not isinstance(self.item_side, ItemSide):
-            raise SettingsInvalid(f"a model of {self.method} is a table of weights and has no factors")
+            raise SettingsInvalid(
+                f"a model of {self.method} is a table of weights and has no factors; discreet export table writes it"
+            )
         return self.item_side
 
     @property
@@ -424,7 +432,7 @@ class Model:
                 items, found.likeness[:n].tolist(), found.deviation[:n].tolist(), strict=True
             )
         )
-        return Recommendations(entries, n, 0, () if len(entries) == n else (_FEW_STAND_OUT,))
+        return Recommendations(entries, n, 0, () if len(entries) == n else (FEW_STAND_OUT,))
 
     def _mask(
         self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems
@@ -486,8 +494,6 @@ class Model:
 _NOTHING_ALIKE = (
     "too little of this item is known beyond the noise: the model does not know which items are like it"
 )
-
-_FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"
 
 _ABOUT: dict[Mark, str] = {
     "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",

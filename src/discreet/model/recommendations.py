@@ -10,7 +10,10 @@ import polars as pl
 
 from discreet.model.doubt import Mark
 
-__all__ = ["NO_TASTE", "SAME_ORDER", "Recommendation", "Recommendations"]
+__all__ = ["FEW_STAND_OUT", "NO_TASTE", "SAME_ORDER", "Recommendation", "Recommendations"]
+
+FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"
+"""Why there are fewer similar items than were asked for, of a table."""
 
 SAME_ORDER = "this model has no taste directions: everybody gets the same order, minus what they have seen"
 """What is said with every list of a model that ranks alike for all."""
@@ -23,7 +26,7 @@ class Recommendation(NamedTuple):
     """One item, its score (predicted rating, score or similarity) and its title where the catalogue has one.
 
     ``mark`` says that next to nothing is known about the item (``"unknown"``), or that it was added after training
-    (``"guess"``).
+    (``"guess"``). ``deviation`` is what the noise of the release gives a similarity, where that is known.
     """
 
     item: int | str
@@ -34,7 +37,8 @@ class Recommendation(NamedTuple):
 
     def __str__(self) -> str:
         mark = "" if self.mark is None else f"  ({self.mark})"
-        return f"{self.item if self.title is None else self.title}  {self.score:.4g}{mark}"
+        noise = "" if self.deviation is None else f" ± {self.deviation:.2g}"
+        return f"{self.item if self.title is None else self.title}  {self.score:.4g}{noise}{mark}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Recommendations(Sequence[Recommendation]):
 
     def __str__(self) -> str:
         lines = [f"{rank:>3}. {entry}" for rank, entry in enumerate(self.entries, 1)]
-        if self.shortfall:
+        if self.shortfall and FEW_STAND_OUT not in self.notes:
             lines.append(f"     ({self.shortfall} of {self.requested} missing: no more items are left)")
         lines.extend(f"     ({note})" for note in self.notes)
         return "\n".join(lines)
@@ -95,6 +99,7 @@ class Recommendations(Sequence[Recommendation]):
         columns: dict[str, Any] = {"rank": range(1, len(self.entries) + 1)}
         columns |= {name: [getattr(entry, name) for entry in self.entries] for name in Recommendation._fields}
         kinds = {"rank": pl.UInt32, "score": pl.Float64, "title": pl.String, "mark": pl.String}
+        kinds["deviation"] = pl.Float64
         return pl.DataFrame(columns, schema_overrides=kinds)
 
     def to_pandas(self) -> Any:
