@@ -195,10 +195,19 @@ MUTANTS = (
     Mutant(
         "totals in different units are added",
         _TOTALS,
-        "if not np.array_equal(left.unit, right.unit):",
+        "if not np.array_equal(total.unit, unit):",
         "if False:",
         "users of all parts are bounded alike",
         _T_TOTALS,
+    ),
+    Mutant(
+        "users are added in place as they are",
+        _TOTALS,
+        "    kept = bounded(blocks)\n",
+        "    kept = bounded(blocks) if onto is None else blocks\n",
+        "users are bounded before they are added to others",
+        _T_TOTALS,
+        "in_place",
     ),
     Mutant(
         "half the Gaussian noise",

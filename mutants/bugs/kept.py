@@ -112,8 +112,8 @@ MUTANTS = (
     Mutant(
         "the last block is left out",
         _DISK,
-        "        for ratings in blocks:\n",
-        "        for ratings in list(blocks)[:-1]:\n",
+        "        for ratings in self._ratings.blocks():\n",
+        "        for ratings in list(self._ratings.blocks())[:-1]:\n",
         "every engine gives the same bits",
         _T_DISK,
         "counted_twice or popularity",

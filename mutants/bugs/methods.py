@@ -149,7 +149,7 @@ MUTANTS = (
     Mutant(
         "the engine forgets the bound",
         "engines/memory.py",
-        "return exact_totals(blocks)",
+        "return exact_totals(blocks, onto)",
         "return [Total(b.name, 2 * b.total().astype('i8'), b.sigmas(1.0)) for b in blocks]",
         "an engine adds up contributions as they are",
         _SUITE,

@@ -1,4 +1,4 @@
-"""A market, two models of it, and what was held back."""
+"""A market, three models of it, and what was held back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from discreet import ALS, Model, Ratings
+from discreet import ALS, EASE, Model, Ratings
 
 
 class World(NamedTuple):
@@ -20,7 +20,7 @@ class World(NamedTuple):
     test: Ratings
 
 
-@pytest.fixture(scope="session", params=["rank", "rate"])
+@pytest.fixture(scope="session", params=["ease", "rank", "rate"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
     rng = np.random.default_rng(0)
     likes = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 60))
@@ -41,7 +41,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     held_back[ratings.indptr[:-1]] = False
     history, test = ratings.keep(~held_back), ratings.keep(held_back)
     assert len(np.unique(history.items)) == ratings.n_items
-    model = ALS(rank=4, rounds=3, goal=request.param).fit(history, rng=0).model_
+    way = EASE() if request.param == "ease" else ALS(rank=4, rounds=3, goal=request.param)
+    model = way.fit(history, rng=0).model_
     folder = tmp_path_factory.mktemp("eco") / "model"
     model.save(folder)
     return World(model, folder, history, test.take_users(np.diff(test.indptr) > 0))

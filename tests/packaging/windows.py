@@ -170,8 +170,13 @@ def use() -> None:
     run("explain", "model", "--history", "my-history.csv")
     run("statement", "model", "--html", "statement.html")
     run("report", "model", "--out", "report.html")
-    for kind, name in {"web": "page", "arrays": "factors.npz", "card": "CARD.md"}.items():
-        run("export", kind, "model", "--out", name)
+    run(*train[:-1], "rated", *known, "--goal", "rate", "--epsilon", 8)
+    for kind, model, name in (
+        ("web", "model", "page"),
+        ("arrays", "rated", "factors.npz"),
+        ("card", "model", "CARD.md"),
+    ):
+        run("export", kind, model, "--out", name)
     work_together()
     serve()
 

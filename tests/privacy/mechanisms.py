@@ -19,6 +19,7 @@ from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, 
 from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.mechanism import Mechanism
+from discreet.privacy.gaussian.pairs import Counts, Pairs
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
 from discreet.privacy.gaussian.scores import LossAndCount
@@ -81,6 +82,8 @@ class Case:
     private: Callable[[Pattern, Floats, Floats], tuple[Any, ...]]
     reached: float = 0.99
     capped: bool = False
+    wide: bool = False
+    """Whether its sums are of 64-bit integers from the start, which need no parts of users."""
 
     def blocks(self, users: Users) -> list[Block]:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,6 +114,15 @@ def equations(
 
 def _round(pattern: Pattern, values: Floats, rows: Floats) -> tuple[Any, ...]:
     return pattern, rows, values, np.abs(rows[:, 0]), pattern.counts
+
+
+def _small(pattern: Pattern, values: Floats, rows: Floats) -> tuple[Any, ...]:
+    """Whole numbers, most of them from 0 to 20; some far outside, some below 0."""
+    return pattern, np.nan_to_num(np.trunc(25.0 * values)).clip(-(2.0**62), 2.0**62).astype(np.int64)
+
+
+def _clicks(pattern: Pattern, values: Floats, rows: Floats) -> tuple[Any, ...]:
+    return pattern, np.ones(len(values), np.int16)
 
 
 def _numbers(pattern: Pattern) -> npt.NDArray[np.int64]:
@@ -151,6 +163,10 @@ CASES = {
     "activity": Case(ActivitySums(M), lambda p, x, u: (p, x)),
     "mean of means": Case(tallies.MeanOfMeans(), lambda p, x, u: (p, x)),
     "item tallies": Case(tallies.ItemTallies(M), lambda p, x, u: (p, x)),
+    "counts of the liked": Case(Counts(M), _small, wide=True),
+    "counts of clicks": Case(Counts(M), _clicks, wide=True),
+    "pairs of the liked": Case(Pairs(M), _small, wide=True),
+    "pairs of clicks": Case(Pairs(M), _clicks, wide=True),
     "choices": Case(tallies.Choices(M), lambda p, x, u: (p,)),
     "users": Case(UserCount(), lambda p, x, u: (p.n_users,)),
     "means of clusters": Case(ClusterMeans(3, RANK), lambda p, x, u: (u, _numbers(p))),

@@ -111,7 +111,7 @@ def _is_gpu(device: str) -> bool:
 
 def engine_on(
     device: str, private_half: type[PrivateHalf], gpu_half: str | None, ratings: AnyRatings
-) -> BlockEngine:
+) -> BlockEngine | DiskEngine:
     """The engine that answers for these ratings on a device that was checked."""
     if device == "cpu":
         return engine_of(private_half, ratings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from discreet.data.blocks.stored import StoredRatings
@@ -10,7 +10,7 @@ from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.question import Question
-from discreet.privacy.gaussian.totals import Total, add_totals
+from discreet.privacy.gaussian.totals import Total
 
 __all__ = ["BlockEngine", "DiskEngine"]
 
@@ -18,8 +18,8 @@ __all__ = ["BlockEngine", "DiskEngine"]
 class BlockEngine(Protocol):
     """What adds up the users of one block."""
 
-    def totals(self, question: Question[Any]) -> list[Total]:
-        """Every user bounded, all added up."""
+    def totals(self, question: Question[Any], onto: Sequence[Total] | None = None) -> list[Total]:
+        """Every user bounded, all added up; to totals of other users in place, where there are any."""
         ...
 
 
@@ -47,8 +47,8 @@ class DiskEngine:
 
     def totals(self, question: Question[Any]) -> list[Total]:
         """Every user bounded, all added up."""
-        blocks = self._ratings.blocks()
-        total = self._engine(next(blocks)).totals(question)
-        for ratings in blocks:
-            total = add_totals(total, self._engine(ratings).totals(question))
-        return total
+        totals: list[Total] | None = None
+        for ratings in self._ratings.blocks():
+            totals = self._engine(ratings).totals(question, totals)
+        assert totals is not None
+        return totals

@@ -16,7 +16,7 @@ from discreet.data.ratings import Ratings
 from discreet.engines.device_memory import cut
 from discreet.methods.question import Question
 from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
+from discreet.privacy.gaussian.totals import Total, exact_totals
 
 __all__ = ["GpuEngine", "GpuHalf"]
 
@@ -56,20 +56,20 @@ class GpuEngine:
         self._memory = SHARE * torch.cuda.mem_get_info(device)[0] if memory is None else memory
         self._resident: GpuHalf | None = None
 
-    def totals(self, question: Question[Any]) -> list[Total]:
-        """Every user bounded, all added up."""
+    def totals(self, question: Question[Any], onto: Sequence[Total] | None = None) -> list[Total]:
+        """Every user bounded, all added up; to totals of other users in place, where there are any."""
         blocks = cut(self._ratings.indptr, _order(question), self._memory)
         if len(blocks) == 1:
             if self._resident is None:
                 self._resident = self._half(self._ratings, self._device)
-            return exact_totals(self._resident.answer(question))
+            return exact_totals(self._resident.answer(question), onto)
         self._resident = None
-        total: list[Total] = []
+        totals = None if onto is None else list(onto)
         for block in blocks:
             users = self._half(self._ratings.take_users(block), self._device)
-            found = exact_totals(users.answer(question))
-            total = add_totals(total, found) if total else found
-        return total
+            totals = exact_totals(users.answer(question), totals)
+        assert totals is not None
+        return totals
 
 
 def _order(question: Question[Any]) -> int:

@@ -42,11 +42,11 @@ class MemoryEngine:
         self._half, self._ratings = private_half, ratings
         self._users = private_half(ratings)
 
-    def totals(self, question: Question[Any]) -> list[Total]:
-        """Every user bounded, all added up."""
+    def totals(self, question: Question[Any], onto: Sequence[Total] | None = None) -> list[Total]:
+        """Every user bounded, all added up; to totals of other users in place, where there are any."""
         blocks = self._users.answer(question)
         self._check_sample(question, blocks)
-        return exact_totals(blocks)
+        return exact_totals(blocks, onto)
 
     def _check_sample(self, question: Question[Any], blocks: Sequence[Block]) -> None:
         """Who is in the sample is drawn from the system's entropy, and told nobody."""

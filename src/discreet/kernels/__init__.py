@@ -14,7 +14,7 @@ from discreet.kernels.lowest import lowest_entries
 from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
 from discreet.kernels.moments import weighted_moment
 from discreet.kernels.offset_rows import solve_offset_rows
-from discreet.kernels.pair_sums import amount_sums, pair_place, pair_sums
+from discreet.kernels.pair_sums import add_pairs, amount_sums, pair_place
 from discreet.kernels.pairs import dot_pairs, residuals
 from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import ranking_on, top_n
@@ -32,6 +32,7 @@ from discreet.kernels.walsh_hadamard import walsh_hadamard
 __all__ = [
     "Table",
     "above_offsets",
+    "add_pairs",
     "amount_sums",
     "beside",
     "by_rows",
@@ -53,7 +54,6 @@ __all__ = [
     "nearest_centres",
     "one_blas_thread",
     "pair_place",
-    "pair_sums",
     "project_rows",
     "ranking_on",
     "residuals",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.types import Indices
 
-__all__ = ["check_index", "check_rows", "check_shapes", "check_starts"]
+__all__ = ["check_ascending", "check_index", "check_rows", "check_shapes", "check_starts"]
 
 
 def check_rows(indptr: Indices, index: Indices, bound: int) -> None:
@@ -32,6 +32,15 @@ def check_index(index: Indices, bound: int) -> None:
     """Refuse an index outside ``range(bound)``."""
     if len(index) and (index.min() < 0 or index.max() >= bound):
         raise IndexError(f"an index is outside 0..{bound - 1}")
+
+
+def check_ascending(indptr: Indices, index: Indices) -> None:
+    """Refuse rows whose indices do not rise."""
+    rising = index[1:] > index[:-1]
+    starts = indptr[1:-1]
+    rising[starts[(starts > 0) & (starts < len(index))].astype(np.int64) - 1] = True
+    if not rising.all():
+        raise ValueError("the indices of a row must be ascending")
 
 
 def check_shapes(**pairs: tuple[NDArray[Any] | None, tuple[int, ...]]) -> None:

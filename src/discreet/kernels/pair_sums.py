@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.checks import check_rows, check_shapes
+from discreet.kernels.checks import check_ascending, check_rows, check_shapes
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
 from discreet.kernels.transpose import transpose
 from discreet.types import Indices
 
-__all__ = ["amount_sums", "pair_place", "pair_sums"]
+__all__ = ["add_pairs", "amount_sums", "pair_place"]
 
 Ints = npt.NDArray[np.int64]
+
+# Entries that are worked on together: they stay in the cache beside the row of pairs that they are added to.
+_PIECE = 1 << 19
 
 
 def amount_sums(
@@ -39,34 +42,48 @@ def amount_sums(
     return out
 
 
-def pair_sums(
-    indptr: Indices, items: Indices, amounts: Ints, values: npt.NDArray[np.int16], n_items: int
-) -> Ints:
-    """For every pair of items i < j the sum over users of ``amount * value_i * value_j``.
+def add_pairs(
+    indptr: Indices, items: Indices, amounts: Ints, values: npt.NDArray[np.int16], n_items: int, out: Ints
+) -> None:
+    """Add to every pair of items i < j the sum over users of ``amount * value_i * value_j``.
 
     Items of a row are strictly ascending. The pairs are one array, row by row of the triangle above the diagonal:
     (0, 1), (0, 2), ... (`pair_place`). Work: half the sum of squared row lengths; a row of pairs is one thread's own.
     """
     check_rows(indptr, items, n_items)
-    check_shapes(values=(values, items.shape), amounts=(amounts, (len(indptr) - 1,)))
-    by_item, users, places = transpose(indptr, items, n_items)
-    ends = np.ascontiguousarray(indptr, np.int64)[1:]
-    out = np.zeros(n_items * (n_items - 1) // 2, np.int64)
-    share(
-        _pair_sums,
-        n_items,
-        float((np.diff(indptr).astype(np.float64) ** 2).sum() / 2) + len(out),
-        np.ascontiguousarray(by_item, np.int64),
-        np.ascontiguousarray(users, np.int64),
-        np.ascontiguousarray(places, np.int64),
-        ends,
-        np.ascontiguousarray(items, np.int32),
-        np.ascontiguousarray(amounts, np.int64),
-        np.ascontiguousarray(values, np.int16),
-        bool((values == 1).all()),
-        out,
+    check_ascending(indptr, items)
+    check_shapes(
+        values=(values, items.shape),
+        amounts=(amounts, (len(indptr) - 1,)),
+        out=(out, (n_items * (n_items - 1) // 2,)),
     )
-    return out
+    starts, columns = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(items, np.int32)
+    amounts, values = np.ascontiguousarray(amounts, np.int64), np.ascontiguousarray(values, np.int16)
+    alike = bool((values == 1).all())
+    first = 0
+    while first < len(starts) - 1:
+        full = int(np.searchsorted(starts, starts[first] + _PIECE, side="right")) - 1
+        users, entries = (
+            slice(first, max(full, first + 1)),
+            slice(starts[first], starts[max(full, first + 1)]),
+        )
+        ends = starts[users.start : users.stop + 1] - entries.start
+        by_item, owners, places = transpose(ends, columns[entries], n_items)
+        share(
+            _add_pairs,
+            n_items,
+            float((np.diff(ends).astype(np.float64) ** 2).sum() / 2),
+            by_item,
+            owners,
+            places,
+            ends[1:],
+            columns[entries],
+            amounts[users],
+            values[entries],
+            alike,
+            out,
+        )
+        first = users.stop
 
 
 def pair_place(low: Indices, high: Indices, n_items: int) -> Ints:
@@ -83,11 +100,11 @@ def _amount_sums(indptr: Any, items: Any, amounts: Any, values: Any, out: Any) -
 
 
 @kernel
-def _pair_sums(
+def _add_pairs(
     counter: Any,
     grain: int,
     by_item: Any,
-    users: Any,
+    owners: Any,
     places: Any,
     ends: Any,
     items: Any,
@@ -100,17 +117,20 @@ def _pair_sums(
     first = claim(counter, grain)
     while first < m:
         for i in range(first, min(first + grain, m)):
-            # Where the pair (i, j) is: start + j.
-            start = i * (2 * m - i - 1) // 2 - i - 1
+            start = i * (2 * m - i - 1) // 2
+            pairs = out[start : start + m - i - 1]
+            # Unsigned: an index below 0 would mean one from the end, which is looked for at every addition.
+            before = np.uint64(i + 1)
             for k in range(by_item[i], by_item[i + 1]):
-                user, place = users[k], places[k]
+                user, place = owners[k], places[k]
                 amount = amounts[user] * np.int64(values[place])
                 if amount == 0:
                     continue
+                others, theirs = items[place + 1 : ends[user]], values[place + 1 : ends[user]]
                 if alike:
-                    for e in range(place + 1, ends[user]):
-                        out[start + items[e]] += amount
+                    for e in range(len(others)):
+                        pairs[np.uint64(others[e]) - before] += amount
                 else:
-                    for e in range(place + 1, ends[user]):
-                        out[start + items[e]] += amount * np.int64(values[e])
+                    for e in range(len(others)):
+                        pairs[np.uint64(others[e]) - before] += amount * np.int64(theirs[e])
         first = claim(counter, grain)

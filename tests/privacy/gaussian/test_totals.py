@@ -12,6 +12,8 @@ from discreet.privacy import Gate, Ledger
 from discreet.privacy.gaussian import pattern
 from discreet.privacy.gaussian.blocks import Block, UserVector
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.pairs import PairAmounts, Pairs
+from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
 from tests.privacy.checks.samples import louder, mute, one_of_each
@@ -41,6 +43,49 @@ def test_totals_add_up_beyond_what_double_precision_holds() -> None:
     assert added.name == "a"
     assert added.value.tolist() == [2**60 + 1, 0]
     assert TINY.value.tolist() == [1, -2]
+
+
+@pytest.mark.parametrize("kind", ["each", "pairs"])
+def test_users_are_added_in_place_to_others_and_bounded_before(kind: str) -> None:
+    blocks = one_of_each() if kind == "each" else pairs_of(20)
+    loud = [mute(blocks[0], 7), *blocks[1:]] if kind == "each" else [heavier(blocks[0], 7)]
+    onto = exact_totals(blocks)
+    wanted = add_totals(exact_totals(blocks), exact_totals(loud))
+    for found, total, sum_of_both in zip(exact_totals(loud, onto), onto, wanted, strict=True):
+        assert found.value is total.value
+        assert np.array_equal(found.value, sum_of_both.value)
+    assert not np.array_equal(wanted[0].value, 2 * exact_totals(blocks)[0].value)
+
+
+def test_users_are_added_to_totals_of_their_own_kind_alone() -> None:
+    for block in [*one_of_each(), *pairs_of(20)]:
+        (total,) = exact_totals([block])
+        before = total.value.copy()
+        for wrong, words in (
+            (total._replace(unit=total.unit * 2.0), "different units"),
+            (total._replace(name="b"), "another block or shape"),
+            (total._replace(value=np.zeros((3, *total.value.shape), np.int64)), "shape"),
+        ):
+            with pytest.raises((SettingsInvalid, ValueError), match=words):
+                exact_totals([block], [wrong])
+            assert np.array_equal(total.value, before)
+    with pytest.raises(ValueError, match="zip"):
+        exact_totals([block], [])
+
+
+def pairs_of(users: int) -> list[Block]:
+    rng = np.random.default_rng(5)
+    held = rng.random((users, 6)) < 0.6
+    pattern = Pattern(np.concatenate([[0], np.cumsum(held.sum(1))]), np.nonzero(held)[1].astype(np.int32), 6)
+    return Pairs(6).blocks(pattern, rng.integers(0, 21, len(pattern.items)).astype(np.int16))
+
+
+def heavier(block: Block, user: int) -> Block:
+    """One user counts twice what their length allows."""
+    assert isinstance(block, PairAmounts)
+    amounts = block.amounts.copy()
+    amounts[user] *= 2
+    return replace(block, amounts=amounts)
 
 
 @pytest.mark.parametrize("most", [1, 7, 29])

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from discreet.types import Bools, Floats, Ints, Shorts
 
 __all__ = [
     "MOST_USERS",
+    "Adding",
     "Block",
     "CoMoment",
     "ItemMatrix",
@@ -73,6 +74,15 @@ class Block(Protocol):
 
     def noise(self, source: Noise, mu: float) -> Floats:
         """Integer Gaussian noise for a release at this mu."""
+        ...
+
+
+@runtime_checkable
+class Adding(Block, Protocol):
+    """A block whose sum is too large to be made anew for every part of the users."""
+
+    def add_to(self, total: Ints) -> None:
+        """Add the sum over all of its users to another one, in place."""
         ...
 
 

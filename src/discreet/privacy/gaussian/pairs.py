@@ -119,8 +119,14 @@ class PairAmounts(_Amounts):
         return [self]
 
     def total(self) -> Ints:
+        order = self.pattern.n_items
+        total = np.zeros(order * (order - 1) // 2, np.int64)
+        self.add_to(total)
+        return total
+
+    def add_to(self, total: Ints) -> None:
         rows = self.pattern.indptr, self.pattern.items
-        return kernels.pair_sums(*rows, self.amounts, self.values, self.pattern.n_items)
+        kernels.add_pairs(*rows, self.amounts, self.values, self.pattern.n_items, total)
 
     def sigmas(self, mu: float) -> Floats:
         return np.array(_UNIT * _ROOT_HALF / mu)

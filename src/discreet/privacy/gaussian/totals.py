@@ -1,7 +1,7 @@
 """From integer contributions to exact totals: where every user is bounded, before anything is added up.
 
 Totals are 64-bit integers and add up modulo 2^64, noise included (``proofs/gate.md``): no number of users is too large
-for the promise, and with up to 2^32 of them no sum of this package wraps around.
+for the promise, and with up to 2^30 of them no sum of this package wraps around.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.errors import SettingsInvalid
-from discreet.privacy.gaussian.blocks import Block, total_energies
+from discreet.privacy.gaussian.blocks import Adding, Block, total_energies
 from discreet.privacy.gaussian.grid import SLACK
 from discreet.types import Floats, Ints
 
@@ -48,33 +48,55 @@ def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
     return blocks
 
 
-def exact_totals(blocks: Sequence[Block]) -> list[Total]:
+def exact_totals(blocks: Sequence[Block], onto: Sequence[Total] | None = None) -> list[Total]:
     """Bound every user, and add up.
 
     Parameters
     ----------
     blocks
         Contributions of norm 1 at most.
+    onto
+        Totals of other users, which these are added to in place.
 
     Notes
     -----
     **Privacy**. Private until noise is added: only a gate may let totals out.
     """
-    return [Total(block.name, _sum(block), block.sigmas(1.0)) for block in bounded(blocks)]
+    kept = bounded(blocks)
+    if onto is None:
+        return [Total(block.name, _sum(block), block.sigmas(1.0)) for block in kept]
+    for total, block in zip(onto, kept, strict=True):
+        _check_alike(total, block.name, block.sigmas(1.0))
+        if isinstance(block, Adding):
+            block.add_to(total.value)
+        else:
+            added = _sum(block)
+            _check_shape(total, added)
+            np.add(total.value, added, out=total.value)
+    return list(onto)
 
 
 def add_totals(one: Sequence[Total], other: Sequence[Total]) -> list[Total]:
     """Totals of two disjoint sets of users together; exact, so that it does not matter how users were divided."""
     added = []
     for left, right in zip(one, other, strict=True):
-        if left.name != right.name or left.value.shape != right.value.shape:
-            raise SettingsInvalid(f"{left.name}: cannot add a total of another block or shape ({right.name})")
-        if not np.array_equal(left.unit, right.unit):
-            raise SettingsInvalid(
-                f"{left.name}: cannot add totals whose users were bounded in different units"
-            )
+        _check_shape(left, right.value)
+        _check_alike(left, right.name, right.unit)
         added.append(Total(left.name, left.value + right.value, left.unit))
     return added
+
+
+def _check_alike(total: Total, name: str, unit: Floats) -> None:
+    if total.name != name:
+        raise SettingsInvalid(f"{total.name}: cannot add a total of another block or shape ({name})")
+    if not np.array_equal(total.unit, unit):
+        raise SettingsInvalid(f"{total.name}: cannot add totals whose users were bounded in different units")
+
+
+def _check_shape(total: Total, added: Ints) -> None:
+    """Broadcast, one number would count for several."""
+    if total.value.shape != added.shape:
+        raise SettingsInvalid(f"{total.name}: cannot add a total of another block or shape ({added.shape})")
 
 
 def _sum(block: Block) -> Ints:

@@ -26,15 +26,19 @@ EXPONENT = -0.15
 def ease(pairs: Singles, diagonal: Floats, multiple: float = 1.0) -> Singles:
     """Weights from a matrix of pairs and its diagonal; ``weights[i, j]`` is what item i adds to item j.
 
-    `multiple` of the ridge. `pairs` is overwritten.
+    `multiple` of the ridge; where noise has left the matrix indefinite under it, twice as much until it is not. `pairs`
+    is overwritten.
     """
     ridge = diagonal.mean() + DROPOUT / (1.0 - DROPOUT) * diagonal
-    matrix = pairs
-    matrix[np.diag_indices_from(matrix)] = diagonal + multiple * ridge
-    # The lower triangle of a C array is the upper of the Fortran array that LAPACK sees without a copy.
-    factor, failed = scipy.linalg.lapack.spotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
-    if failed:
-        raise np.linalg.LinAlgError("the matrix of pairs with its ridge is not positive definite")
+    matrix, failed = pairs, True
+    while failed:
+        matrix[np.diag_indices_from(matrix)] = diagonal + multiple * ridge
+        # The lower triangle of a C array is the upper of the Fortran array that LAPACK sees without a copy.
+        factor, failed = scipy.linalg.lapack.spotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
+        if failed:
+            matrix[:] = np.triu(matrix, 1)  # the other triangle is as it was
+            matrix += matrix.T.copy()
+            multiple *= 2.0
     inverse, _ = scipy.linalg.lapack.spotri(factor, lower=False, overwrite_c=True)
     scale = -1.0 / np.diagonal(inverse).copy()
     whole = np.triu(inverse, 1)
@@ -63,7 +67,8 @@ def squares_explained(weights: Singles, judge: Singles, diagonal: Floats, varian
     whole = float((square / diagonal).sum())
     scaled = weights / diagonal.astype(np.float32)
     spread = float(np.sqrt(variance * np.square(scaled + scaled.T).sum(dtype=np.float64) / 2.0))
-    return Explained(2.0 * linear - whole, linear / spread if spread > 0.0 else np.inf)
+    # Weights that are all zero explain nothing, and that is sure.
+    return Explained(2.0 * linear - whole, linear / spread if spread > 0.0 else 0.0)
 
 
 def _column_products(one: Singles, other: Singles) -> Floats:
