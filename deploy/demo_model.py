@@ -59,8 +59,7 @@ def main(folder: str) -> None:
     ids = ratings.catalogue.ids.tolist()
     titles = dict(zip(ids, np.random.default_rng(SEED).permutation(names).tolist(), strict=True))
     titled = ratings.with_catalogue(discreet.Catalogue(ids, titles))
-    method = discreet.BudgetedALS()
-    method.fit(titled, budget=discreet.Budget(epsilon=5.0, delta=1e-6)).model_.save(folder)
+    discreet.EASE().fit(titled, budget=discreet.Budget(epsilon=5.0, delta=1e-6)).model_.save(folder)
     print(f"a demonstration model is in {folder}")
 
 

@@ -43,7 +43,7 @@ def test_the_card_says_what_the_statement_says(run: Run, folder: Path, tmp_path:
     head, body = text.removeprefix("---\n").split("---\n", 1)
     assert head.splitlines() == [
         "library_name: discreet",
-        'tags: ["recommender-system", "matrix-factorization", "differential-privacy"]',
+        'tags: ["recommender-system", "collaborative-filtering", "differential-privacy"]',
     ]
     assert body.startswith("\n# my\\_model\n")
     model = Model.load(folder)

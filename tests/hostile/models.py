@@ -14,7 +14,7 @@ import numpy as np
 from discreet.devices.device.item_side import DeviceItemSide, ItemSideInvalid
 from discreet.model import Model
 from discreet.model.description import describe
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.model.wire import item_side_from_bytes, item_side_to_bytes, side_from_bytes
 from discreet.statements import write_document
 from discreet.statements.page import page
 from discreet.statements.text import text_lines
@@ -23,7 +23,7 @@ from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
 from tests.hostile.safetensors_mutations import mutate_safetensors
-from tests.model.models import make_doubtful, make_model
+from tests.model.models import make_doubtful, make_model, make_table
 
 __all__ = ["Arrays", "ArraysOnADevice", "DamagedModel", "ForgedModel"]
 
@@ -70,6 +70,7 @@ def _genuine(folder: Path) -> list[Genuine]:
     made = {
         "explicit": make_doubtful("explicit"),
         "implicit": make_model("implicit"),
+        "table": make_table("explicit"),
     }
     for name, model in made.items():
         model.save(folder / name)
@@ -183,6 +184,8 @@ def recommend(model: Model) -> None:
     history = dict.fromkeys(ids, (low + high) / 2) if model.item_side.scale.explicit else ids
     scores = [one.score for one in model.recommend(history, 3)]
     assert np.isfinite(scores).all(), f"scores {scores}"
+    alike = [one.score for item in ids for one in model.similar(item, 3)]
+    assert np.isfinite(alike).all(), f"alike {alike}"
 
 
 class Arrays(Kind):
@@ -192,15 +195,21 @@ class Arrays(Kind):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        models = (make_doubtful("explicit"), make_model("implicit"), make_model("explicit", rank=0))
+        models = (
+            make_doubtful("explicit"),
+            make_model("implicit"),
+            make_model("explicit", rank=0),
+            make_table("explicit"),
+            make_table("implicit", sums=False),
+        )
         self._genuine = [item_side_to_bytes(model.item_side) for model in models]
 
     def attempt(self, draw: Random) -> Outcome:
         """Spoil the bytes; what is read can be written and read again."""
         genuine = draw.choice(self._genuine)
-        side = item_side_from_bytes(mutate_safetensors(draw, genuine))
+        side = side_from_bytes(mutate_safetensors(draw, genuine))
         written = item_side_to_bytes(side)
-        assert same(item_side_from_bytes(written), side)
+        assert same(side_from_bytes(written), side)
         return "same" if written == genuine else "other"
 
 

@@ -12,6 +12,7 @@ from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import ItemWeights, Sums
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
 
@@ -66,3 +67,31 @@ def covariance_of(doubt: Doubt, item: int) -> Floats:
     middle = np.diag(1.0 / (1.0 / doubt.prior + 1.0 / doubt.noise[item]))
     covariance: Floats = doubt.directions.T @ middle @ doubt.directions
     return covariance
+
+
+def make_table(feedback: str = "implicit", items: int = 12, seed: int = 0, *, sums: bool = True) -> Model:
+    """A table of weights with random numbers; the last item has none, and two have a row and no column."""
+    rng = np.random.default_rng(seed)
+    inside = items - 1
+    there = rng.random((items, items)) < 0.6
+    there[:, -3:] = there[-1] = False
+    np.fill_diagonal(there, False)
+    rows, others = np.nonzero(there)
+    head = np.arange(inside, dtype=np.int32)
+    side = ItemWeights(
+        scale=RatingScale((1.0, 5.0) if feedback == "explicit" else None),
+        counts=rng.uniform(1.0, 90.0, items),
+        starts=np.searchsorted(rows, np.arange(items + 1)).astype(np.int64),
+        others=others.astype(np.int32),
+        weights=rng.normal(0.1, 0.3, len(rows)).astype(np.float32),
+        together=rng.normal(20.0, 20.0, len(rows)).astype(np.float32),
+        mass=rng.uniform(5.0, 60.0, items),
+        noise=3.0,
+        sums=Sums(
+            head, rng.normal(5, 9, inside * (inside - 1) // 2).astype(np.float32), 3.0, 15.0, 900.0, 60.0
+        )
+        if sums
+        else None,
+    )
+    catalogue = Catalogue([f"item-{j}" for j in range(items)], {"item-3": "Third of its kind"})
+    return Model(side, catalogue, STATEMENT, "by hand", {})

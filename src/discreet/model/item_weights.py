@@ -1,9 +1,10 @@
 """A model of lists: a table of what each item of a history adds to others, and popularity.
 
-    score of item j = popularity (a tiny part) + sum over the history of opinion_i * weight_ij
+    score of item j = base_j + sum over the history of opinion_i * weight_ij
 
-An opinion is 1 for a click or the best rating and below 0 for a bad one (`RatingScale.opinions`). Everything is
-released or follows from releases, so a person's list costs no privacy budget.
+The base is what is expected of somebody of whom nothing is known: popularity, above all. An opinion is 1 for a click
+or the best rating and below 0 for a bad one (`RatingScale.opinions`). Everything is released or follows from releases,
+so a person's list costs no privacy budget.
 """
 
 from __future__ import annotations
@@ -23,9 +24,6 @@ from discreet.model.item_side import ItemSide
 from discreet.types import AnyArray, Bools, Floats, Indices, Ints, Singles
 
 __all__ = ["AnySide", "Evidence", "ItemWeights", "Neighbours", "Sums"]
-
-# Of scores: popularity orders what the table says nothing of, and hardly anything else.
-_BESIDE = 1e-6
 
 
 class Evidence(NamedTuple):
@@ -81,6 +79,8 @@ class ItemWeights:
         Of the histories.
     counts
         Released: how much each item was taken, with its noise.
+    base
+        Every item's score without a history.
     starts, others, weights
         Compressed sparse rows: what an item of a history adds, and to which others.
     together
@@ -95,6 +95,7 @@ class ItemWeights:
 
     scale: RatingScale
     counts: Floats
+    base: Floats
     starts: Ints
     others: npt.NDArray[np.int32]
     weights: Singles
@@ -129,12 +130,6 @@ class ItemWeights:
     def same_for_all(self) -> bool:
         """Whether nothing stood out of the noise: everybody's list is popularity."""
         return len(self.others) == 0
-
-    @cached_property
-    def base(self) -> Floats:
-        """Every item's score without a history: popularity, from 0 to a tiny number."""
-        low, high = float(self.counts.min()), float(self.counts.max())
-        return (self.counts - low) * (_BESIDE / (high - low) if high > low else 0.0)
 
     @cached_property
     def table(self) -> kernels.Table:
@@ -200,9 +195,10 @@ class ItemWeights:
         ModelInvalid
             Naming what is wrong.
         """
-        m, entries = len(self.counts), len(self.others)
+        m, entries = self.counts.size, self.others.size
         shapes: dict[str, tuple[AnyArray, tuple[int, ...]]] = {
             "counts": (self.counts, (m,)),
+            "base": (self.base, (m,)),
             "mass": (self.mass, (m,)),
             "starts": (self.starts, (m + 1,)),
             "others": (self.others, (entries,)),
@@ -216,7 +212,8 @@ class ItemWeights:
                 raise ModelInvalid(f"{name} has numbers that are not finite")
         if not m:
             raise ModelInvalid("there are no items")
-        if self.starts[0] != 0 or self.starts[-1] != entries or (np.diff(self.starts) < 0).any():
+        # Compared, not subtracted: differences of numbers far apart wrap around.
+        if self.starts[0] != 0 or self.starts[-1] != entries or (self.starts[1:] < self.starts[:-1]).any():
             raise ModelInvalid("the rows of the table must rise from 0 to the number of weights")
         if entries and (self.others.min() < 0 or self.others.max() >= m):
             raise ModelInvalid("a weight names an item that is not there")
@@ -227,16 +224,16 @@ class ItemWeights:
             raise ModelInvalid("the items of a row of the table must be ascending")
         if (self.mass < 0.0).any() or not 0.0 <= self.noise < math.inf:
             raise ModelInvalid("masses and the noise must be finite and not below 0")
-        if (self.mass[self.known] <= 0.0).any():
+        if (self.mass[self.known] < np.finfo(np.float32).tiny).any():
             raise ModelInvalid("an item with weights has no mass")
         if self.sums is not None:
             self._check_sums(self.sums)
 
     def _check_sums(self, sums: Sums) -> None:
-        order = len(sums.head)
+        order = sums.head.size
         if sums.head.ndim != 1 or sums.pairs.shape != (order * (order - 1) // 2,):
             raise ModelInvalid(f"a head of {order} items does not have {sums.pairs.shape} pairs")
-        if order and not (np.diff(sums.head) > 0).all() | (order == 1):
+        if not (sums.head[1:] > sums.head[:-1]).all():
             raise ModelInvalid("the head must be ascending")
         if order and (sums.head[0] < 0 or sums.head[-1] >= self.n_items):
             raise ModelInvalid("the head names an item that is not there")

@@ -25,7 +25,7 @@ def card(document: Document) -> str:
 
 def _lines(document: Document) -> Iterator[str]:
     statement, model = document.statement, document.model
-    tags = ["recommender-system", "matrix-factorization"]
+    tags = ["recommender-system", "collaborative-filtering"]
     tags += ["differential-privacy"] if statement.private else []
     yield from ("---", "library_name: discreet", f"tags: {json.dumps(tags)}", "---", "")
     yield from (f"# {_plain(model.name)}", "")

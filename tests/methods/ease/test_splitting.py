@@ -9,7 +9,7 @@ import pytest
 
 from discreet.methods.ease.public import table, train
 from discreet.methods.ease.public.head import Popularity
-from discreet.methods.ease.public.table import ease, squares_explained
+from discreet.methods.ease.public.table import ease
 from discreet.privacy.gaussian.pairs import NoisyCounts
 
 ORDER, SIGMA, DRAWS = 24, 3.0, 400
@@ -39,23 +39,23 @@ def halves(draws: int) -> list[tuple[Any, Any, list[tuple[Any, Any]]]]:
     rng, seen = np.random.default_rng(1), []
     original = train.denoised
     for _ in range(draws):
-        noisy, first, judged = released(rng, pairs, SIGMA), [], []
+        noisy, first, seen_by = released(rng, pairs, SIGMA), [], []
 
         def watched(one: Any, sigma: float, first: Any = first) -> Any:
             first.append(one.copy())
             return original(one, sigma)
 
-        def judging(weights: Any, judge: Any, *rest: Any, judged: Any = judged) -> Any:
-            judged.append((weights, judge))
-            return squares_explained(weights, judge, *rest)
+        def judging(weights: Any, judge: Any, *rest: Any, seen_by: Any = seen_by) -> Any:
+            seen_by.append((weights, judge))
+            return table.judged(weights, judge, *rest)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(train, "denoised", watched)
-            patch.setattr(train, "squares_explained", judging)
+            patch.setattr(train, "judged", judging)
             train._multiple(noisy, pairs, SIGMA, popular, rng)
         assert len(first) == 1
-        assert len(judged) == len(train.RIDGES)
-        seen.append((first[0], judged[0][1], judged))
+        assert len(seen_by) == len(train.RIDGES)
+        seen.append((first[0], seen_by[0][1], seen_by))
     return seen
 
 
@@ -64,24 +64,21 @@ def split() -> Any:
     return halves(DRAWS)
 
 
-def test_the_criterion_is_that_of_a_judge_without_noise_on_the_average(split: Any) -> None:
+@pytest.mark.parametrize("part", ["linear", "square"])
+def test_the_criterion_is_that_of_a_judge_without_noise_on_the_average(split: Any, part: str) -> None:
     """Weights are made from the first half each time; the second judges them as the truth would, give or take noise."""
     pairs, mass = truth()
     for place in range(len(train.RIDGES)):
-        away = []
-        for _, _, judged in split:
-            weights, judge = judged[place]
-            found = squares_explained(weights, judge, mass, 1.0).gain
-            away.append(found - squares_explained(weights, pairs, mass, 1.0).gain)
+        away, own = [], []
+        for first, _, seen_by in split:
+            weights, judge = seen_by[place]
+            true = getattr(table.judged(weights, pairs, mass, 1.0), part)
+            away.append(getattr(table.judged(weights, judge, mass, 1.0), part) - true)
+            own.append(getattr(table.judged(weights, first, mass, 1.0), part) - true)
         error = np.std(away) / np.sqrt(DRAWS)
         assert abs(np.mean(away)) < 6.0 * error
-        # What the sum of both halves says of itself is far too much, so the test would see a bias.
-        own = [
-            squares_explained(judged[place][0], first, mass, 1.0).gain
-            - squares_explained(judged[place][0], pairs, mass, 1.0).gain
-            for first, _, judged in split
-        ]
-        assert np.mean(own) > 12.0 * error
+        # What the half that weights are made from says of them is far too much, so the test would see a bias.
+        assert np.mean(own) > 7.0 * error
 
 
 def test_the_halves_know_nothing_of_each_others_noise(split: Any) -> None:
@@ -106,8 +103,8 @@ def test_chance_among_people_is_added_where_a_pair_is_frequent() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             train,
-            "squares_explained",
-            lambda weights, judge, *rest: (drawn.append(judge), table.Explained(0.0, 0.0))[1],
+            "judged",
+            lambda weights, judge, *rest: (drawn.append(judge), table.Judged(0.0, 0.0, 0.0))[1],
         )
         for _ in range(DRAWS):
             train._multiple(pairs, pairs, SIGMA, popular, rng)
@@ -125,7 +122,7 @@ def test_how_sure_it_is_follows_from_the_noise_alone() -> None:
     nothing = np.zeros((ORDER, ORDER), np.float32)
     deviations = np.array(
         [
-            squares_explained(weights, released(rng, nothing, SIGMA), mass, SIGMA**2).deviations
+            table.judged(weights, released(rng, nothing, SIGMA), mass, SIGMA**2).deviations
             for _ in range(2_000)
         ]
     )
@@ -135,36 +132,47 @@ def test_how_sure_it_is_follows_from_the_noise_alone() -> None:
 
 def test_weights_that_are_all_zero_explain_nothing() -> None:
     pairs, mass = truth()
-    assert squares_explained(np.zeros_like(pairs), pairs, mass, 1.0) == (0.0, 0.0)
+    found = table.judged(np.zeros_like(pairs), pairs, mass, 1.0)
+    assert found == (0.0, 0.0, 0.0)
+    assert found.gain == 0.0
 
 
-def test_squares_explained_are_those_of_a_regression() -> None:
-    """Against people in person: how much of each item's squares the weights take off."""
+def test_what_is_judged_is_what_a_regression_leaves_at_any_scale() -> None:
+    """Against people in person: how much of each item's squares the weights take off, by the root of how often it is
+    taken; and the gain is the most of it over all scales."""
     rng = np.random.default_rng(4)
     people = (rng.random((300, ORDER)) < 0.3).astype(float)
     whole = people.T @ people
     diagonal = np.diag(whole).copy()
-    pairs = whole - np.diag(diagonal)
-    weights = rng.standard_normal((ORDER, ORDER)) * 0.05
+    weights = np.abs(rng.standard_normal((ORDER, ORDER))) * 0.05
     np.fill_diagonal(weights, 0.0)
-    errors = ((people - people @ weights) ** 2).sum(axis=0)
-    wanted = ((diagonal - errors) / diagonal).sum()
-    found = squares_explained(weights.astype(np.float32), pairs.astype(np.float32), diagonal, 1.0).gain
-    assert found == pytest.approx(wanted, rel=1e-4)
+    pairs = (whole - np.diag(diagonal)).astype(np.float32)
+    found = table.judged(weights.astype(np.float32), pairs, diagonal, 1.0)
+    wanted = []
+    for scale in np.linspace(0.1, 3.0, 30):
+        errors = ((people - scale * people @ weights) ** 2).sum(axis=0)
+        wanted.append(((diagonal - errors) / np.sqrt(diagonal)).sum())
+        assert 2.0 * scale * found.linear - scale**2 * found.square == pytest.approx(wanted[-1], rel=1e-4)
+    assert max(wanted) <= found.gain == pytest.approx(max(wanted), rel=0.01)
 
 
 def test_weights_are_the_least_squares_of_people_whose_items_are_left_out() -> None:
+    """With a constant of which the items explain a quarter: everybody has it, and no ridge holds it back."""
     rng = np.random.default_rng(5)
     people = (rng.random((300, ORDER)) < 0.3).astype(float)
     whole = people.T @ people
     diagonal = np.diag(whole).copy()
-    found = ease((whole - np.diag(diagonal)).astype(np.float32), diagonal, 3.0)
-    ridge = np.diag(3.0 * (diagonal.mean() + 0.5 * diagonal))
+    found = ease((whole - np.diag(diagonal)).astype(np.float32), diagonal, diagonal, 3.0)
+    matrix = whole + np.diag(3.0 * (diagonal.mean() + 0.5 * diagonal))
+    constant = diagonal @ np.linalg.solve(matrix, diagonal) / 0.25
+    both = np.block([[matrix, diagonal[:, np.newaxis]], [diagonal, np.array([constant])]])
+    assert found.scale == pytest.approx(1.0 / constant, rel=1e-4)
     for item in range(ORDER):
-        others = np.arange(ORDER) != item
-        part = (whole + ridge)[np.ix_(others, others)]
-        assert found[others, item] == pytest.approx(np.linalg.solve(part, whole[others, item]), abs=1e-5)
-        assert found[item, item] == 0.0
+        others = np.arange(ORDER + 1) != item
+        wanted = np.linalg.solve(both[np.ix_(others, others)], both[others, item])
+        assert found.pairs[others[:-1], item] == pytest.approx(wanted[:-1], abs=1e-5)
+        assert found.base[item] == pytest.approx(wanted[-1], abs=1e-5)
+        assert found.pairs[item, item] == 0.0
 
 
 @pytest.mark.parametrize("order", [3, 40, 300])
@@ -178,7 +186,8 @@ def test_a_matrix_that_noise_has_left_indefinite_gets_a_larger_ridge(order: int)
     while 0.2 + multiple * (0.2 + 0.1) <= least:
         multiple *= 2.0
     assert multiple > 1.0
-    assert np.array_equal(ease(pairs.copy(), diagonal), ease(pairs.copy(), diagonal, multiple))
+    found, wanted = (ease(pairs.copy(), diagonal, diagonal, times) for times in (1.0, multiple))
+    assert np.array_equal(found.pairs, wanted.pairs)
 
 
 @pytest.mark.parametrize("users", [0, 2_000])

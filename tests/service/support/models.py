@@ -75,9 +75,11 @@ def _table(scale: RatingScale, n_items: int, head: int, kept: int, rng: np.rando
     pairs = np.unique(pairs[pairs // head != pairs % head])
     rows, others = positions[pairs // head], positions[pairs % head].astype(np.int32)
     weights = (0.3 * rng.normal(size=len(pairs)) ** 3 / kept).astype(np.float32)
+    counts = np.sort(rng.pareto(1.0, n_items))[rng.permutation(n_items)]
     return ItemWeights(
         scale=scale,
-        counts=np.sort(rng.pareto(1.0, n_items))[rng.permutation(n_items)],
+        counts=counts,
+        base=0.01 * counts / counts.max(),
         starts=np.cumsum([0, *np.bincount(rows, minlength=n_items)]),
         others=others,
         weights=weights,

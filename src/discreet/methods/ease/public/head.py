@@ -1,7 +1,8 @@
-"""Which items pairs are counted of: those whose own place in the matrix would stand out of its noise. Public."""
+"""Which items pairs are counted of: those whose pairs would stand out of the noise. Public."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +57,20 @@ def popularity(noisy: NoisyCounts) -> Popularity:
 def choose_head(
     noisy: NoisyCounts, pair_sigma: float, most: int, least: int = LEAST_HEAD
 ) -> npt.NDArray[np.int32]:
-    """Positions, ascending, of the items whose mass is two deviations of noise above 0, its own and that of a pair.
+    """Positions, ascending, of the most popular items: those whose pairs would stand out of the noise.
 
-    The most popular. At least `least` items, as far as there are, and at most `most`.
+    Two items of mass d that are no more alike than usual are taken together about d^2 / t times, where t is the mass of
+    the item that somebody has on the average. That must be two deviations of the noise of a pair; and a mass must be
+    beyond its own noise. More items would take from the weight that each person has for the pairs of the others.
+
+    At least `least` items, as far as there are, and at most `most`.
     """
     popular = popularity(noisy)
-    bar = DEVIATIONS * max(pair_sigma, popular.weight * noisy.sigma)
+    own = popular.weight * noisy.sigma
+    masses = popular.weight * noisy.counts
+    whole = max(float(masses.sum()), own, 1e-30)
+    typical = max(float(masses @ masses) - len(masses) * own**2, 0.0) / whole
+    bar = max(math.sqrt(DEVIATIONS * pair_sigma * typical), own)
     wanted = int(np.count_nonzero(popular.mass > bar))
     size = min(max(wanted, least), most, len(noisy.counts))
     order = np.argsort(-noisy.counts, kind="stable")

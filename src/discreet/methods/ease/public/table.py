@@ -1,15 +1,19 @@
 """From the denoised matrix of pairs to a table of weights: EASE, a formula. Public.
 
-EASE (Steck 2019) predicts each item of a person from all others, by least squares under a ridge:
+EASE (Steck 2019) predicts each item of a person from all others and a constant, by least squares under a ridge:
 
-    P = (G + ridge)^-1,   B = -P / diag(P) column by column, zero on its diagonal;   score = x B
+    P = (G + ridge - d d' / 4s)^-1,  s = d' (G + ridge)^-1 d,   B = -P / diag(P) column by column, zero on its diagonal
+    base = (d - d B) / 4s,                                       score = base + x B
 
 The ridge of an item is the mean of the diagonal plus half of its own entry, as if a third of everybody's items had been
-left out at random (EDLAE, Steck 2020). Scores are divided by count^0.15.
+left out at random (EDLAE, Steck 2020). The constant is what is expected of somebody of whom nothing is known: where the
+ridge is large, a list is popularity. s / n is how much of the constant the items themselves explain, n its own entry of
+the matrix; n is not released, and a quarter is taken for the share. Scores are divided by count^0.15.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +21,26 @@ import scipy.linalg
 
 from discreet.types import Floats, Singles
 
-__all__ = ["DROPOUT", "EXPONENT", "Explained", "ease", "squares_explained"]
+__all__ = ["DROPOUT", "EXPLAINED", "EXPONENT", "Judged", "Weights", "ease", "judged"]
 
 DROPOUT = 1.0 / 3.0
+EXPLAINED = 0.25
+"""Share of the constant that the items are taken to explain."""
 EXPONENT = -0.15
 
 
-def ease(pairs: Singles, diagonal: Floats, multiple: float = 1.0) -> Singles:
-    """Weights from a matrix of pairs and its diagonal; ``weights[i, j]`` is what item i adds to item j.
+class Weights(NamedTuple):
+    """``pairs[i, j]`` is what item i adds to item j, ``base[j]`` what j has; items beyond, ``scale`` times a mass."""
 
-    `multiple` of the ridge; where noise has left the matrix indefinite under it, twice as much until it is not. `pairs`
-    is overwritten.
+    pairs: Singles
+    base: Floats
+    scale: float
+
+
+def ease(pairs: Singles, diagonal: Floats, mass: Floats, multiple: float = 1.0) -> Weights:
+    """Weights from a matrix of pairs, its diagonal, and the masses of the items, at a multiple of the ridge.
+
+    Where noise has left the matrix indefinite under the ridge, it is doubled until it is not. `pairs` is overwritten.
     """
     ridge = diagonal.mean() + DROPOUT / (1.0 - DROPOUT) * diagonal
     matrix, failed = pairs, True
@@ -40,35 +53,57 @@ def ease(pairs: Singles, diagonal: Floats, multiple: float = 1.0) -> Singles:
             matrix += matrix.T.copy()
             multiple *= 2.0
     inverse, _ = scipy.linalg.lapack.spotri(factor, lower=False, overwrite_c=True)
-    scale = -1.0 / np.diagonal(inverse).copy()
-    whole = np.triu(inverse, 1)
-    whole += whole.T
-    whole *= scale
-    return np.ascontiguousarray(whole)
+    along = scipy.linalg.blas.ssymv(1.0, inverse, mass.astype(np.float32), lower=False)
+    whole_constant = float(mass @ along) / EXPLAINED
+    scale = 0.0
+    if whole_constant > 0.0:
+        scale = 1.0 / whole_constant
+        gained = scale / (1.0 - EXPLAINED)
+        inverse = scipy.linalg.blas.ssyr(gained, along, lower=False, a=inverse, overwrite_a=True)
+    column = -1.0 / np.diagonal(inverse).copy()
+    weights = np.triu(inverse, 1)
+    weights += weights.T
+    weights *= column
+    base = scale * (mass - mass.astype(np.float32) @ weights)
+    return Weights(np.ascontiguousarray(weights), base, scale)
 
 
-class Explained(NamedTuple):
-    """How well weights predict on other noise: squares they take off, and how sure it is that they say anything."""
+class Judged(NamedTuple):
+    """What weights explain, judged by other noise: at a scale c squares fall by ``2 c linear - c^2 square``.
 
-    gain: float
+    Parameters
+    ----------
+    linear, square
+        The parts, each item counting by the root of how often it is taken.
+    deviations
+        Of the linear part, by the noise: how sure it is that the weights say anything.
+    """
+
+    linear: float
+    square: float
     deviations: float
 
+    @property
+    def gain(self) -> float:
+        """Squares explained at the best scale c: lists do not depend on it."""
+        return max(self.linear, 0.0) ** 2 / self.square if self.square > 0.0 else 0.0
 
-def squares_explained(weights: Singles, judge: Singles, diagonal: Floats, variance: float) -> Explained:
-    """Squares that weights explain of what each item is, judged by a matrix whose noise they have not seen.
 
-    With B the weights, H the judge and d the diagonal, the squared error of predicting item j from the others is
-    d_j - 2 (H B)_jj + (B' H B)_jj; divided by d_j each item counts alike. It is linear in H, and the noise of H does
-    not depend on B, so what comes out is right on the average.
+def judged(weights: Singles, judge: Singles, diagonal: Floats, variance: float) -> Judged:
+    """How well weights predict, judged by a matrix whose noise they have not seen.
+
+    With B the weights, H the judge and d the diagonal, predicting item j from the others at a scale c has the squared
+    error d_j - 2 c (H B)_jj + c^2 (B' H B)_jj. Both parts are linear in H, and the noise of H does not depend on B, so
+    each comes out right on the average.
     """
-    linear = float((_column_products(judge, weights) / diagonal).sum())
+    roots = np.sqrt(diagonal)
+    linear = float((_column_products(judge, weights) / roots).sum())
     square = _column_products(weights, judge @ weights)
     square += diagonal.astype(np.float32) @ np.square(weights)
-    whole = float((square / diagonal).sum())
-    scaled = weights / diagonal.astype(np.float32)
-    spread = float(np.sqrt(variance * np.square(scaled + scaled.T).sum(dtype=np.float64) / 2.0))
+    scaled = weights / roots.astype(np.float32)
+    spread = math.sqrt(variance * float(np.square(scaled + scaled.T).sum(dtype=np.float64)) / 2.0)
     # Weights that are all zero explain nothing, and that is sure.
-    return Explained(2.0 * linear - whole, linear / spread if spread > 0.0 else 0.0)
+    return Judged(linear, float((square / roots).sum()), linear / spread if spread > 0.0 else 0.0)
 
 
 def _column_products(one: Singles, other: Singles) -> Floats:

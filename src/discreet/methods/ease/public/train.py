@@ -5,7 +5,7 @@ head    = items whose mass stands out of the noise of a pair
 pairs   = sum of everybody's pairs of the head, each person at length 1         the rest
 G       = pairs without their noise;   d = diagonal, from the counts
 ridge   = the multiple whose weights, made from one half of the noise, explain most of the other half
-B       = EASE(G, d, ridge), scores divided by count^0.15, the largest of each column kept
+B, base = EASE(G, d, ridge), scores divided by count^0.15, the largest of each column kept
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from discreet.methods.ease.public.denoise import denoised
 from discreet.methods.ease.public.earlier import added_counts, added_pairs
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
 from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
-from discreet.methods.ease.public.table import EXPONENT, ease, squares_explained
+from discreet.methods.ease.public.table import EXPONENT, Weights, ease, judged
 from discreet.methods.public_half import Facts, PublicHalf, Questions
 from discreet.methods.question import Trained
 from discreet.methods.settings import PrivateSettings
@@ -82,7 +82,10 @@ def item_weights(
     popular = popularity(counts)
     released = pairs.pairs.astype(np.float32)
     weights = _weights(square_of(released, len(head)), pairs.sigma, _of(popular, head), rng)
-    starts, others, kept = _largest(weights, head, facts.n_items)
+    base = weights.scale * popular.weight * counts.counts
+    base[head] = weights.base
+    scale = popular.counts**EXPONENT
+    starts, others, kept = _largest(weights.pairs * scale[head].astype(np.float32), head, facts.n_items)
     low, high = np.minimum(*(ends := _ends(starts, others, head))), np.maximum(*ends)
     sums = None
     if keep:
@@ -90,6 +93,7 @@ def item_weights(
     return ItemWeights(
         scale=facts.scale,
         counts=counts.counts,
+        base=base * scale,
         starts=starts,
         others=others,
         weights=kept,
@@ -100,18 +104,16 @@ def item_weights(
     )
 
 
-def _weights(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> Singles:
-    """Weights of the head; all zero where no taste stands out of the noise."""
-    if sigma == 0.0:
-        weights = ease(noisy, _diagonal(np.zeros(len(noisy)), popular, sigma))
-    else:
+def _weights(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> Weights:
+    """Weights of the head; all zero, and popularity alone, where no taste stands out of the noise."""
+    clean, shared, multiple = noisy, np.zeros(len(noisy)), 1.0
+    if sigma > 0.0:
         clean, shared = denoised(noisy, sigma)
-        multiple = _multiple(noisy, clean, sigma, popular, rng)
-        if multiple is None:
-            return np.zeros_like(noisy)
-        weights = ease(clean, _diagonal(shared, popular, sigma), multiple)
-    weights *= (popular.counts**EXPONENT).astype(np.float32)
-    return weights
+        found = _multiple(noisy, clean, sigma, popular, rng)
+        if found is None:
+            return Weights(np.zeros_like(noisy), popular.mass, 1.0)
+        multiple = found
+    return ease(clean, _diagonal(shared, popular, sigma), popular.mass, multiple)
 
 
 def _multiple(
@@ -122,23 +124,28 @@ def _multiple(
     Z is drawn as the noise of the release was, with what chance adds to a sum over people beside it. Weights made from
     H + Z are judged by H - Z, whose noise they have not seen. See ``proofs/splitting.md``.
     """
-    judged = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
-    part = noisy[np.ix_(judged, judged)]
-    popular = _of(popular, judged.astype(np.int32))
-    variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean[np.ix_(judged, judged)]
-    order = len(judged)
+    items = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
+    part = noisy[np.ix_(items, items)]
+    popular = _of(popular, items.astype(np.int32))
+    variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean[np.ix_(items, items)]
+    order = len(items)
     fresh = square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order) * np.sqrt(
         variance
     )
     one, shared = denoised(part + fresh, math.sqrt(2.0) * sigma)
     other = part - fresh
     diagonal = _diagonal(shared, popular, sigma)
-    explained = [
-        squares_explained(ease(one.copy(), diagonal, multiple), other, diagonal, 2.0 * float(variance.mean()))
+    found = [
+        judged(
+            ease(one.copy(), diagonal, popular.mass, multiple).pairs,
+            other,
+            diagonal,
+            2.0 * float(variance.mean()),
+        )
         for multiple in RIDGES
     ]
-    best = max(range(len(RIDGES)), key=lambda place: explained[place].gain)
-    return RIDGES[best] if explained[best].deviations > DEVIATIONS else None
+    best = max(range(len(RIDGES)), key=lambda place: found[place].gain)
+    return RIDGES[best] if found[best].deviations > DEVIATIONS else None
 
 
 def _diagonal(shared: Floats, popular: Popularity, sigma: float) -> Floats:
