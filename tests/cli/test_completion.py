@@ -28,7 +28,7 @@ def completed(words: str, position: int) -> list[str]:
         ("discreet s", 1, {"sample", "serve", "similar", "split", "statement"}),
         ("discreet train --rep", 2, {"--repeats"}),
         ("discreet train --repeats ", 3, {"last", "first", "mean", "sum", "error"}),
-        ("discreet export ", 2, {"web", "arrays", "card"}),
+        ("discreet export ", 2, {"web", "arrays", "table", "card"}),
     ],
 )
 def test_words_are_completed(words: str, position: int, found: set[str]) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from discreet.cli import self_test
+from discreet.cli.trusted import PUBLIC, code_lines, trusted
 from tests.cli.conftest import Run
 
 
@@ -60,3 +64,71 @@ def test_a_check_that_breaks_has_failed(run: Run, monkeypatch: pytest.MonkeyPatc
     assert result.exit_code == 1
     failed = [check for check in json.loads(result.stdout)["checks"] if not check["ok"]]
     assert failed[0]["detail"] == "RuntimeError: no such library"
+
+
+# What one must trust
+
+
+def test_what_one_must_trust_is_what_imports_reach(run: Run) -> None:
+    told = json.loads(run("doctor", "--trusted", "--json").stdout)
+    files = told["files"]
+    assert told["lines"] == sum(files.values())
+    for module in (
+        "data.readers",
+        "data.ratings",
+        "engines.memory",
+        "kernels.pair_sums",
+        "methods.ease.private.contributions",
+        "privacy.gaussian.pairs",
+        "privacy.gaussian.gate",
+        "privacy.gaussian.noise",
+        "privacy.gaussian.recomputed",
+        "privacy.accounting",
+        "privacy.statement",
+    ):
+        assert f"discreet.{module}" in files, module
+    # Of the kernels those that are used; of methods no public half; and nothing that prints or serves.
+    strange = (
+        "cli",
+        "model",
+        "service",
+        "statements",
+        "evaluation",
+        "methods.als",
+        "kernels.ranking",
+        "silos",
+    )
+    assert not [name for name in files if name.startswith(tuple(f"discreet.{room}" for room in strange))]
+    assert not [name for name in files if ".public." in name]
+    text = run("doctor", "--trusted").stdout
+    assert f"{told['lines']:,}" in text
+    assert f"{len(files)} files" in text
+
+
+def test_rooms_that_are_not_entered_are_held_to_import_no_ratings() -> None:
+    root = Path(__file__).parents[2]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (public,) = [one for one in contracts if one["id"] == "public-side"]
+    assert {*PUBLIC, "discreet.methods.*.public"} <= set(public["source_modules"])
+
+
+def test_lines_of_code_are_no_comments_and_no_docstrings() -> None:
+    text = [
+        '"""Of the module."""',
+        "# Nothing.",
+        'X = """a',
+        'b"""  # two',
+        "",
+        "def f() -> int:",
+        '    """Says."""',
+        "    return (",
+        "        1",
+        "    )",
+    ]
+    assert code_lines("\n".join(text)) == 6
+
+
+def test_the_number_in_the_documents_is_that_of_the_command() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "threat-models.md").read_text()
+    (said,) = re.findall(r"some ([0-9,]+) lines of code", text)
+    assert sum(trusted().values()) == pytest.approx(int(said.replace(",", "")), rel=0.05)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from discreet.cli.output import json_option, print_json, printer
 from discreet.cli.self_test import CHECKS, Outcome
+from discreet.cli.trusted import trusted
 from discreet.kernels.threads import get_threads
 
 __all__ = ["command"]
@@ -35,8 +36,14 @@ EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch", "ray")
 
 
 @click.command("doctor")
+@click.option(
+    "--trusted",
+    "show_trusted",
+    is_flag=True,
+    help="List the files one must trust to believe train, no checks.",
+)
 @json_option
-def command(as_json: bool) -> None:
+def command(show_trusted: bool, as_json: bool) -> None:
     """Show versions, threads and libraries, and test noise, kernels and storage on this machine.
 
     Exit code 1 if something is not as it must be.
@@ -44,7 +51,11 @@ def command(as_json: bool) -> None:
     \b
     Example:
       discreet doctor
+      discreet doctor --trusted
     """
+    if show_trusted:
+        _show_trusted(as_json)
+        return
     outcomes = [_run(name) for name in CHECKS]
     healthy = all(outcome["ok"] for outcome in outcomes)
     report = {"ok": healthy, **_surroundings(), "checks": outcomes}
@@ -62,6 +73,19 @@ def _run(name: str) -> dict[str, Any]:
     except Exception as error:
         outcome = Outcome(False, f"{type(error).__name__}: {error}")
     return {"name": name, "ok": outcome.ok, "detail": outcome.detail}
+
+
+def _show_trusted(as_json: bool) -> None:
+    """What imports reach from where ratings are read, bounded, summed, noised, charged and stated."""
+    lines = trusted()
+    if as_json:
+        print_json({"lines": sum(lines.values()), "files": lines})
+        return
+    table = Table("module", "lines of code")
+    for module, number in lines.items():
+        table.add_row(module, f"{number:,}")
+    table.add_row(f"{len(lines)} files", f"{sum(lines.values()):,}")
+    printer().print(table)
 
 
 def _surroundings() -> dict[str, Any]:

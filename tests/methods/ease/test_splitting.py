@@ -78,7 +78,7 @@ def test_the_criterion_is_that_of_a_judge_without_noise_on_the_average(split: An
         error = np.std(away) / np.sqrt(DRAWS)
         assert abs(np.mean(away)) < 6.0 * error
         # What the half that weights are made from says of them is far too much, so the test would see a bias.
-        assert np.mean(own) > 7.0 * error
+        assert part == "square" or np.mean(own) > 12.0 * error
 
 
 def test_the_halves_know_nothing_of_each_others_noise(split: Any) -> None:

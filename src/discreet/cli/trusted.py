@@ -1,0 +1,144 @@
+"""What one must read to believe `train`: the files that its entry points reach by imports, and their lines of code.
+
+Imports are followed from where ratings are read, bounded, summed, noised, charged and stated. Rooms that see releases
+alone are not entered: they import nothing that holds ratings, which contracts hold them to (pyproject.toml,
+``public-side``). Of a package that hands on names of its files (``kernels``) the files behind the names used count.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from importlib import util
+from pathlib import Path
+
+__all__ = ["ENTRY_POINTS", "PUBLIC", "code_lines", "trusted"]
+
+ENTRY_POINTS = (
+    "discreet.data.ratings",
+    "discreet.data.blocks.stored",
+    "discreet.engines.memory",
+    "discreet.engines.disk",
+    "discreet.methods.ease.estimator",
+    "discreet.methods.ease.private.contributions",
+    "discreet.privacy.gaussian.gate",
+    "discreet.privacy.gaussian.pairs",
+    "discreet.privacy.ledger",
+    "discreet.privacy.statement",
+)
+"""Of training lists: reading, bounding, summing, what drives them, the gate, accounting, the statement."""
+PUBLIC = ("discreet.model", "discreet.statements")
+"""Rooms that see releases alone; beside them the folder ``public`` of every method."""
+
+_SKIPPED = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+
+
+def trusted(entries: tuple[str, ...] = ENTRY_POINTS) -> dict[str, int]:
+    """Lines of code of every file that the entry points reach, by module."""
+    reached: dict[str, int] = {}
+    left = list(entries)
+    while left:
+        name = left.pop()
+        if name in reached or _is_public(name):
+            continue
+        reached[name] = code_lines(_path(name).read_text())
+        left += _imported(name)
+    return {name: lines for name, lines in sorted(reached.items()) if lines}
+
+
+def code_lines(text: str) -> int:
+    """Lines that hold code: no blank ones, comments or docstrings."""
+    strings = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _SKIPPED:
+            code |= set(range(token.start[0], token.end[0] + 1))
+    return len(code - strings)
+
+
+def _is_public(name: str) -> bool:
+    return name.startswith(tuple(f"{room}." for room in PUBLIC)) or name in PUBLIC or ".public." in f"{name}."
+
+
+@cache
+def _path(name: str) -> Path:
+    spec = util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin)
+
+
+@cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse(_path(name).read_text())
+
+
+@cache
+def _is_module(name: str) -> bool:
+    try:
+        return util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _imported(name: str) -> list[str]:
+    return [target for module, names in _statements(name) for target in _behind(name, module, names)]
+
+
+def _statements(name: str) -> Iterator[tuple[str, list[str]]]:
+    for node in ast.walk(_tree(name)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
+            yield node.module, [alias.name for alias in node.names]
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names if alias.name.split(".")[0] == "discreet")
+
+
+def _behind(name: str, module: str, names: list[str]) -> Iterator[str]:
+    """The files that the names come from."""
+    for one in names:
+        inner = f"{module}.{one}"
+        if not _is_module(inner):
+            yield _home(module, one)
+        elif _path(inner).name != "__init__.py":
+            yield inner
+        else:
+            uses = {
+                node.attr
+                for node in ast.walk(_tree(name))
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == one
+            }
+            yield from (_home(inner, used) for used in uses)
+    if not names:
+        yield module
+
+
+def _home(module: str, name: str) -> str:
+    """The file in which a package's name is defined, where the package only hands it on."""
+    if _path(module).name == "__init__.py":
+        for node in _tree(module).body:
+            if isinstance(node, ast.ImportFrom) and name in [
+                alias.asname or alias.name for alias in node.names
+            ]:
+                assert node.module is not None
+                return _home(node.module, name)
+    return module
