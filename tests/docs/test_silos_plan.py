@@ -55,6 +55,11 @@ def test_the_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     run(train, "--epsilon", "20")
 
 
+def test_the_python_of_the_page_runs() -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    exec(compile(code, "silos-plan.md", "exec"), {})
+
+
 def test_every_private_method_is_in_the_table_or_among_those_that_cannot() -> None:
     table, without = PAGE.split("## Which methods")[1].split("\n## ")[0].split("What does not run")
     cannot = {"user-mean"}

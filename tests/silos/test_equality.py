@@ -37,6 +37,8 @@ def test_the_model_is_the_central_one(tmp_path: Path, count: int, noise: str) ->
 
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
+    ("ease", {}),
+    ("ease", {"head": 7, "keep_sums": False}),
     ("budgeted", {"rank": 3, "rounds": 2}),
     ("dpals", {"rank": 3, "max_ratings": 6, "rounds": 2}),
     ("dpals", {"rank": 3, "max_ratings": 6, "sampling": "weights", "frequent_share": 0.7, "gravity": 0.2}),

@@ -20,7 +20,7 @@ PARTS = [RATINGS.take_users(slice(start, start + 300)) for start in (0, 300, 600
 def test_any_method_is_trained_on_silos_and_every_silo_can_say_what_it_paid(method: Any) -> None:
     fitted = discreet.silos.fit(PARTS, BUDGET, method=method, honest=2, rng=3)
     model = fitted.model_
-    assert model.method == ("budgeted" if method is None else type(method).public_half.name)
+    assert model.method == ("ease" if method is None else type(method).public_half.name)
     assert model.statement.private
     assert model.statement.model == "silos"
     assert (fitted.statement_.silos.count, fitted.statement_.silos.honest) == (3, 2)  # type: ignore[union-attr]
@@ -48,7 +48,7 @@ def test_silos_have_names_of_their_own_and_a_server_may_be_trusted() -> None:
         ([], {}, "there is no silo"),
         ([RATINGS, "ratings.csv"], {}, "silo-2 has str where discreet.Ratings"),
         (PARTS, {"budget": 5.0}, "budget=discreet.Budget"),
-        (PARTS, {"method": "budgeted"}, "such as discreet.BudgetedALS"),
+        (PARTS, {"method": "budgeted"}, "such as discreet.EASE"),
         (PARTS, {"method": discreet.UserMean()}, "asks nothing"),
         (PARTS, {"honest": 4}, "4 honest silos were asked for"),
         (PARTS, {"start": "model"}, "silos do not start from an earlier model"),

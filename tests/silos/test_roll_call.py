@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import Refused
+from discreet.model.item_weights import ItemWeights
 from discreet.silos.shared.messages import QuestionMessage
 from discreet.silos.shared.position import RunVoid
 from discreet.silos.shared.roll_call import PresentMessage, RollCall
@@ -192,6 +193,37 @@ def test_a_method_that_spends_all_at_once_repeats_out_of_a_spare_share_or_is_voi
         assert run.silos["silo-00"].status()["charged_mu"] == pytest.approx(agreement.budget.mu)
         with pytest.raises(Refused):
             run.coordinator.drop("silo-00")
+    run.close()
+
+
+@pytest.mark.parametrize("spare", [0.0, 0.3])
+def test_lists_whose_sum_of_pairs_lost_a_silo_are_repeated_out_of_a_spare_share_or_void(
+    tmp_path: Path, spare: float
+) -> None:
+    agreement = agree(RATINGS, 4, honest=3, method="ease", settings=None, spare=spare, **signing_keys(4))
+    run = Run(tmp_path, RATINGS, agreement)
+    run.step()
+    run.call_roll()
+    first = asked(run).question.mu
+    assert first == pytest.approx(agreement.budget.mu * (0.95 * (1.0 - spare)) ** 0.5)
+    run.step(leave_out=[LAST])
+    if not spare:
+        with pytest.raises(RunVoid, match=r"'how often two items are taken together' cannot be repeated"):
+            run.coordinator.drop(LAST)
+        assert run.coordinator.status()["charged_mu"] == pytest.approx(agreement.budget.mu)
+    else:
+        run.coordinator.drop(LAST)
+        reopen(run)
+        run.call_roll()
+        again = asked(run).question.mu
+        assert again == pytest.approx(agreement.budget.mu * spare**0.5)
+        model = run.finish()
+        assert [release.mu for release in model.statement.releases][1:] == [first, again]
+        assert run.silos["silo-00"].status()["charged_mu"] == pytest.approx(agreement.budget.mu)
+        side = model.item_side
+        assert isinstance(side, ItemWeights)
+        # Three of four are left: if the lost one was honest, two shares are all the noise there must be.
+        assert side.noise == pytest.approx((0.5 * 3 / 2) ** 0.5 / again)
     run.close()
 
 

@@ -175,3 +175,39 @@ def test_a_silo_of_one_is_refused_and_activity_is_bounded_too(tmp_path: Path) ->
         assert distance(ratings, with_user(ratings, items, values), first) <= BOUND
     with pytest.raises(Refused, match="two users"):
         Run(tmp_path, ratings, agree(ratings, 2), split=[ratings, ratings.take_users([3])])
+
+
+@pytest.mark.parametrize("kind", ["ratings", "clicks"])
+def test_in_a_whole_run_of_lists_nobody_moves_what_leaves_a_silo_by_more_than_was_charged(
+    tmp_path: Path, kind: str
+) -> None:
+    """Real messages: the same silo with one user more or less, asked the same, under the same noise and masks."""
+    ratings = world(kind, users=120, items=40, seed=3)
+    run = Run(tmp_path / "run", ratings, agree(ratings, 2, method="ease", settings=None))
+    own = run.parts["silo-01"]
+    others = [with_user(own, items, values) for items, values in hostile_users(own)]
+    others += [own.take_users(np.arange(own.n_users) != user) for user in range(0, own.n_users, 9)]
+    silos = []
+    for number, other in enumerate(others):
+        run.folder, run.parts["silo-01"] = tmp_path / str(number), other
+        silos.append(run.open_silo("silo-01"))
+    squares, charged = np.zeros(len(silos)), 0.0
+    while (body := run.coordinator.question()) is not None:
+        question = asked(run).question
+        sigmas = np.concatenate(
+            [
+                np.broadcast_to(block.sigmas(question.mu), block.total().shape).ravel()
+                for block in question.mechanism.empty()
+            ]
+        )
+        masked = AnswerMessage.decode(run.silos["silo-01"].answer(body), run.agreement).masked
+        for number, silo in enumerate(silos):
+            moved = AnswerMessage.decode(silo.answer(body), run.agreement).masked - masked
+            squares[number] += ((moved.view(np.int64) / sigmas) ** 2).sum()
+        charged += question.mu**2
+        run.step()
+    assert charged == pytest.approx(run.agreement.budget.mu**2)
+    assert np.sqrt(squares / charged).max() <= BOUND
+    assert np.sqrt(squares / charged).max() > 1.0 - 1e-6, "and the budget is used"
+    for party in (run, *silos):
+        party.close()

@@ -12,10 +12,11 @@ from discreet.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from discreet.silos.in_process import TrainedInSilos, fit
+    from discreet.silos.refined import refined
 
-__all__ = ["TrainedInSilos", "fit"]
+__all__ = ["TrainedInSilos", "fit", "refined"]
 
-_ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process"}
+_ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process", "refined": "refined"}
 
 
 def __getattr__(name: str) -> Any:

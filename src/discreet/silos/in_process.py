@@ -12,7 +12,7 @@ from typing import Literal
 
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.ease.estimator import EASE
 from discreet.methods.method import PrivateMethod
 from discreet.model import Model
 from discreet.privacy.budget import Budget
@@ -78,7 +78,7 @@ def fit(
     budget
         What each silo's users may spend. A user in two silos pays twice, and the statement says how much that is.
     method
-        Any private method; :class:`discreet.BudgetedALS` with its defaults if left out.
+        Any private method; :class:`discreet.EASE` with its defaults if left out.
     honest
         How many silos at least add their noise and keep their keys to themselves; more than half if left out.
     noise
@@ -112,9 +112,9 @@ def fit(
             "silos do not start from an earlier model: no agreement names one; leave start out. One silo can start "
             "from what all of them released, with a budget of its own (fit(..., start=model))"
         )
-    chosen = BudgetedALS() if method is None else method
+    chosen = EASE() if method is None else method
     if not isinstance(chosen, PrivateMethod):
-        raise SettingsInvalid(f"silos run private methods, such as discreet.BudgetedALS(), not {chosen!r}")
+        raise SettingsInvalid(f"silos run private methods, such as discreet.EASE(), not {chosen!r}")
     first = next(iter(parts.values()))
     if first.catalogue is None:
         raise CatalogueMissing("silos need a public catalogue that all of them have agreed on")

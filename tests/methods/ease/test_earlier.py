@@ -151,8 +151,8 @@ def test_a_catalogue_with_nothing_in_common_is_a_run_of_its_own() -> None:
     model = fit(ratings, 1)
     strangers = EarlierSums.of(model, Catalogue(pl.Series(["a", "b", "c"])))
     counts = NoisyCounts(np.array([5.0, 6.0, 7.0]), 1.0, 10.0, 1.0)
-    said, left = added_counts(strangers, counts)
-    assert left == 1.0
+    said, pair_sigma = added_counts(strangers, counts, 0.5)
+    assert pair_sigma == 0.5
     assert np.array_equal(said.counts, counts.counts)
     own = NoisyPairs(np.array([1.0, 2.0, 3.0]), 0.5)
     _, pairs = added_pairs(strangers, counts, np.arange(3, dtype=np.int32), own)

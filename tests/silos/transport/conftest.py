@@ -151,8 +151,8 @@ class Halls:
         self.made: list[Hall] = []
 
     def __call__(self, **changes: Any) -> Hall:
-        settings = BudgetedSettings(rank=2, rounds=2)
-        return self.open(agree(self.ratings, len(SILOS), settings=settings, **signing(self.tls), **changes))
+        options = {"settings": BudgetedSettings(rank=2, rounds=2)} | changes
+        return self.open(agree(self.ratings, len(SILOS), **signing(self.tls), **options))
 
     def open(self, agreement: AnyAgreement) -> Hall:
         folder = self._folder / str(len(self.made))
@@ -173,7 +173,11 @@ def halls(zygote: Zygote, tls: Path, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session")
 def undisturbed(halls: Halls) -> Hall:
     """A whole run, with noise in shares, in which nothing went wrong."""
-    hall = halls()
+    return calm(halls())
+
+
+def calm(hall: Hall) -> Hall:
+    """The run when nothing goes wrong; its lines are counted."""
     hall.start_all(deadly=-1)
     for name in (*SILOS, "server"):
         assert hall.wait(name) == 0, hall.log(name)

@@ -10,8 +10,9 @@ import random
 import signal
 import time
 from collections import Counter
+from typing import Any
 
-from tests.silos.transport.conftest import SILOS, Hall, Halls
+from tests.silos.transport.conftest import SILOS, Hall, Halls, calm
 
 KILLS = int(os.environ.get("DISCREET_KILLS", "2"))
 SECONDS = 240.0
@@ -66,14 +67,25 @@ class Reaper:
 
 
 def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(halls: Halls, undisturbed: Hall) -> None:
+    see_through(halls, {}, undisturbed)
+
+
+def test_killed_anywhere_a_run_of_lists_ends_as_if_nothing_had_happened(halls: Halls) -> None:
+    lists = {"method": "ease", "settings": None}
+    see_through(halls, lists, calm(halls(**lists)))
+
+
+def see_through(halls: Halls, changes: dict[str, Any], calm: Hall) -> None:
+    """Runs until each side was killed often enough: every one as the calm one."""
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
-    rng, calm = random.Random(seed), undisturbed
+    rng = random.Random(seed)
     lines = {name: int((calm.folder / f"{name}.lines").read_text()) for name in ("server", *SILOS)}
     assert min(lines.values()) > 300
     killed: Counter[str] = Counter()
+    made = len(halls.made)
     while min(killed[side] for side in SIDES) < KILLS:
-        hall = halls()
+        hall = halls(**changes)
         reaper = Reaper(hall, lines, rng)
         reaper.see_through(min(10, KILLS))
         killed += reaper.kills
@@ -81,4 +93,4 @@ def test_killed_anywhere_the_run_ends_as_if_nothing_had_happened(halls: Halls, u
         assert hall.accounts() == calm.accounts()
         for name in SILOS:
             assert hall.model(f"{name}-model") == calm.model()
-    print(f"{dict(killed)} kills in {len(halls.made)} runs")
+    print(f"{dict(killed)} kills in {len(halls.made) - made} runs")

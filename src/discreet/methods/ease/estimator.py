@@ -16,6 +16,7 @@ from discreet.methods.ease.public.train import EASE_HALF
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import Facts, described
 from discreet.model import Model
+from discreet.model.start import EarlierSums
 from discreet.privacy.budget import Budget
 from discreet.privacy.statement import Statement
 
@@ -56,6 +57,9 @@ class EASE(PrivateMethod):
     def fit(self, ratings: AnyRatings, budget: Budget | None = None, **options: Any) -> Self:
         """Train within a budget, as every private method does; without one, not privately.
 
+        Without a budget and with ``start`` the exact sums of these ratings are added to the released ones of an earlier
+        model, for whoever holds the ratings alone (:func:`discreet.silos.refined`).
+
         See :meth:`discreet.methods.method.PrivateMethod.fit` for the options.
         """
         if budget is not None:
@@ -68,6 +72,7 @@ class EASE(PrivateMethod):
         *,
         rng: np.random.Generator | int | None = None,
         progress: Progress | None = None,
+        start: Model | None = None,
     ) -> Self:
         """The same two sums without noise."""
         check_ratings(ratings)
@@ -79,7 +84,17 @@ class EASE(PrivateMethod):
         check_items(ratings.n_items)
         features = ratings.catalogue.features
         self.public_half.check_features(features is not None)
-        facts = Facts(ratings.n_items, ratings.scale, Budget(1.0, 1e-6), np.inf, features=features)
+        why, earlier = "trained without noise, as a yardstick", None
+        if start is not None:
+            self.public_half.check_start(start)
+            earlier = EarlierSums.of(start, ratings.catalogue)
+            why = (
+                f"it holds its holder's own ratings without noise, beside what model {start.digest[:16]} released; it "
+                "is for this holder alone and not to be released"
+            )
+        facts = Facts(
+            ratings.n_items, ratings.scale, Budget(1.0, 1e-6), np.inf, features=features, earlier=earlier
+        )
         talk = Conversation(self.public_half, self.settings, facts, np.random.default_rng(rng))
         engine = engine_of(self.private_half, ratings)
         while (question := talk.question) is not None:
@@ -88,7 +103,7 @@ class EASE(PrivateMethod):
             talk.take({total.name: total.value.astype(np.float64) for total in engine.totals(question)})
         trained = talk.trained
         assert trained is not None
-        statement = Statement.not_private("trained without noise, as a yardstick")
+        statement = Statement.not_private(why)
         said = described(self.public_half, self.settings, trained)
         return self._learnt(
             trained, Model(trained.side, ratings.catalogue, statement, self.method_name(), said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,12 +174,11 @@ class CoordinatorStore:
                 answer,
             )
 
-    def answers(self, round_: int, attempt: int) -> list[bytes]:
-        """All answers to a question that has not been released yet."""
-        rows = self._store.rows(
-            "SELECT answer FROM answers WHERE round = ? AND attempt = ? ORDER BY silo", round_, attempt
-        )
-        return [bytes(answer) for (answer,) in rows]
+    def answers(self, round_: int, attempt: int) -> Iterator[bytes]:
+        """All answers to a question that has not been released yet, one at a time: they may be long."""
+        one = "SELECT answer FROM answers WHERE round = ? AND attempt = ? AND silo = ?"
+        for silo in sorted(self.answered(round_, attempt)):
+            yield bytes(self._store.rows(one, round_, attempt, silo)[0][0])
 
     def answered(self, round_: int, attempt: int) -> set[str]:
         """Who has answered."""

@@ -53,7 +53,8 @@ class EASESettings(PrivateSettings):
         Whether the model carries the released sums, for a later run to be added to.
     """
 
-    head: Annotated[int, Field(ge=2, le=20_000)] = 6000
+    # Beyond, the pairs are more than the 10^9 bytes that the store of a silo takes in one piece.
+    head: Annotated[int, Field(ge=2, le=15_000)] = 6000
     keep_sums: bool = True
 
 
@@ -61,8 +62,8 @@ def _train(settings: EASESettings, facts: Facts, rng: np.random.Generator) -> Qu
     counts_mu, pairs_mu = facts.mu * math.sqrt(COUNTS_SHARE), facts.mu * math.sqrt(1.0 - COUNTS_SHARE)
     counts = yield CountsQuestion("how often each item is taken", counts_mu, facts.n_items, planned=2)
     sigma = facts.noise_excess * math.sqrt(0.5) / pairs_mu
-    counts, left = added_counts(facts.earlier, counts)
-    head = choose_head(counts, sigma * left, settings.head)
+    counts, sigma = added_counts(facts.earlier, counts, sigma)
+    head = choose_head(counts, sigma, settings.head)
     pairs = yield PairsQuestion("how often two items are taken together", pairs_mu, head, planned=2)
     counts, pairs = added_pairs(facts.earlier, counts, head, pairs)
     return Trained(item_weights(facts, counts, head, pairs, rng, keep=settings.keep_sums), 2)
