@@ -40,7 +40,7 @@ def test_the_example_of_the_methods_page_runs(capsys: pytest.CaptureFixture[str]
         exec(compile(block, "methods.md", "exec"), {"__name__": "methods"})
     *table, search, costs = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"\{'rank': [24], 'penalty': .*\} .* 5\.0", search)
-    assert costs.endswith("for who was there in both months, 2.0 for who was there in May alone")
+    assert costs.endswith("for who was there in both months, 2.00 for who was there in May alone")
     errors = dict(line.split() for line in table)
     assert list(errors) == ["budgeted", "dpals", "frank-wolfe"]
     assert float(errors["budgeted"]) < min(float(errors["dpals"]), float(errors["frank-wolfe"]))
