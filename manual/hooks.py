@@ -26,6 +26,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         "MEASURED": [page for page in _PAGES.values() if page.startswith("measured/")],
         "PROOFS": [page for page in _PAGES.values() if page.startswith("proofs/")],
         "COMMANDS": [page for page in reference_pages() if page.startswith("reference/commands/")],
+        "LAB": [f"lab/{file.name}" for file in sorted((ROOT / "docs/lab").glob("*.md"))],
         "DECISIONS": [
             {"Overview": "decisions/README.md"},
             *(f"decisions/{file.name}" for file in sorted((ROOT / "docs/decisions").glob("0*.md"))),
