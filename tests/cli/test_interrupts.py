@@ -34,6 +34,18 @@ def test_the_next_report_of_progress_raises_it() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_nothing_is_said_of_what_was_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda dropped: said.append(dropped.exc_type))
+    with listening(), progress_bar() as report:
+        typed_meanwhile()
+        with pytest.raises(KeyboardInterrupt):
+            report("training", 1, 2)
+    assert said == []
+    typed_meanwhile()
+    assert said == [KeyboardInterrupt]
+
+
 def test_elsewhere_it_is_raised_at_once() -> None:
     with pytest.raises(KeyboardInterrupt), listening():
         signal.raise_signal(signal.SIGINT)

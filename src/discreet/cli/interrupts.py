@@ -8,8 +8,9 @@ nothing had been typed. So that it was asked for is kept, and looked at whenever
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -27,9 +28,11 @@ def listening() -> Iterator[None]:
         return
     _asked.clear()
     signal.signal(signal.SIGINT, _on_signal)
+    shown, sys.unraisablehook = sys.unraisablehook, _quietly(sys.unraisablehook)
     try:
         yield
     finally:
+        sys.unraisablehook = shown
         if signal.getsignal(signal.SIGINT) is _on_signal:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         _asked.clear()
@@ -39,6 +42,16 @@ def check_interrupt() -> None:
     """Raise what was dropped, if it was."""
     if _asked.is_set():
         raise KeyboardInterrupt
+
+
+def _quietly(show: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+    """Say nothing of a Ctrl-C that was dropped: it is kept in mind."""
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            show(dropped)
+
+    return hook
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:

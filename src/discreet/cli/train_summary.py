@@ -9,6 +9,7 @@ from rich.table import Table
 from discreet.cli.holder import show_holder
 from discreet.cli.output import printer
 from discreet.model import Model
+from discreet.model.item_weights import ItemWeights
 
 __all__ = ["Fitted", "show", "summarise"]
 
@@ -16,6 +17,8 @@ _NOT_IN_THE_TABLE = (
     *("epsilon", "delta", "mu", "releases", "private", "accounting", "holder", "ledger"),
     *("this_run", "earlier_runs"),
 )
+# A table of weights has none, and always takes two sums.
+_NOT_OF_TABLES = ("rank", "rounds")
 
 
 class Fitted(Protocol):
@@ -38,7 +41,7 @@ def summarise(fitted: Fitted) -> dict[str, Any]:
     return {
         "method": model.method,
         "goal": model.goal,
-        "rank": model.item_side.rank,
+        **_size(model),
         "rounds": fitted.rounds_,
         "epsilon": statement.epsilon,
         "delta": statement.delta,
@@ -54,13 +57,22 @@ def show(title: str, result: dict[str, Any], model: Model, out: str) -> None:
     """Print the summary as a table, the model's statement, where the model is, and apart what is the holder's own."""
     table = Table(title=title, title_justify="left", show_header=False)
     for key, value in result.items():
-        if key not in _NOT_IN_THE_TABLE:
+        if key not in (*_NOT_IN_THE_TABLE, *(_NOT_OF_TABLES if "head" in result else ())):
             table.add_row(key.replace("_", " "), _text(value))
     console = printer()
     console.print(table)
+    for note in model.notes:
+        console.print(note, markup=False)
     console.print(str(model.statement), markup=False)
     console.print(f"Saved to {out}", markup=False)
     show_holder(result["holder"])
+
+
+def _size(model: Model) -> dict[str, int]:
+    """Factors an item, or how many items the table has weights for."""
+    side = model.item_side
+    weights = {"head": int(side.known.sum())} if isinstance(side, ItemWeights) else {}
+    return {"rank": side.rank, **weights}
 
 
 def _text(value: Any) -> str:
