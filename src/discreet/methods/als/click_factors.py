@@ -14,7 +14,7 @@ __all__ = ["ClickFactors"]
 
 
 class ClickFactors:
-    """Where the alternation stands. What was taken counts as 1, or as what its rating says of it, and everything, weakly, as zero.
+    """Where the alternation stands: what was taken is 1, or what its rating says, and everything, weakly, zero.
 
     An item's offset is the score that everybody gives it; without one, factors have to hold popularity too.
 
