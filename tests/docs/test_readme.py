@@ -72,6 +72,14 @@ def test_the_example_of_the_page_on_lists_runs(capsys: pytest.CaptureFixture[str
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "lists.md").read_text(), re.DOTALL)
     exec(compile(block, "lists.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
+    assert [line[:4] for line in lines[:5]] == [f"  {place}." for place in range(1, 6)]
+    assert any("NOT PRIVATE" in line for line in lines)
+
+
+def test_the_example_of_the_page_on_predicted_ratings_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "ratings.md").read_text(), re.DOTALL)
+    exec(compile(block, "ratings.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
     assert sum("(unknown)" in line for line in lines) == 2
     assert any(line.startswith("  1. new ") and line.endswith("(guess)") for line in lines)
     assert "1 item was added" in lines[-1]

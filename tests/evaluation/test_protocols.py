@@ -112,7 +112,7 @@ def test_more_places_than_items() -> None:
 
 
 def test_a_model_that_ranks_by_ratings_has_a_ranking_and_no_errors() -> None:
-    """Its recall is that of its own scores, with the ratings as evidence."""
+    """Its recall is that of its own scores, with the ratings as opinions."""
     made = make_model("implicit")
     side = replace(made.item_side, scale=RatingScale((1.0, 5.0)))
     model = Model(side, made.catalogue, Statement.not_private("by hand"), "by hand")

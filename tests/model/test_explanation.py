@@ -35,7 +35,7 @@ def test_the_parts_add_up_to_the_score(kind: str) -> None:
         }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RULES if kind not in ("Clicks", "Evidence")])
+@pytest.mark.parametrize("kind", [kind for kind in RULES if kind not in ("Clicks", "Opinions")])
 def test_nothing_is_left_over_where_only_ratings_count(kind: str) -> None:
     """The sum alone would also hold if everything were called the rest."""
     model, rng = make_model(kind), np.random.default_rng(2)

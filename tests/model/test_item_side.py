@@ -39,13 +39,13 @@ def test_the_goal_follows_from_the_rule_and_the_scale(rule: FoldIn) -> None:
     assert replace(side, scale=CLICKS).goal == "rank"
 
 
-def test_ratings_count_as_evidence_where_a_model_ranks() -> None:
-    """The normal equations of the click objective, with the evidence where a click has 1."""
+def test_ratings_count_as_opinions_where_a_model_ranks() -> None:
+    """The normal equations of the click objective, with the opinions where a click has 1."""
     side, stars = ranking_side(), np.array([5.0, 1.0, 3.0])
     factors, offsets = side.factors, side.offsets
-    taken, evidence = np.arange(3), np.array([1.0, 0.8, 0.9])
+    taken, opinions = np.arange(3), np.array([1.0, -0.6, 0.2])
     left = factors[taken].T @ factors[taken] + side.clicks.gravity * factors.T @ factors + np.eye(RANK)
-    right = factors[taken].T @ (evidence - offsets[taken]) - side.clicks.gravity * factors.T @ offsets
+    right = factors[taken].T @ (opinions - offsets[taken]) - side.clicks.gravity * factors.T @ offsets
     np.testing.assert_allclose(vector_of(side, stars), np.linalg.solve(left, right), atol=1e-12)
 
 

@@ -218,7 +218,7 @@ def test_stars_of_a_table_push_down_too(opened: Opened, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["Evidence", "Table"])
+@pytest.mark.parametrize("kind", ["Opinions", "Table"])
 def test_ten_of_27000_titles_in_less_than_200_ms(opened: Opened, tmp_path: Path, kind: str) -> None:
     model = make_model(kind, 27_000, 64, head=6000, kept=300)
     with hosted(exported(model, tmp_path)) as host:

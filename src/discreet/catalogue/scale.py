@@ -16,10 +16,6 @@ __all__ = ["CLICKS", "Goal", "RatingScale", "why_no_range"]
 Goal: TypeAlias = Literal["rank", "rate"]
 """What a model is for: to put items in order, or to predict ratings."""
 
-# Evidence of the lowest rating that somebody likes what they rated: who rates an item low still chose to meet it.
-# A compromise on MovieLens 1M: less is better at epsilon 1, 1 is better at epsilon 5 and 20 (decision 48).
-_LOWEST_EVIDENCE = 0.8
-
 # What a rating says of its item: in training, in twentieths, and in a person's own history, where it may speak against.
 # Of one to five stars 0, 0, 0.4, 0.8, 1 and -0.6, -0.3, 0.2, 0.7, 1; what lies between is interpolated.
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -116,21 +112,6 @@ class RatingScale:
     def clipped(self, predictions: Floats) -> Floats:
         """Predictions brought into the range; scores of clicks stay as they are."""
         return predictions if self.range is None else np.clip(predictions, *self.range)
-
-    def evidence(self, values: Floats) -> Floats:
-        """How much each value says for its item, for a model that ranks: 0.8 (lowest rating) to 1; a click is 1.
-
-        A public rule of the rating range alone.
-
-        Examples
-        --------
-        >>> RatingScale((1.0, 5.0)).evidence(np.array([1.0, 3.0, 5.0])).tolist()
-        [0.8, 0.9, 1.0]
-        """
-        if self.range is None:
-            return np.ones(len(values))
-        low, high = self.range
-        return _LOWEST_EVIDENCE + (1.0 - _LOWEST_EVIDENCE) * (values - low) / (high - low)
 
     def liked(self, values: Floats) -> Shorts:
         """How much each value says that its item was liked, in twentieths; a click is 1.

@@ -119,7 +119,7 @@ def explain(
 ) -> Explanation:
     """The score of the item at a position, for a history that was read."""
     explicit = side.scale.explicit
-    values = side.scale.evidence(read.values) if side.goal == "rank" else read.values
+    values = side.scale.opinions(read.values) if side.goal == "rank" else read.values
     base, parts = coefficient_parts(side.rule, side, Rows(read.indptr, read.items, values))
     shown = float(side.rule.shown(side.n_items)[item])
     factors = side.factors[item]

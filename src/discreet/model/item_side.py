@@ -74,7 +74,7 @@ class ItemSide:
 
     @property
     def goal(self) -> Goal:
-        """``"rank"``: scores of what people take, from clicks or from ratings as evidence; ``"rate"``: ratings."""
+        """``"rank"``: scores of what people take, or of what they like; ``"rate"``: ratings."""
         return "rank" if isinstance(self.rule, Clicks) or not self.scale.explicit else "rate"
 
     @property
@@ -98,7 +98,7 @@ class ItemSide:
         outcome goes onto a 14-bit grid anyway.
         """
         if self.goal == "rank":
-            values = self.scale.evidence(values)
+            values = self.scale.opinions(values)
         return self.rule.coefficients(self, Rows(indptr, items, values), kind)
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:

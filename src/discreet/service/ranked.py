@@ -55,7 +55,7 @@ class RankedFactors:
         """One person's coefficients."""
         side, items = self._side, read.items
         touched = _Touched(side.centre, side.offsets[items], side.factors[items], self._moments)
-        values = side.scale.evidence(read.values) if side.goal == "rank" else read.values
+        values = side.scale.opinions(read.values) if side.goal == "rank" else read.values
         rows = Rows(read.indptr, np.arange(len(items), dtype=np.int32), values)
         return side.rule.coefficients(touched, rows, np.float64)
 

@@ -26,6 +26,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation import baselines, metrics
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.als import ALS
+from discreet.methods.ease.estimator import EASE
 from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from discreet.privacy.budget import Budget
@@ -193,7 +194,9 @@ class _Rehearsal:
         return self._silos.take_users(slice(0, count))
 
     def _fit_plain(self, ratings: Ratings) -> Model:
-        return ALS(goal=self._federation.goal).fit(ratings, rng=0).model_
+        """The same without noise; for predicted ratings plain ALS."""
+        method = ALS() if self._federation.goal == "rate" else EASE()
+        return method.fit(ratings, rng=0).model_
 
     def _private(self, ratings: Ratings, silos: int, honest: int) -> float | None:
         scores = []

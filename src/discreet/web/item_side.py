@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
+from discreet.catalogue import RatingScale
 from discreet.model import Model
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
@@ -75,10 +76,14 @@ def quantised(
 
 
 def _of_weights(side: ItemWeights, precision: Precision) -> tuple[dict[str, Any], Arrays]:
-    """What values of a history say, at five places of the range or of a click and its opposite; and the table."""
-    low, high = side.scale.range or (-1.0, 1.0)
-    opinions = side.scale.opinions(np.linspace(low, high, 5 if side.scale.explicit else 2))
-    return {"opinions": opinions.tolist()}, packed_table(side, precision)
+    return {"opinions": _opinions(side.scale)}, packed_table(side, precision)
+
+
+def _opinions(scale: RatingScale) -> list[float]:
+    """What values of a history say, at five places of the range or of a click and its opposite."""
+    low, high = scale.range or (-1.0, 1.0)
+    said: list[float] = scale.opinions(np.linspace(low, high, 5 if scale.explicit else 2)).tolist()
+    return said
 
 
 def _of_factors(side: ItemSide, precision: Precision) -> tuple[dict[str, Any], Arrays]:
@@ -87,8 +92,7 @@ def _of_factors(side: ItemSide, precision: Precision) -> tuple[dict[str, Any], A
     if side.doubt is not None:
         marks = side.doubt.marks(np.arange(side.n_items))
         arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
-    evidence = side.scale.evidence(np.array(side.scale.bounds)).tolist()
-    return {"centre": side.centre, "evidence": evidence, "rule": rule}, arrays
+    return {"centre": side.centre, "opinions": _opinions(side.scale), "rule": rule}, arrays
 
 
 def _factors(factors: Floats, precision: Precision) -> Arrays:

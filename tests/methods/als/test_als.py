@@ -87,7 +87,7 @@ def test_it_is_served_like_any_model_and_keeps_no_training_data(kind: str, tmp_p
     suite.check_nothing_kept(fitted, town(kind))
 
 
-def test_ratings_as_evidence_rank_and_predict_none() -> None:
+def test_ratings_as_opinions_rank_and_predict_none() -> None:
     market = synthetic.market(2_000, 500, 80_000, rng=0, lift=1.5)
     train, test = splits.by_rating(market, (0.9, 0.1), rng=0)
     fitted = ALS(goal="rank", rank=8).fit(train, rng=0)

@@ -12,7 +12,7 @@ from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.privacy.statement import Statement
 
-RULES = ("Ridge", "Clicks", "Evidence", "OwnMean", "NonNegative", "FrankWolfe")
+RULES = ("Ridge", "Clicks", "Opinions", "OwnMean", "NonNegative", "FrankWolfe")
 TABLES = ("Table", "ClickTable")
 RANGE = (1.0, 5.0)
 
@@ -26,7 +26,7 @@ def make_model(
     head: int | None = None,
     kept: int = 20,
 ) -> Model:
-    """A model of one rule or a table; "Evidence" is one that ranks from ratings.
+    """A model of one rule or a table; "Opinions" is one that ranks from ratings.
 
     A table speaks of ``head`` items, two thirds of all, and keeps so many weights for each.
     """
@@ -41,7 +41,7 @@ def make_model(
     scale = RatingScale(None if kind == "Clicks" else RANGE)
     side = ItemSide(
         scale=scale,
-        centre=0.0 if kind in ("Clicks", "Evidence") else 3.2,
+        centre=0.0 if kind in ("Clicks", "Opinions") else 3.2,
         offsets=offsets,
         factors=factors,
         rule=_rule(kind, n_items, rank, rng),
@@ -92,7 +92,7 @@ def _table(scale: RatingScale, n_items: int, head: int, kept: int, rng: np.rando
 def _rule(kind: str, n_items: int, rank: int, rng: np.random.Generator) -> FoldIn:
     if kind == "Ridge":
         return Ridge(offset_penalty=2.0, factor_penalty=3.0, count_exponent=0.5)
-    if kind in ("Clicks", "Evidence"):
+    if kind in ("Clicks", "Opinions"):
         return Clicks(gravity=0.05, factor_penalty=2.0, count_exponent=0.3)
     if kind == "OwnMean":
         return OwnMean((rng.random(n_items) < 0.5).astype(np.float64), 2.0, 0.2)

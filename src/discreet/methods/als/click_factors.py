@@ -14,7 +14,7 @@ __all__ = ["ClickFactors"]
 
 
 class ClickFactors:
-    """Where the alternation stands. What was taken counts by its evidence, and everything, weakly, as zero.
+    """Where the alternation stands: what was taken is 1, or what its rating says, and everything, weakly, zero.
 
     An item's offset is the score that everybody gives it; without one, factors have to hold popularity too.
 
@@ -39,7 +39,7 @@ class ClickFactors:
         self._indptr, self._users, position = kernels.transpose(
             ratings.indptr, ratings.items, ratings.n_items
         )
-        self._by_user = ratings.scale.evidence(ratings.values).astype(np.float32)
+        self._by_user = ratings.scale.opinions(ratings.values).astype(np.float32)
         self._by_item = self._by_user[position]
         counts = np.diff(self._indptr)
         self._user_scale = np.maximum(np.diff(ratings.indptr), 1).astype(np.float32) ** exponent

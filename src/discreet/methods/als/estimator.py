@@ -43,9 +43,9 @@ class ALS(Estimator):
     Parameters
     ----------
     goal
-        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as evidence (from 0.8 for the lowest to 1
-        for the highest) that somebody takes an item, and ranks: the settings are then those of clicks. Without ratings
-        the goal is always ``"rank"``.
+        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as opinions (from -0.6 for the lowest to 1
+        for the highest, `RatingScale.opinions`), and ranks: the settings are then those of clicks. Without ratings the
+        goal is always ``"rank"``.
     rank
         Factors. For ratings ``"auto"`` judges 8 and 32 by the held-out tenth, for clicks 8, 32 and 128.
     rounds

@@ -4,7 +4,7 @@ Each is one frozen object with public numbers. Asked for coefficients it looks a
 costs no privacy budget, in training and afterwards, for people inside the training data and outside of it.
 
     Ridge             ratings: an offset and a vector by ridge regression
-    Clicks            what was taken is 1 (or less, for a low rating), everything else weakly 0
+    Clicks            what was taken is 1 (or what its rating says), everything else weakly 0
     OwnMean           the user's own mean rating, beside a vector by ridge regression
     FrankWolfeReplay  the row that a user would have had in a Frank-Wolfe run
     NonNegative       a vector without negative entries, for factors that have none

@@ -1,4 +1,4 @@
-"""Clicks: what a user took counts by its evidence, 1 for a click, and everything else, weakly, as 0."""
+"""Clicks: what a user took counts as 1, or as what its rating says, and everything else, weakly, as 0."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Clicks"]
 class Clicks:
     """A score is ``b_j + u_i . v_j``; u minimises squared residuals on what was taken, gravity and the penalty.
 
-    The values of the rows are evidence (`RatingScale.evidence`): 1 for a click, less for a low rating.
+    The values of the rows are opinions (`RatingScale.opinions`): 1 for a click, below 0 for a bad rating.
 
     Parameters
     ----------

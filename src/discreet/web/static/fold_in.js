@@ -5,12 +5,13 @@
 // rating adds to its score.
 
 import { factorise, substitute } from "./linear.js";
+import { opinion } from "./table.js";
 
 // items: positions in rising order; values: ratings (1 for a click). Gives { coefficients, base, parts() }.
 export function foldIn(side, items, values) {
   const order = Array.from(items, (_, k) => k).sort((a, b) => items[a] - items[b]);
   const sorted = order.map((k) => items[k]);
-  const given = order.map((k) => (side.goal === "rank" ? evidence(side, values[k]) : values[k]));
+  const given = order.map((k) => (side.goal === "rank" ? opinion(side, values[k]) : values[k]));
   const found = RULES[side.rule.kind](side, sorted, given);
   const parts = () => {
     const inOrder = found.parts();
@@ -25,14 +26,6 @@ export function foldIn(side, items, values) {
 export function shown(side, item) {
   if (side.rule.kind === "OwnMean") return side.share[item];
   return side.rule.kind === "Ridge" || side.rule.kind === "Clicks" ? 1 : 0;
-}
-
-// A rating as evidence that somebody takes the item, for models that rank.
-function evidence(side, value) {
-  if (side.scale === null) return 1;
-  const [low, high] = side.scale;
-  const [least, most] = side.evidence;
-  return least + ((most - least) * (value - low)) / (high - low);
 }
 
 function row(side, item) {
