@@ -29,6 +29,9 @@ NotebookClient(made, timeout=600).execute()
 nbformat.write(made, sys.argv[1])
 """
 _SHELL = "%%script bash -e"  # a command that fails ends the cell, and the notebook
+_BAR = re.compile(
+    r"\x1b\[\?25l.*?\x1b\[\?25h(?:\r?\x1b\[1A\x1b\[2K)*", re.DOTALL
+)  # progress, which is gone once it is done
 _CELL = re.compile(r"^```python\n(.*?)^```$|((?:^    discreet [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 
 
@@ -75,7 +78,23 @@ def executed(made: Any, folder: Path) -> Any:
     file.unlink()
     for cell in done.cells:
         cell.metadata.pop("execution", None)  # times of one machine
+        if "outputs" in cell:
+            cell.outputs = _shown(cell.outputs)
     return done
+
+
+def _shown(outputs: list[Any]) -> list[Any]:
+    """What is left to see: text in one piece for each stream, without bars of progress."""
+    streams: dict[str, Any] = {}
+    for output in outputs:
+        if output.output_type == "stream":
+            streams.setdefault(
+                output.name, nbformat.v4.new_output("stream", name=output.name, text="")
+            ).text += output.text
+    for stream in streams.values():
+        stream.text = _BAR.sub("", stream.text)
+    others = [output for output in outputs if output.output_type != "stream"]
+    return [stream for stream in streams.values() if stream.text.strip()] + others
 
 
 def main() -> None:

@@ -130,7 +130,8 @@ def test_a_table_says_of_what_it_speaks_and_its_noise(cases: dict[str, Case]) ->
 
 
 def _dense(model: Model) -> Floats:
-    starts, others, weights = model.item_side.table  # type: ignore[union-attr]
+    side = model.weights
+    starts, others, weights = side.starts, side.others, side.weights
     dense = np.zeros((len(starts) - 1, len(starts) - 1))
     dense[np.repeat(np.arange(len(starts) - 1), np.diff(starts)), others] = weights
     return dense
