@@ -59,7 +59,7 @@ def command() -> None:
 @click.option("--out", metavar="DIR", help="Where to put the model, if anywhere.")
 @click.option("--force", is_flag=True, help="Replace a model that is there already.")
 @json_option
-def simulate_command(
+def _simulate(
     devices: int,
     items: int,
     ratings: int,
@@ -130,7 +130,7 @@ def simulate_command(
     "--keep-days", type=float, help="Delete a round's reports so long after its release; default: never."
 )
 @json_option
-def serve_command(
+def _serve(
     as_json: bool, token_file: str | None, device_token_file: str | None, quiet: bool, **options: Any
 ) -> None:
     """Serve a collector until Ctrl-C.
@@ -166,7 +166,7 @@ def serve_command(
 
 
 @command.group("task")
-def task_command() -> None:
+def _task() -> None:
     """Create a task on a running collector, look at it, end its rounds."""
 
 
@@ -186,7 +186,7 @@ def _asks(function: Callable[..., None]) -> Any:
     return click.argument("url")(click.option("--token-file", help="File with the collector's token.")(taken))
 
 
-@task_command.command("create")
+@_task.command("create")
 @_asks
 @click.argument("task")
 @click.option(
@@ -201,7 +201,7 @@ def _asks(function: Callable[..., None]) -> Any:
     "--hours", type=float, help="Hours after which a round ends by itself, if the minimum is there."
 )
 @set_option("A setting of the learner; repeatable.")
-def create_command(
+def _create(
     admin: Any, catalogue: str, item_column: str | None, sets: tuple[str, ...], as_json: bool, **task: Any
 ) -> None:
     """Create TASK on the collector at URL and open its first round.
@@ -221,10 +221,10 @@ def create_command(
     _say(admin.create(make_config(catalogue=items, settings=settings, **task)), as_json)
 
 
-@task_command.command("show")
+@_task.command("show")
 @_asks
 @click.argument("task", required=False)
-def show_command(admin: Any, task: str | None, as_json: bool) -> None:
+def _show(admin: Any, task: str | None, as_json: bool) -> None:
     """List the tasks of the collector at URL, or show TASK's terms and open question.
 
     \b
@@ -239,11 +239,11 @@ def show_command(admin: Any, task: str | None, as_json: bool) -> None:
     _say({"terms": admin.terms(task), "question": asked}, as_json)
 
 
-@task_command.command("close")
+@_task.command("close")
 @_asks
 @click.argument("task")
 @click.argument("number", metavar="ROUND", type=int)
-def close_command(admin: Any, task: str, number: int, as_json: bool) -> None:
+def _close(admin: Any, task: str, number: int, as_json: bool) -> None:
     """End ROUND of TASK, release it and open the next; refused until enough devices have answered.
 
     \b
@@ -253,10 +253,10 @@ def close_command(admin: Any, task: str, number: int, as_json: bool) -> None:
     _say(admin.close(task, number), as_json)
 
 
-@task_command.command("count")
+@_task.command("count")
 @_asks
 @click.argument("task")
-def count_command(admin: Any, task: str, as_json: bool) -> None:
+def _count(admin: Any, task: str, as_json: bool) -> None:
     """Show TASK's open round (0 at its end) and how many reports it has; for whoever runs the collector.
 
     \b
@@ -266,11 +266,11 @@ def count_command(admin: Any, task: str, as_json: bool) -> None:
     _say(admin.count(task), as_json)
 
 
-@task_command.command("delete")
+@_task.command("delete")
 @_asks
 @click.argument("task")
 @click.option("--all", "everything", is_flag=True, help="The whole task, which must have ended.")
-def delete_command(admin: Any, task: str, everything: bool, as_json: bool) -> None:
+def _delete(admin: Any, task: str, everything: bool, as_json: bool) -> None:
     """Delete the reports of TASK's released rounds, or all of it; what is deleted is overwritten.
 
     What was released does not change, and can be fetched until the task itself is deleted.
@@ -287,7 +287,7 @@ def delete_command(admin: Any, task: str, everything: bool, as_json: bool) -> No
 @click.argument("task")
 @click.option("--out", required=True, metavar="DIR", help="Where to put the model.")
 @click.option("--force", is_flag=True, help="Replace a model that is there already.")
-def model_command(admin: Any, task: str, out: str, force: bool, as_json: bool) -> None:
+def _model(admin: Any, task: str, out: str, force: bool, as_json: bool) -> None:
     """Save what TASK on the collector at URL has released so far as a model, with its statement.
 
     While rounds are still to come, the statement says what devices may have paid up to now.
@@ -317,7 +317,7 @@ def model_command(admin: Any, task: str, out: str, force: bool, as_json: bool) -
 @click.option("--store", required=True, type=_file, help="The collector's store.")
 @click.option("--out", required=True, type=_file, help="Where to put the copy.")
 @json_option
-def backup_command(store: Path, out: Path, as_json: bool) -> None:
+def _backup(store: Path, out: Path, as_json: bool) -> None:
     """Copy the store of a collector, running or not, as it is at one moment.
 
     The copy has everything the store has.
@@ -336,7 +336,7 @@ def backup_command(store: Path, out: Path, as_json: bool) -> None:
 @click.argument("backup", type=_file)
 @click.option("--store", required=True, type=_file, help="Where to; no file may be there.")
 @json_option
-def restore_command(backup: Path, store: Path, as_json: bool) -> None:
+def _restore(backup: Path, store: Path, as_json: bool) -> None:
     """Make a store from BACKUP, checked, for a collector that is to be started.
 
     What was accepted after the copy was taken is lost: devices do not send it again.

@@ -75,7 +75,7 @@ class SearchQuery(BaseModel):
     n: Count = 20
 
 
-class Given(BaseModel):
+class _Given(BaseModel):
     """One item of an answer; what it does not have is left out."""
 
     item: int | str
@@ -88,7 +88,7 @@ class Given(BaseModel):
 class Lists(BaseModel):
     """Items in descending order of score."""
 
-    recommendations: list[Given]
+    recommendations: list[_Given]
     requested: int
     shortfall: int
     ignored: int
@@ -96,7 +96,7 @@ class Lists(BaseModel):
     model: str
 
 
-class Found(BaseModel):
+class _Found(BaseModel):
     """One item that a search found."""
 
     item: int | str
@@ -106,7 +106,7 @@ class Found(BaseModel):
 class FoundItems(BaseModel):
     """Items that a search found, the best first, and how many there are in all."""
 
-    items: list[Found]
+    items: list[_Found]
     found: int
     model: str
 

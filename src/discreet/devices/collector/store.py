@@ -18,7 +18,19 @@ from discreet.errors import SettingsInvalid
 from discreet.privacy.account.locks import try_lock
 from discreet.private_files import make_private, open_private
 
-__all__ = ["RECORD", "RoundRow", "Store", "back_up", "delete_reports", "delete_task", "open_round"]
+__all__ = [
+    "RECORD",
+    "RoundRow",
+    "Store",
+    "back_up",
+    "count_reports",
+    "delete_reports",
+    "delete_task",
+    "open_round",
+    "release_round",
+    "restore",
+    "seal_round",
+]
 
 APPLICATION, VERSION = 0x64736331, 1  # "dsc1", so that another program's file is not taken for ours
 RECORD = 17  # bytes of a pseudonym and a bit

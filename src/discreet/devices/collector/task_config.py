@@ -19,7 +19,7 @@ from discreet.devices.schedule import DeviceSettings
 from discreet.devices.statement import refuse_paid
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 
-__all__ = ["Close", "Delete", "Report", "TaskConfig", "explain", "make_config"]
+__all__ = ["CatalogueContent", "Close", "Delete", "Report", "TaskConfig", "explain", "make_config"]
 
 _STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 TaskName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
