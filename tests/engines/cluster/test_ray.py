@@ -28,8 +28,8 @@ from discreet.engines.memory import MemoryEngine
 from discreet.errors import RatingsInvalid, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
 from discreet.methods.method import PrivateMethod
-from discreet.methods.trivial.private.answers import TrivialAnswers
-from discreet.methods.trivial.public.train import ChoicesQuestion
+from discreet.methods.published.private.baselines import BaselineContributions
+from discreet.methods.published.public.baselines import ChoicesQuery
 from discreet.model import Model
 from discreet.privacy import Noise
 from tests.conformance.cases import CASES
@@ -115,11 +115,11 @@ def test_one_two_and_four_workers_give_the_model_of_memory(
 def test_sums_in_a_tree_of_many_small_shards(
     whole: Ratings, blocks: StoredRatings, local: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = ChoicesQuestion("choices", 0.1, whole.n_items)
-    (wanted,) = MemoryEngine(TrivialAnswers, whole).totals(question)
+    question = ChoicesQuery("choices", 0.1, whole.n_items)
+    (wanted,) = MemoryEngine(BaselineContributions, whole).totals(question)
     # Two at a time, so that sums of sums are added too.
     monkeypatch.setattr(engine_module, "FAN_IN", 2)
-    engine = RayEngine(TrivialAnswers, blocks, workers=5, shard_bytes=30)
+    engine = RayEngine(BaselineContributions, blocks, workers=5, shard_bytes=30)
     (found,) = engine.totals(question)
     assert (found.value == wanted.value).all()
     assert (found.unit == wanted.unit).all()
