@@ -14,7 +14,7 @@ from discreet.errors import CatalogueInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
 
-__all__ = ["command"]
+__all__ = ["AddItems", "command"]
 
 
 class AddItems(Output):

@@ -19,7 +19,7 @@ from discreet.model.explanation import Explanation
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
 
-__all__ = ["command"]
+__all__ = ["Explain", "command"]
 
 
 class Explain(Person):

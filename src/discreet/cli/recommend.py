@@ -26,7 +26,7 @@ from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
 
-__all__ = ["command"]
+__all__ = ["Recommend", "command"]
 
 
 class Recommend(Person):

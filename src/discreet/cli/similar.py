@@ -11,7 +11,7 @@ from discreet.cli.output import Output, print_json
 from discreet.cli.request import Argument, Option, takes
 from discreet.model import Model
 
-__all__ = ["command"]
+__all__ = ["Similar", "command"]
 
 
 class Similar(Output):
