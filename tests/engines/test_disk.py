@@ -58,14 +58,14 @@ def test_a_block_that_is_counted_twice_or_not_at_all_shows(
 ) -> None:
     """The comparison above has power: one lost or repeated block is another sum."""
     whole, blocks = both[False]
-    question = ChoicesQuery("choices", 0.1, whole.n_items)
-    (wanted,) = MemoryEngine(BaselineContributions, whole).totals(question)
-    (found,) = DiskEngine(BaselineContributions, blocks).totals(question)
+    query = ChoicesQuery("choices", 0.1, whole.n_items)
+    (wanted,) = MemoryEngine(BaselineContributions, whole).totals(query)
+    (found,) = DiskEngine(BaselineContributions, blocks).totals(query)
     assert (found.value == wanted.value).all()
     parts = list(blocks.blocks())
     for wrong in (parts[1:], [*parts, parts[2]]):
         monkeypatch.setattr(StoredRatings, "blocks", lambda self, wrong=wrong: iter(wrong))
-        (found,) = DiskEngine(BaselineContributions, blocks).totals(question)
+        (found,) = DiskEngine(BaselineContributions, blocks).totals(query)
         assert (found.value != wanted.value).any()
 
 
@@ -88,4 +88,4 @@ def test_at_most_two_blocks_are_held(
         assert ratings.n_users
         assert len(read) <= number + 1
     assert len(read) == blocks.n_blocks
-    assert exact_totals(BaselineContributions(ratings).answer(ChoicesQuery("c", 0.1, ratings.n_items)))
+    assert exact_totals(BaselineContributions(ratings).contributions(ChoicesQuery("c", 0.1, ratings.n_items)))

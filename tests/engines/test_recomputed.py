@@ -43,8 +43,8 @@ class WithoutTheLast(SVDContributions):
 class ByNumber(SVDContributions):
     """Half of what the user in an odd row rates counts."""
 
-    def answer(self, question: Any) -> Sequence[Block]:
-        blocks = super().answer(question)
+    def contributions(self, query: Any) -> Sequence[Block]:
+        blocks = super().contributions(query)
         return [block.without(np.arange(len(block.energies())) % 2 == 1) for block in blocks]
 
 
@@ -80,18 +80,18 @@ def test_on_disk_likewise(tmp_path: Path) -> None:
     source = tmp_path / "r.parquet"
     table().write_parquet(source)
     kept = stored(source, tmp_path / "blocks", block_ratings=200)
-    questions: list[Any] = []
+    queries: list[Any] = []
 
     class Noting(SVDContributions):
-        def answer(self, question: Any) -> Sequence[Block]:
-            questions.append(question)
-            return super().answer(question)
+        def contributions(self, query: Any) -> Sequence[Block]:
+            queries.append(query)
+            return super().contributions(query)
 
     method(Noting).fit(kept, BUDGET, rng=0)
-    question = next(one for one in questions if "mean" in type(one).__name__.lower())
-    assert DiskEngine(SVDContributions, kept).totals(question)
+    query = next(one for one in queries if "mean" in type(one).__name__.lower())
+    assert DiskEngine(SVDContributions, kept).totals(query)
     with pytest.raises(UnchargedRelease):
-        DiskEngine(AroundTheMean, kept).totals(question)
+        DiskEngine(AroundTheMean, kept).totals(query)
 
 
 def test_very_few_users_are_compared_as_well() -> None:

@@ -15,7 +15,7 @@ from discreet import ALS, Budget, BudgetedALS, Ratings, Statement
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods import tuning
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Facts, Questions
+from discreet.methods.public_half import Facts, Queries
 from discreet.methods.published.private.baselines import BaselineContributions, UserMean
 from discreet.methods.published.public.baselines import ITEM_MEAN
 from discreet.methods.settings import PrivateSettings
@@ -188,7 +188,7 @@ class MoodySettings(PrivateSettings):
     growth: float = 1.8
 
 
-def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Refuses some settings after something was released, as methods do that see how few users there are."""
     trained = yield from ITEM_MEAN.train(settings, facts, rng)
     if settings.growth < 1.5:

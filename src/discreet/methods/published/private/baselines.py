@@ -15,8 +15,8 @@ from discreet.engines.choice import AnyRatings
 from discreet.engines.cluster import read_cluster
 from discreet.engines.devices import check_device
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.conversation import Conversation
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts, described
 from discreet.methods.published.public.baselines import (
     GLOBAL_MEAN,
@@ -27,7 +27,7 @@ from discreet.methods.published.public.baselines import (
     MeanOfMeansQuery,
     TalliesQuery,
 )
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import pattern_of
 from discreet.model import Model
 from discreet.privacy.budget import Budget
@@ -50,13 +50,13 @@ class BaselineContributions:
     def __init__(self, ratings: Ratings) -> None:
         self._ratings, self._pattern = ratings, pattern_of(ratings)
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, ChoicesQuery):
-            return question.mechanism.blocks(self._pattern)
-        assert isinstance(question, MeanOfMeansQuery | TalliesQuery)
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, ChoicesQuery):
+            return query.mechanism.blocks(self._pattern)
+        assert isinstance(query, MeanOfMeansQuery | TalliesQuery)
         scaled = self._ratings.scale.scaled(self._ratings.values)
-        return question.mechanism.blocks(self._pattern, scaled)
+        return query.mechanism.blocks(self._pattern, scaled)
 
 
 class GlobalMean(PrivateMethod):
@@ -103,7 +103,7 @@ class UserMean(PrivateMethod):
         check_items(ratings.n_items)
         # Any budget would do: nothing is asked, so nothing is spent.
         facts = Facts(ratings.n_items, ratings.scale, Budget(1.0, 1e-6), 0.0)
-        trained = Conversation(self.public_half, self.settings, facts, 0).trained
+        trained = ProtocolRun(self.public_half, self.settings, facts, 0).trained
         assert trained is not None
         paid = ratings.catalogue.paid
         public = ("the item catalogue", "the rating range")

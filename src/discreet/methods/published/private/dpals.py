@@ -19,7 +19,7 @@ from discreet.methods.published.public.dpals import (
     make_plan,
 )
 from discreet.methods.published.public.dpals_noise import Accounting, find_preset
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.settings import PrivateSettings
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.private.sampling import draw_numbers
@@ -43,27 +43,27 @@ class DPALSContributions:
     def __init__(self, ratings: Ratings) -> None:
         self._ratings, self._sampler = ratings, Sampler(ratings)
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledCounts | SampledMean):
-            return self._sampler.answer(question)
-        assert isinstance(question, StartQuery | RoundQuery)
-        sample, pattern = self._sampler.take(question.sample)
-        if isinstance(question, StartQuery):
-            bound = question.entry_clip * np.sqrt(question.sample.max_ratings)
-            return question.mechanism.blocks(pattern, _targets(sample, question.centre) / bound)
-        rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip
-        targets = _targets(sample, question.side.centre) / question.entry_clip
-        return question.mechanism.blocks(pattern, rows, targets)
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledCounts | SampledMean):
+            return self._sampler.contributions(query)
+        assert isinstance(query, StartQuery | RoundQuery)
+        sample, pattern = self._sampler.take(query.sample)
+        if isinstance(query, StartQuery):
+            bound = query.entry_clip * np.sqrt(query.sample.max_ratings)
+            return query.mechanism.blocks(pattern, _targets(sample, query.centre) / bound)
+        rows = clip_rows(self._vectors(query), query.row_clip) / query.row_clip
+        targets = _targets(sample, query.side.centre) / query.entry_clip
+        return query.mechanism.blocks(pattern, rows, targets)
 
-    def _vectors(self, question: RoundQuery) -> Floats:
+    def _vectors(self, query: RoundQuery) -> Floats:
         """A_user: every user's vector, from all their own ratings (or this round's 1/T of them, line 14)."""
         own = self._ratings
-        if question.split_users:
-            numbers = draw_numbers(own, question.sample.seed + 1)
-            place = (numbers >> np.uint64(32)) * np.uint64(question.plan.rounds)
-            own = own.keep(place >> np.uint64(32) == question.number)
-        return question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]
+        if query.split_users:
+            numbers = draw_numbers(own, query.sample.seed + 1)
+            place = (numbers >> np.uint64(32)) * np.uint64(query.plan.rounds)
+            own = own.keep(place >> np.uint64(32) == query.number)
+        return query.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]
 
 
 def _targets(ratings: Ratings, centre: float) -> Floats:

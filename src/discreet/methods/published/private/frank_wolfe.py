@@ -11,7 +11,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.public.frank_wolfe import FRANK_WOLFE, MomentQuery, ProductQuery, Steps
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
 from discreet.model.fold_in.frank_wolfe import take_step
@@ -22,7 +22,7 @@ __all__ = ["FrankWolfe", "FrankWolfeContributions"]
 
 
 class FrankWolfeContributions:
-    """Integer contributions of some users. Their fit is a cache: it follows from the question's steps.
+    """Integer contributions of some users. Their fit is a cache: it follows from the query's steps.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class FrankWolfeContributions:
         self._sampler = Sampler(ratings)
         self._cache: tuple[Steps, Floats] | None = None
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledMean):
-            return self._sampler.answer(question)
-        assert isinstance(question, MomentQuery | ProductQuery)
-        steps = question.steps
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledMean):
+            return self._sampler.contributions(query)
+        assert isinstance(query, MomentQuery | ProductQuery)
+        steps = query.steps
         ratings, pattern = self._sampler.take(steps.sample)
         errors = self._fit(steps) - (ratings.values - steps.centre)
-        return question.mechanism.blocks(pattern, errors / steps.row_clip)
+        return query.mechanism.blocks(pattern, errors / steps.row_clip)
 
     def _fit(self, steps: Steps) -> Floats:
         """Fitted values on what was sampled, after all steps."""

@@ -17,7 +17,7 @@ from discreet.methods.published.public.projected_gradient import (
     RowState,
     Shrunk,
 )
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
 from discreet.privacy.gaussian.blocks import Block
@@ -28,7 +28,7 @@ __all__ = ["ProjectedGradient", "ProjectedGradientContributions"]
 
 
 class ProjectedGradientContributions:
-    """Integer contributions of some users. Their rows are a cache: they follow from the question's rounds.
+    """Integer contributions of some users. Their rows are a cache: they follow from the query's rounds.
 
     Parameters
     ----------
@@ -40,18 +40,18 @@ class ProjectedGradientContributions:
         self._sampler = Sampler(ratings)
         self._cache: tuple[RowState, Floats] | None = None
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledMean):
-            return self._sampler.answer(question)
-        assert isinstance(question, RowsQuery)
-        state = question.state
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledMean):
+            return self._sampler.contributions(query)
+        assert isinstance(query, RowsQuery)
+        state = query.state
         weights = self._weights(state)
         moves = self._moves(state, weights, state.directions, state.step_size)
         bound = state.bound(state.step_size)
         _, pattern = self._sampler.take(state.sample)
         stay = 1.0 - state.step_size * state.gravity
-        return question.mechanism.blocks(pattern, moves / bound, weights * (stay / bound))
+        return query.mechanism.blocks(pattern, moves / bound, weights * (stay / bound))
 
     def _weights(self, state: RowState) -> Floats:
         """Users x rank: each user's row as weights on the directions, after all rounds."""

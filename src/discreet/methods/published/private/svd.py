@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.public.svd import SVD, ChosenMomentQuery, ItemMeansQuery, ResidualMomentQuery
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledCounts
 from discreet.privacy.gaussian.blocks import Block
@@ -30,23 +30,23 @@ class SVDContributions:
     def __init__(self, ratings: Ratings) -> None:
         self._sampler = Sampler(ratings)
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledCounts):
-            return self._sampler.answer(question)
-        assert isinstance(question, ItemMeansQuery | ChosenMomentQuery | ResidualMomentQuery)
-        ratings, pattern = self._sampler.take(question.sample)
-        if isinstance(question, ItemMeansQuery):
-            return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
-        if isinstance(question, ChosenMomentQuery):
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledCounts):
+            return self._sampler.contributions(query)
+        assert isinstance(query, ItemMeansQuery | ChosenMomentQuery | ResidualMomentQuery)
+        ratings, pattern = self._sampler.take(query.sample)
+        if isinstance(query, ItemMeansQuery):
+            return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
+        if isinstance(query, ChosenMomentQuery):
             rows = np.repeat(1.0 / np.sqrt(np.maximum(pattern.counts, 1.0)), np.diff(pattern.indptr))
-            return question.mechanism.blocks(pattern, rows)
+            return query.mechanism.blocks(pattern, rows)
         # Each user's ratings less item means and the own mean, clipped.
-        away = ratings.values - question.centre - question.offsets[pattern.items]
-        own = pattern.user_sums(away) / (pattern.counts + question.user_stabiliser)
-        width = question.entry_clip
+        away = ratings.values - query.centre - query.offsets[pattern.items]
+        own = pattern.user_sums(away) / (pattern.counts + query.user_stabiliser)
+        width = query.entry_clip
         rows = np.clip(away - np.repeat(own, np.diff(pattern.indptr)), -width, width)
-        return question.mechanism.blocks(pattern, rows / question.row_clip)
+        return query.mechanism.blocks(pattern, rows / query.row_clip)
 
 
 class PrivateSVD(PrivateMethod):

@@ -30,9 +30,9 @@ from pydantic import Field
 
 from discreet import kernels
 from discreet.errors import BudgetInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Questions
+from discreet.methods.public_half import Facts, PublicHalf, Queries
 from discreet.methods.published.public.dpals_noise import Accounting, NoisePlan
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import Auto, Exponent, MaxRatings, Positive, PrivateSettings, Rounds, Share
 from discreet.methods.shared.public.sample import Sample, SampledCounts, SampledMean
 from discreet.methods.shared.public.spectrum import leading
@@ -137,7 +137,7 @@ class DPALSSettings(PrivateSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class StartQuery(Question[NoisyMoment]):
+class StartQuery(Query[NoisyMoment]):
     """What is the second moment of users' rows? Rows of at most k entries of size 1 have a norm of at most sqrt(k)."""
 
     sample: Sample
@@ -152,7 +152,7 @@ class StartQuery(Question[NoisyMoment]):
 
 
 @dataclass(frozen=True, eq=False)
-class RoundQuery(Question[NormalEquations]):
+class RoundQuery(Query[NormalEquations]):
     """What are each item's normal equations, given the users' vectors at this item side?
 
     Parameters
@@ -247,7 +247,7 @@ def _round_sigmas(settings: DPALSSettings, square: float, least: float) -> tuple
     return ratio * vector, vector
 
 
-def _train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     plan, scale, n_items = make_plan(settings, facts), facts.scale, facts.n_items
     planned = plan.counts + int(plan.mean) + int(settings.start == "spectral") + plan.rounds
     seed, k, counts = int(rng.integers(2**62)), plan.max_ratings, np.ones(n_items)
@@ -293,7 +293,7 @@ def _user_step(settings: DPALSSettings, facts: Facts, frequent: Bools) -> FoldIn
 
 def _start(
     settings: DPALSSettings, asked: StartQuery, frequent: Bools, rng: np.random.Generator
-) -> Generator[Question[Any], Any, Floats]:
+) -> Generator[Query[Any], Any, Floats]:
     """Random factors, or eigenvectors of a released second moment."""
     kept, rank, scale = int(frequent.sum()), settings.rank, settings.start_scale
     factors = np.zeros((len(frequent), rank))

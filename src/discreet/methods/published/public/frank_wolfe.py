@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import Auto, Positive, Rounds
 from discreet.methods.shared.public.sample import (
     CentredSettings,
@@ -117,7 +117,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentQuery(Question[NoisyMoment]):
+class MomentQuery(Query[NoisyMoment]):
     """What is the second moment of users' rows of errors after these steps?"""
 
     steps: Steps
@@ -129,7 +129,7 @@ class MomentQuery(Question[NoisyMoment]):
 
 
 @dataclass(frozen=True, eq=False)
-class ProductQuery(Question[NoisyProduct]):
+class ProductQuery(Query[NoisyProduct]):
     """What is the product of that second moment with a direction?"""
 
     steps: Steps
@@ -141,7 +141,7 @@ class ProductQuery(Question[NoisyProduct]):
         return Products(self.direction)
 
 
-def _train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     rounds, nothing = settings.rounds, np.zeros(facts.n_items)
     planned = rounds * (settings.oja_steps if settings.eigenvector == "oja" else 1)
     planned += int(settings.centre == "mean" and facts.scale.explicit)
@@ -168,7 +168,7 @@ def _train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator)
 
 
 # A direction of length 1 and its eigenvalue in units of the row's bound; 0 where it cannot be told from noise.
-_Step = Generator[Question[Any], Any, tuple[Floats, float]]
+_Step = Generator[Query[Any], Any, tuple[Floats, float]]
 
 
 def _exact(

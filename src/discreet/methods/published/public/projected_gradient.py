@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import CatalogueInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import Auto, Positive, Rank, Rounds, Share
 from discreet.methods.shared.public.sample import (
     CentredSettings,
@@ -125,7 +125,7 @@ class RowState:
 
 
 @dataclass(frozen=True, eq=False)
-class RowsQuery(Question[NoisyMoment]):
+class RowsQuery(Query[NoisyMoment]):
     """What is the second moment of users' rows after one more gradient step?"""
 
     state: RowState
@@ -136,7 +136,7 @@ class RowsQuery(Question[NoisyMoment]):
         return DenseMoments(self.state.directions)
 
 
-def _train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     if facts.n_items > _MOST_ITEMS:
         raise CatalogueInvalid(
             f"projected gradient releases a matrix of items x items in every round; {facts.n_items:,} items are "

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import Auto, Positive, Rank, Share
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.sample import (
@@ -87,7 +87,7 @@ class SVDSettings(SampleSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class ItemMeansQuery(Question[NoisySums]):
+class ItemMeansQuery(Query[NoisySums]):
     """What is the sum of each item's sampled ratings, in units of half the range, and how many are there?"""
 
     sample: Sample
@@ -100,7 +100,7 @@ class ItemMeansQuery(Question[NoisySums]):
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualMomentQuery(Question[NoisyMoment]):
+class ResidualMomentQuery(Query[NoisyMoment]):
     """What is the second moment of users' residuals over the items?
 
     Parameters
@@ -125,7 +125,7 @@ class ResidualMomentQuery(Question[NoisyMoment]):
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenMomentQuery(Question[NoisyMoment]):
+class ChosenMomentQuery(Query[NoisyMoment]):
     """Which items are taken together? Every user's row has length 1."""
 
     sample: Sample
@@ -137,14 +137,14 @@ class ChosenMomentQuery(Question[NoisyMoment]):
         return CoMoments(self.n_items)
 
 
-def _train(settings: SVDSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _train(settings: SVDSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     sample = draw_sample(settings, facts, rng)
     steps, share = (_ratings, 0.2) if facts.scale.explicit else (_clicks, 0.1)
     first = facts.mu * math.sqrt(share if settings.mean_share == "auto" else settings.mean_share)
     return (yield from steps(settings, facts, sample, first))
 
 
-def _ratings(settings: SVDSettings, facts: Facts, sample: Sample, first: float) -> Questions:
+def _ratings(settings: SVDSettings, facts: Facts, sample: Sample, first: float) -> Queries:
     sums = yield ItemMeansQuery("item means", first, sample, facts.n_items, planned=2)
     side, popularity = _means(settings, facts, sums)
     typical = min(settings.typical_ratings, sample.max_ratings)
@@ -180,7 +180,7 @@ def _means(settings: SVDSettings, facts: Facts, noisy: NoisySums) -> tuple[ItemS
     return side, popularity
 
 
-def _clicks(settings: SVDSettings, facts: Facts, sample: Sample, first: float) -> Questions:
+def _clicks(settings: SVDSettings, facts: Facts, sample: Sample, first: float) -> Queries:
     n_items = facts.n_items
     noisy = yield SampledCounts("item counts", first, sample, n_items, planned=2)
     popularity = ItemWeights.first(noisy.counts, np.full(n_items, noisy.sigma))

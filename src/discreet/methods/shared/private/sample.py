@@ -1,4 +1,4 @@
-"""The ratings that take part in a question: drawn by each user's own hash, kept until another sample is asked for."""
+"""The ratings that take part in a query: drawn by each user's own hash, kept until another sample is asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Sampler", "pattern_of"]
 
 
 class Sampler:
-    """Some users' samples. A cache of the last one: it follows from the ratings and the question.
+    """Some users' samples. A cache of the last one: it follows from the ratings and the query.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class Sampler:
             self._last = (sample, kept, pattern_of(kept))
         return self._last[1:]
 
-    def answer(self, question: SampledCounts | SampledMean) -> list[Block]:
+    def contributions(self, query: SampledCounts | SampledMean) -> list[Block]:
         """Contributions to the number of users of each item, or to the mean rating."""
-        ratings, pattern = self.take(question.sample)
-        if isinstance(question, SampledCounts):
-            return question.mechanism.blocks(pattern)
-        return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
+        ratings, pattern = self.take(query.sample)
+        if isinstance(query, SampledCounts):
+            return query.mechanism.blocks(pattern)
+        return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
 
 
 def pattern_of(ratings: Ratings) -> Pattern:
