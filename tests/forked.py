@@ -25,7 +25,7 @@ FORK.set_forkserver_preload(
         "discreet.devices.collector.app",
         "discreet.devices.loopback",
         "discreet.methods.budgeted.estimator",
-        "discreet.methods.dpals.estimator",
+        "discreet.methods.published.private.dpals",
         "discreet.methods.prototypes",
         "discreet.web.service",
         "discreet.silos.server.coordinator",
