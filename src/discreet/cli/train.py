@@ -25,7 +25,7 @@ from discreet.cli.resumable import ResumableCommand, resumed
 from discreet.cli.train_summary import show, summarise
 from discreet.cli.training import Training, check_room
 from discreet.engines.choice import AnyRatings
-from discreet.methods.dpals.presets import Accounting
+from discreet.methods.published.public.dpals_noise import Accounting
 from discreet.model.storage import check_target
 from discreet.privacy.statement_text import round_up
 from discreet.silos.shared.saving import save_once
