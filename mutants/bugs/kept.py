@@ -45,7 +45,7 @@ MUTANTS = (
         _T_KEPT,
     ),
     Mutant(
-        "releases of another question are recalled",
+        "releases of another query are recalled",
         _GATE,
         "    if known != asked:",
         "    if False:",

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import PublicHalf
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import MaxRatings, PrivateSettings, Share
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import UniformSample
@@ -24,7 +24,7 @@ class ShySettings(PrivateSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class HowMany(Question):
+class HowMany(Query):
     sample: UniformSample
     n_items: int
 
@@ -40,15 +40,15 @@ def train(settings, facts, rng):
     return Trained(ItemSide(facts.scale, 0.0, score, np.zeros((facts.n_items, 0)), Clicks()), rounds=1)
 
 
-class ShyAnswers:
+class ShyContributions:
     def __init__(self, ratings):
         self._sampler = Sampler(ratings)
 
-    def answer(self, question):
-        _, pattern = self._sampler.take(question.sample)
-        return question.mechanism.blocks(pattern)
+    def contributions(self, query):
+        _, pattern = self._sampler.take(query.sample)
+        return query.mechanism.blocks(pattern)
 
 
 class ShyPopularity(PrivateMethod):
     public_half = PublicHalf("shy-popularity", ShySettings, train, (HowMany,), makes_lists=True)
-    private_half = ShyAnswers
+    private_half = ShyContributions

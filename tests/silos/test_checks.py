@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import Refused
-from discreet.methods.dpals.public.questions import CountsQuestion, Sampling
-from discreet.methods.ease.public.questions import PairsQuestion
+from discreet.methods.dpals.public.queries import CountsQuery, Sampling
+from discreet.methods.ease.public.queries import PairsQuery
 from discreet.silos.silo.checks import check_question
 
 SAMPLING = Sampling("tail", 1, 5, np.array([1.0, 20.0, 3.0]), np.ones(3))
-EXPECTED = CountsQuestion("counts", 0.1, SAMPLING)
+EXPECTED = CountsQuery("counts", 0.1, SAMPLING)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, -1.0, 1.00001, 0.0])
@@ -43,7 +43,7 @@ def test_the_last_bits_may_differ_and_no_more() -> None:
 def test_whole_numbers_are_compared_exactly_however_large() -> None:
     """Positions of items in a catalogue of millions: a part in a million would be another item."""
     head = np.array([7, 5_000_000], dtype=np.int32)
-    due = PairsQuestion("pairs", 0.1, head)
+    due = PairsQuery("pairs", 0.1, head)
     check_question(replace(due, head=head.copy()), due)
     with pytest.raises(Refused, match="head differs"):
         check_question(replace(due, head=head + np.array([0, 1], dtype=np.int32)), due)

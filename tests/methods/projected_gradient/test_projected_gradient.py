@@ -51,7 +51,7 @@ def test_clicks_beat_popularity(clicks: Ratings) -> None:
 
 def _handed_in(half: PrivateHalf, run: Run) -> list[DenseRows]:
     """The blocks of every step."""
-    return [half.answer(question)[0] for question in run.questions]  # type: ignore[misc]
+    return [half.contributions(query)[0] for query in run.queries]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("explicit", [True, False])

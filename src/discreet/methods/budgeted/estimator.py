@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.method import PrivateMethod
 
@@ -62,8 +62,8 @@ class BudgetedALS(PrivateMethod):
     """
 
     public_half = BUDGETED
-    private_half = BudgetedAnswers
-    gpu_half = "discreet.methods.budgeted.private.gpu_answers:GpuBudgetedAnswers"
+    private_half = BudgetedContributions
+    gpu_half = "discreet.methods.budgeted.private.gpu_contributions:GpuBudgetedContributions"
 
     def __init__(
         self,

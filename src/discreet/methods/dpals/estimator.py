@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from discreet.methods.dpals.presets import Accounting, find_preset
-from discreet.methods.dpals.private.answers import DPALSAnswers
+from discreet.methods.dpals.private.contributions import DPALSContributions
 from discreet.methods.dpals.public.plan import account, make_plan
 from discreet.methods.dpals.public.train import DPALS_HALF
 from discreet.methods.dpals.settings import DPALSSettings
@@ -86,7 +86,7 @@ class DPALS(PrivateMethod):
     """
 
     public_half = DPALS_HALF
-    private_half = DPALSAnswers
+    private_half = DPALSContributions
 
     accounting_: Accounting
 

@@ -10,10 +10,10 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings, engine_of
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.ease.private.contributions import EASEContributions
 from discreet.methods.ease.public.train import EASE_HALF
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import Progress, ProtocolRun
 from discreet.methods.public_half import Facts, described
 from discreet.model import Model
 from discreet.model.start import EarlierSums
@@ -95,12 +95,12 @@ class EASE(PrivateMethod):
         facts = Facts(
             ratings.n_items, ratings.scale, Budget(1.0, 1e-6), np.inf, features=features, earlier=earlier
         )
-        talk = Conversation(self.public_half, self.settings, facts, np.random.default_rng(rng))
+        talk = ProtocolRun(self.public_half, self.settings, facts, np.random.default_rng(rng))
         engine = engine_of(self.private_half, ratings)
-        while (question := talk.question) is not None:
+        while (query := talk.query) is not None:
             if progress is not None:
                 progress("training", talk.done, 2)
-            talk.take({total.name: total.value.astype(np.float64) for total in engine.totals(question)})
+            talk.take({total.name: total.value.astype(np.float64) for total in engine.totals(query)})
         trained = talk.trained
         assert trained is not None
         statement = Statement.not_private(why)

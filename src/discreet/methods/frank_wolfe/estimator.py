@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from discreet.methods.frank_wolfe.private.answers import FrankWolfeAnswers
+from discreet.methods.frank_wolfe.private.contributions import FrankWolfeContributions
 from discreet.methods.frank_wolfe.public.train import FRANK_WOLFE
 from discreet.methods.method import PrivateMethod
 
@@ -69,7 +69,7 @@ class FrankWolfe(PrivateMethod):
     """
 
     public_half = FRANK_WOLFE
-    private_half = FrankWolfeAnswers
+    private_half = FrankWolfeContributions
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from discreet.methods.method import PrivateMethod
-from discreet.methods.projected_gradient.private.answers import ProjectedGradientAnswers
+from discreet.methods.projected_gradient.private.contributions import ProjectedGradientContributions
 from discreet.methods.projected_gradient.public.train import PROJECTED_GRADIENT
 
 __all__ = ["ProjectedGradient"]
@@ -66,7 +66,7 @@ class ProjectedGradient(PrivateMethod):
     """
 
     public_half = PROJECTED_GRADIENT
-    private_half = ProjectedGradientAnswers
+    private_half = ProjectedGradientContributions
 
     def __init__(
         self,

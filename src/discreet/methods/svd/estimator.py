@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from discreet.methods.method import PrivateMethod
-from discreet.methods.svd.private.answers import SVDAnswers
+from discreet.methods.svd.private.contributions import SVDContributions
 from discreet.methods.svd.public.train import SVD
 
 __all__ = ["PrivateSVD"]
@@ -69,7 +69,7 @@ class PrivateSVD(PrivateMethod):
     """
 
     public_half = SVD
-    private_half = SVDAnswers
+    private_half = SVDContributions
 
     def __init__(
         self,

@@ -16,10 +16,10 @@ from discreet.engines.cluster import Cluster, read_cluster
 from discreet.engines.devices import check_device
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import Progress, ProtocolRun
 from discreet.methods.public_half import Facts, described
-from discreet.methods.trivial.private.answers import TrivialAnswers
+from discreet.methods.trivial.private.contributions import TrivialContributions
 from discreet.methods.trivial.public.train import GLOBAL_MEAN, ITEM_MEAN, POPULARITY, USER_MEAN
 from discreet.model import Model
 from discreet.privacy.account.ledger_file import AnyLedger
@@ -47,7 +47,7 @@ class GlobalMean(PrivateMethod):
     """
 
     public_half = GLOBAL_MEAN
-    private_half = TrivialAnswers
+    private_half = TrivialContributions
 
     def __init__(self, *, discover_share: float | None = None) -> None:
         super().__init__(discover_share=discover_share)
@@ -68,7 +68,7 @@ class UserMean(PrivateMethod):
     """
 
     public_half = USER_MEAN
-    private_half = TrivialAnswers
+    private_half = TrivialContributions
 
     def __init__(self, *, discover_share: float | None = None) -> None:
         super().__init__(discover_share=discover_share)
@@ -112,7 +112,7 @@ class UserMean(PrivateMethod):
         statement = statement.carrying(Carried() if paid is None else paid)
         # Any budget would do: nothing is asked, so nothing is spent.
         facts = Facts(ratings.n_items, ratings.scale, Budget(1.0, 1e-6), 0.0)
-        trained = Conversation(self.public_half, self.settings, facts, 0).trained
+        trained = ProtocolRun(self.public_half, self.settings, facts, 0).trained
         assert trained is not None
         model = Model(
             trained.side,
@@ -141,7 +141,7 @@ class ItemMean(PrivateMethod):
     """
 
     public_half = ITEM_MEAN
-    private_half = TrivialAnswers
+    private_half = TrivialContributions
 
     def __init__(self, *, discover_share: float | None = None) -> None:
         super().__init__(discover_share=discover_share)
@@ -163,7 +163,7 @@ class Popularity(PrivateMethod):
     """
 
     public_half = POPULARITY
-    private_half = TrivialAnswers
+    private_half = TrivialContributions
 
     def __init__(self, *, discover_share: float | None = None) -> None:
         super().__init__(discover_share=discover_share)

@@ -17,16 +17,16 @@ import numpy as np
 from discreet import kernels
 from discreet.methods.dpals.presets import NoisePlan
 from discreet.methods.dpals.public.plan import make_plan
-from discreet.methods.dpals.public.questions import (
-    CountsQuestion,
-    MeanQuestion,
-    RoundQuestion,
+from discreet.methods.dpals.public.queries import (
+    CountsQuery,
+    MeanQuery,
+    RoundQuery,
     Sampling,
-    StartQuestion,
+    StartQuery,
 )
 from discreet.methods.dpals.settings import DPALSSettings
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.shared.public.sample import SampledCounts, UniformSample
 from discreet.methods.shared.public.spectrum import leading
 from discreet.model.fold_in import Clicks, FoldIn, OwnMean
@@ -37,7 +37,7 @@ from discreet.types import Bools, Floats
 __all__ = ["DPALS_HALF", "item_ridge", "solve", "train"]
 
 
-def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Counts, sample, centre, start, then one set of normal equations a round."""
     plan = make_plan(settings, facts)
     planned = plan.counts + int(plan.mean) + int(settings.start == "spectral") + plan.rounds
@@ -50,19 +50,19 @@ def train(settings: DPALSSettings, facts: Facts, rng: np.random.Generator) -> Qu
     frequent = _frequent(settings, counts)
     sampling = Sampling(settings.sampling, seed, plan.max_ratings, counts, frequent.astype(np.float64))
     if plan.counts > 1:
-        noisy = yield CountsQuestion("item counts of the sample", plan.mu_counts, sampling, planned=planned)
+        noisy = yield CountsQuery("item counts of the sample", plan.mu_counts, sampling, planned=planned)
         counts = np.maximum(noisy.counts, 1.0)
     centre = facts.scale.middle
     if plan.mean:
-        mean = yield MeanQuestion("mean", plan.mu_mean, sampling, planned=planned)
+        mean = yield MeanQuery("mean", plan.mu_mean, sampling, planned=planned)
         centre = facts.scale.middle + facts.scale.half_width * mean
     side = _empty(settings, facts, centre, frequent)
     factors = yield from _start(settings, plan, sampling, side, frequent, rng, planned)
     side = replace(side, factors=factors)
     for number in range(plan.rounds):
-        question = _round(settings, plan, sampling, side, counts, frequent, number, planned)
-        equations = yield question
-        factors = _solved(settings, question, equations, counts, frequent)
+        query = _round(settings, plan, sampling, side, counts, frequent, number, planned)
+        equations = yield query
+        factors = _solved(settings, query, equations, counts, frequent)
         side = replace(side, factors=factors)
     return Trained(side, plan.rounds)
 
@@ -98,7 +98,7 @@ def _start(
     frequent: Bools,
     rng: np.random.Generator,
     planned: int,
-) -> Generator[Question[Any], Any, Floats]:
+) -> Generator[Query[Any], Any, Floats]:
     """Random factors, or eigenvectors of a released second moment."""
     factors = np.zeros_like(side.factors)
     kept = int(frequent.sum())
@@ -107,7 +107,7 @@ def _start(
         factors[frequent] = scale * rng.standard_normal((kept, settings.rank))
     if settings.start == "random":
         return factors
-    moment = yield StartQuestion(
+    moment = yield StartQuery(
         "spectral start", plan.mu_start, sampling, side.centre, _entry_clip(settings, side), planned=planned
     )
     if kept > settings.rank:
@@ -125,11 +125,11 @@ def _round(
     frequent: Bools,
     number: int,
     planned: int,
-) -> RoundQuestion:
+) -> RoundQuery:
     weights = np.ones(side.n_items)
     if settings.sampling == "weights":
         weights = (counts / counts[frequent].mean()) ** -settings.weight_exponent
-    question = RoundQuestion(
+    query = RoundQuery(
         f"round {number + 1}",
         0.0,
         number,
@@ -146,24 +146,24 @@ def _round(
         planned=planned,
     )
     # The noise is what was planned; the cost follows from it.
-    return question.at(question.mechanism.mu)
+    return query.at(query.mechanism.mu)
 
 
 def _solved(
     settings: DPALSSettings,
-    question: RoundQuestion,
+    query: RoundQuery,
     equations: NormalEquations,
     counts: Floats,
     frequent: Bools,
 ) -> Floats:
     """Every trained item's vector from its noisy normal equations."""
-    clip, weights = question.entry_clip, question.item_weights
+    clip, weights = query.entry_clip, query.item_weights
     matrix = equations.matrix[frequent] * (weights[frequent] * settings.row_clip**2)[:, None, None]
     vector = equations.vector[frequent] * (weights[frequent] * settings.row_clip * clip)[:, None]
     if equations.moment is not None:
         matrix += (settings.gravity * settings.row_clip**2) * equations.moment
     ridge = item_ridge(settings, counts[frequent])
-    factors = np.zeros_like(question.side.factors)
+    factors = np.zeros_like(query.side.factors)
     factors[frequent] = solve(matrix, vector, ridge, project=settings.project)
     return _orthonormal(factors, frequent) if settings.orthonormal else factors
 
@@ -207,7 +207,7 @@ DPALS_HALF = PublicHalf(
     "dpals",
     DPALSSettings,
     train,
-    (SampledCounts, CountsQuestion, MeanQuestion, StartQuestion, RoundQuestion),
+    (SampledCounts, CountsQuery, MeanQuery, StartQuery, RoundQuery),
     public=("all settings", "the random start of the factors"),
     numbers=_numbers,
 )

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.methods.frank_wolfe.settings import FrankWolfeSettings
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.shared.public.sample import (
     SampledMean,
     UniformSample,
@@ -29,7 +29,7 @@ from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import CoMoments, NoisyMoment, NoisyProduct, Products
 from discreet.types import Floats
 
-__all__ = ["FRANK_WOLFE", "MomentQuestion", "ProductQuestion", "Steps", "train"]
+__all__ = ["FRANK_WOLFE", "MomentQuery", "ProductQuery", "Steps", "train"]
 
 Step = tuple[Floats, float]
 """A direction of length 1 and its eigenvalue in units of the row's bound; 0 where it cannot be told from noise."""
@@ -75,7 +75,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentQuestion(Question[NoisyMoment]):
+class MomentQuery(Query[NoisyMoment]):
     """What is the second moment of users' rows of errors after these steps?"""
 
     steps: Steps
@@ -87,7 +87,7 @@ class MomentQuestion(Question[NoisyMoment]):
 
 
 @dataclass(frozen=True, eq=False)
-class ProductQuestion(Question[NoisyProduct]):
+class ProductQuery(Query[NoisyProduct]):
     """What is the product of that second moment with a direction?"""
 
     steps: Steps
@@ -99,7 +99,7 @@ class ProductQuestion(Question[NoisyProduct]):
         return Products(self.direction)
 
 
-def train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """The centre, then one direction a round; users move along it and the next one is asked for."""
     rounds = settings.rounds
     planned = rounds * (settings.oja_steps if settings.eigenvector == "oja" else 1)
@@ -126,12 +126,12 @@ def train(settings: FrankWolfeSettings, facts: Facts, rng: np.random.Generator) 
 
 def _ask(
     settings: FrankWolfeSettings, steps: Steps, name: str, mu: float, planned: int, rng: np.random.Generator
-) -> Generator[Question[Any], Any, Step]:
+) -> Generator[Query[Any], Any, Step]:
     """The next direction, exactly or by private Oja."""
     if settings.eigenvector == "oja":
         start = rng.standard_normal(len(steps.directions))
         return (yield from _oja(settings, steps, name, mu, planned, start))
-    moment = yield MomentQuestion(name, mu, steps, planned=planned)
+    moment = yield MomentQuery(name, mu, steps, planned=planned)
     values, vectors = leading(moment.matrix, 1)
     value = float(values[0])
     edge = noise_edge(1.0 / moment.mu, len(moment.matrix)) if settings.skip_noise else 0.0
@@ -140,13 +140,13 @@ def _ask(
 
 def _oja(
     settings: FrankWolfeSettings, steps: Steps, name: str, mu: float, planned: int, start: Floats
-) -> Generator[Question[Any], Any, Step]:
+) -> Generator[Query[Any], Any, Step]:
     """Private Oja. The last product gives the eigenvalue as well: no further release."""
     products, rate = settings.oja_steps, settings.oja_rate
     direction, along, edge = _unit(start), 0.0, 0.0
     for number in range(1, products + 1):
         part = f"{name}, product {number}"
-        noisy = yield ProductQuestion(part, mu / math.sqrt(products), steps, direction, planned=planned)
+        noisy = yield ProductQuery(part, mu / math.sqrt(products), steps, direction, planned=planned)
         along = float((direction * noisy.product).sum())
         direction = _unit(direction + rate * _unit(noisy.product))
         edge = _DEVIATIONS / noisy.mu if settings.skip_noise else 0.0
@@ -163,7 +163,7 @@ FRANK_WOLFE = PublicHalf(
     "frank-wolfe",
     FrankWolfeSettings,
     train,
-    (SampledMean, MomentQuestion, ProductQuestion),
+    (SampledMean, MomentQuery, ProductQuery),
     public=("all settings", "the seed of the samples and the random start of the directions"),
     numbers=lambda settings, n_items: n_items * (n_items + settings.rounds + 4) + settings.rounds + 128,
 )

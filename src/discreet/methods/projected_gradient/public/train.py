@@ -19,8 +19,8 @@ import numpy as np
 
 from discreet.errors import CatalogueInvalid
 from discreet.methods.projected_gradient.settings import ProjectedGradientSettings
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.shared.public.sample import (
     SampledMean,
     UniformSample,
@@ -35,7 +35,7 @@ from discreet.privacy.gaussian.clipped import NoisyMoment
 from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.types import Floats
 
-__all__ = ["PROJECTED_GRADIENT", "RowState", "RowsQuestion", "Shrunk", "train"]
+__all__ = ["PROJECTED_GRADIENT", "RowState", "RowsQuery", "Shrunk", "train"]
 
 # Typical distance of a rating from the centre, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.5
@@ -94,7 +94,7 @@ class RowState:
 
 
 @dataclass(frozen=True, eq=False)
-class RowsQuestion(Question[NoisyMoment]):
+class RowsQuery(Query[NoisyMoment]):
     """What is the second moment of users' rows after one more gradient step?"""
 
     state: RowState
@@ -105,7 +105,7 @@ class RowsQuestion(Question[NoisyMoment]):
         return DenseMoments(self.state.directions)
 
 
-def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """The centre, then rounds: everyone steps, the second moment is released, everyone's row is shrunk."""
     if facts.n_items > _MOST_ITEMS:
         raise CatalogueInvalid(
@@ -118,7 +118,7 @@ def train(settings: ProjectedGradientSettings, facts: Facts, rng: np.random.Gene
     centre, left = yield from ask_centre(settings, facts, sample, planned)
     state = _begin(settings, facts, sample, centre)
     for number in range(1, rounds + 1):
-        moment = yield RowsQuestion(f"step {number}", left / math.sqrt(rounds), state, planned=planned)
+        moment = yield RowsQuery(f"step {number}", left / math.sqrt(rounds), state, planned=planned)
         state = _shrink(settings, state, moment, last=number == rounds)
     return Trained(_side(facts, state), rounds)
 
@@ -179,7 +179,7 @@ PROJECTED_GRADIENT = PublicHalf(
     "projected-gradient",
     ProjectedGradientSettings,
     train,
-    (SampledMean, RowsQuestion),
+    (SampledMean, RowsQuery),
     public=("all settings", "the seed of the samples"),
     numbers=lambda settings, n_items: (n_items + 2) * (n_items + settings.rounds * (settings.rank + 1)) + 128,
 )

@@ -1,4 +1,4 @@
-"""The ratings that take part in a question: drawn by each user's own hash, kept until another sample is asked for."""
+"""The ratings that take part in a query: drawn by each user's own hash, kept until another sample is asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Sampler", "pattern_of"]
 
 
 class Sampler:
-    """Some users' samples. A cache of the last one: it follows from the ratings and the question.
+    """Some users' samples. A cache of the last one: it follows from the ratings and the query.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ class Sampler:
             self._last = (sample, kept, pattern_of(kept))
         return self._last[1:]
 
-    def count(self, question: SampledCounts) -> list[Block]:
+    def count(self, query: SampledCounts) -> list[Block]:
         """Contributions to the number of users of each item."""
-        return question.mechanism.blocks(self.take(question.sample)[1])
+        return query.mechanism.blocks(self.take(query.sample)[1])
 
-    def mean(self, question: SampledMean) -> list[Block]:
+    def mean(self, query: SampledMean) -> list[Block]:
         """Contributions to the mean rating."""
-        ratings, pattern = self.take(question.sample)
-        return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
+        ratings, pattern = self.take(query.sample)
+        return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
 
 
 def pattern_of(ratings: Ratings) -> Pattern:

@@ -1,4 +1,4 @@
-"""Which ratings of a user take part, as settings and questions say it. Public."""
+"""Which ratings of a user take part, as settings and queries say it. Public."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.methods.public_half import Facts
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.settings import MaxRatings, PrivateSettings, Share
 from discreet.privacy.accounting import remaining
 from discreet.privacy.gaussian.clipped import ItemCounts, MeanValue, NoisyCounts
@@ -66,7 +66,7 @@ class UniformSample:
 
 
 @dataclass(frozen=True, eq=False)
-class SampledCounts(Question[NoisyCounts]):
+class SampledCounts(Query[NoisyCounts]):
     """How many users does each item have in the sample?"""
 
     sample: UniformSample
@@ -79,7 +79,7 @@ class SampledCounts(Question[NoisyCounts]):
 
 
 @dataclass(frozen=True, eq=False)
-class SampledMean(Question[float]):
+class SampledMean(Query[float]):
     """What is the mean rating in the sample, in units of half the range around its middle?"""
 
     sample: UniformSample
@@ -99,7 +99,7 @@ def draw_sample(settings: SampleSettings, facts: Facts, rng: np.random.Generator
 
 def ask_centre(
     settings: CentredSettings, facts: Facts, sample: UniformSample, planned: int
-) -> Generator[Question[Any], Any, tuple[float, float]]:
+) -> Generator[Query[Any], Any, tuple[float, float]]:
     """The centre of the model, free or a charged estimate of the mean; and what is left to spend."""
     scale = facts.scale
     if settings.centre == "middle" or not scale.explicit:

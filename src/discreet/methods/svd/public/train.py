@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.sample import (
     SampledCounts,
@@ -29,7 +29,7 @@ from discreet.privacy.accounting import remaining
 from discreet.privacy.gaussian.clipped import CoMoments, ItemSums, NoisyMoment, NoisySums
 from discreet.types import Floats
 
-__all__ = ["SVD", "ChosenMomentQuestion", "ItemMeansQuestion", "ResidualMomentQuestion", "train"]
+__all__ = ["SVD", "ChosenMomentQuery", "ItemMeansQuery", "ResidualMomentQuery", "train"]
 
 # Typical size of a residual, in halves of the range: what the automatic bound on a row expects.
 _SPREAD = 0.3
@@ -38,7 +38,7 @@ _STABLE_NOISE, _STABLE_RATINGS = 10.0, 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class ItemMeansQuestion(Question[NoisySums]):
+class ItemMeansQuery(Query[NoisySums]):
     """What is the sum of each item's sampled ratings, in units of half the range, and how many are there?"""
 
     sample: UniformSample
@@ -51,7 +51,7 @@ class ItemMeansQuestion(Question[NoisySums]):
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualMomentQuestion(Question[NoisyMoment]):
+class ResidualMomentQuery(Query[NoisyMoment]):
     """What is the second moment of users' residuals over the items?
 
     Parameters
@@ -78,7 +78,7 @@ class ResidualMomentQuestion(Question[NoisyMoment]):
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenMomentQuestion(Question[NoisyMoment]):
+class ChosenMomentQuery(Query[NoisyMoment]):
     """Which items are taken together? Every user's row has length 1."""
 
     sample: UniformSample
@@ -90,21 +90,21 @@ class ChosenMomentQuestion(Question[NoisyMoment]):
         return CoMoments(self.n_items)
 
 
-def train(settings: SVDSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def train(settings: SVDSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Item means (or counts), then one second moment; factors are its eigenvectors."""
     sample = draw_sample(settings, facts, rng)
     steps = _ratings if facts.scale.explicit else _clicks
     return (yield from steps(settings, facts, sample))
 
 
-def _ratings(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Questions:
+def _ratings(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Queries:
     first = _first_mu(settings, facts, 0.2)
-    sums = yield ItemMeansQuestion("item means", first, sample, facts.n_items, planned=2)
+    sums = yield ItemMeansQuery("item means", first, sample, facts.n_items, planned=2)
     side, popularity = _means(settings, facts, sums)
     typical = min(settings.typical_ratings, sample.max_ratings)
     clip = typical_row_norm(facts, typical, _SPREAD) if settings.row_clip == "auto" else settings.row_clip
     entry = facts.scale.half_width if settings.entry_clip == "auto" else settings.entry_clip
-    moment = yield ResidualMomentQuestion(
+    moment = yield ResidualMomentQuery(
         "second moment",
         remaining(facts.mu, first),
         sample,
@@ -144,11 +144,11 @@ def _means(settings: SVDSettings, facts: Facts, noisy: NoisySums) -> tuple[ItemS
     return side, popularity
 
 
-def _clicks(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Questions:
+def _clicks(settings: SVDSettings, facts: Facts, sample: UniformSample) -> Queries:
     first = _first_mu(settings, facts, 0.1)
     noisy = yield SampledCounts("item counts", first, sample, facts.n_items, planned=2)
     popularity = ItemWeights.first(noisy.counts, np.full(facts.n_items, noisy.sigma))
-    moment = yield ChosenMomentQuestion(
+    moment = yield ChosenMomentQuery(
         "second moment", remaining(facts.mu, first), sample, facts.n_items, planned=2
     )
     # A user's row has length 1, so the diagonal adds up to the number of users; this is its noise.
@@ -175,7 +175,7 @@ SVD = PublicHalf(
     "svd",
     SVDSettings,
     train,
-    (ItemMeansQuestion, ResidualMomentQuestion, SampledCounts, ChosenMomentQuestion),
+    (ItemMeansQuery, ResidualMomentQuery, SampledCounts, ChosenMomentQuery),
     public=("all settings", "the seed of the samples"),
     numbers=lambda settings, n_items: n_items * (n_items + settings.rank + 4) + 128,
 )

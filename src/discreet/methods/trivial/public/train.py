@@ -1,4 +1,4 @@
-"""The trivial methods' questions, and the models that follow from the releases. Public."""
+"""The trivial methods' queries, and the models that follow from the releases. Public."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import RatingsInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import denoise
@@ -22,14 +22,14 @@ __all__ = [
     "ITEM_MEAN",
     "POPULARITY",
     "USER_MEAN",
-    "ChoicesQuestion",
-    "MeanOfMeansQuestion",
-    "TalliesQuestion",
+    "ChoicesQuery",
+    "MeanOfMeansQuery",
+    "TalliesQuery",
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class MeanOfMeansQuestion(Question[float]):
+class MeanOfMeansQuery(Query[float]):
     """What is the mean over users of their own mean ratings, in units of half the range around its middle?"""
 
     @property
@@ -39,7 +39,7 @@ class MeanOfMeansQuestion(Question[float]):
 
 
 @dataclass(frozen=True, eq=False)
-class TalliesQuestion(Question[NoisyTallies]):
+class TalliesQuery(Query[NoisyTallies]):
     """What are the weighted sum and the weight of each item's ratings?"""
 
     n_items: int
@@ -51,7 +51,7 @@ class TalliesQuestion(Question[NoisyTallies]):
 
 
 @dataclass(frozen=True, eq=False)
-class ChoicesQuestion(Question[NoisyChoices]):
+class ChoicesQuery(Query[NoisyChoices]):
     """How often was each item chosen?"""
 
     n_items: int
@@ -62,30 +62,30 @@ class ChoicesQuestion(Question[NoisyChoices]):
         return Choices(self.n_items)
 
 
-def _global_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _global_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     scale = _rated(facts, "global-mean").scale
-    mean = yield MeanOfMeansQuestion("mean of users' means", facts.mu, planned=1)
+    mean = yield MeanOfMeansQuery("mean of users' means", facts.mu, planned=1)
     return Trained(_constant(facts, scale.middle + scale.half_width * mean, np.zeros(facts.n_items)), 1)
 
 
-def _user_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _user_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Nothing is asked: a user's mean is that user's own."""
     side = _constant(_rated(facts, "user-mean"), facts.scale.middle, np.ones(facts.n_items))
     yield from ()
     return Trained(side, 0)
 
 
-def _item_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _item_mean(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     scale = _rated(facts, "item-mean").scale
-    tallies = yield TalliesQuestion("sum and weight of each item", facts.mu, facts.n_items, planned=1)
+    tallies = yield TalliesQuery("sum and weight of each item", facts.mu, facts.n_items, planned=1)
     mean, offsets = _shrunk(tallies)
     centre = scale.middle + scale.half_width * mean
     side = _constant(facts, centre, np.zeros(facts.n_items), scale.half_width * offsets)
     return Trained(side, 1)
 
 
-def _popularity(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Questions:
-    noisy = yield ChoicesQuestion("how often each item was chosen", facts.mu, facts.n_items, planned=1)
+def _popularity(settings: PrivateSettings, facts: Facts, rng: np.random.Generator) -> Queries:
+    noisy = yield ChoicesQuery("how often each item was chosen", facts.mu, facts.n_items, planned=1)
     total = ItemWeights.first(noisy.choices, np.full(facts.n_items, noisy.sigma)).total
     offsets = np.maximum(noisy.choices / total, 0.0)
     return Trained(ItemSide(facts.scale, 0.0, offsets, np.zeros((facts.n_items, 0)), Clicks()), 1)
@@ -117,7 +117,7 @@ def _rated(facts: Facts, method: str) -> Facts:
     return facts
 
 
-GLOBAL_MEAN = PublicHalf("global-mean", PrivateSettings, _global_mean, (MeanOfMeansQuestion,))
+GLOBAL_MEAN = PublicHalf("global-mean", PrivateSettings, _global_mean, (MeanOfMeansQuery,))
 USER_MEAN = PublicHalf("user-mean", PrivateSettings, _user_mean, (), public=())
-ITEM_MEAN = PublicHalf("item-mean", PrivateSettings, _item_mean, (TalliesQuestion,))
-POPULARITY = PublicHalf("popularity", PrivateSettings, _popularity, (ChoicesQuestion,), makes_lists=True)
+ITEM_MEAN = PublicHalf("item-mean", PrivateSettings, _item_mean, (TalliesQuery,))
+POPULARITY = PublicHalf("popularity", PrivateSettings, _popularity, (ChoicesQuery,), makes_lists=True)

@@ -1,4 +1,4 @@
-"""What users contribute to the questions of private projected gradient."""
+"""What users contribute to the queries of private projected gradient."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.projected_gradient.public.train import RowsQuestion, RowState, Shrunk
-from discreet.methods.question import Question
+from discreet.methods.projected_gradient.public.train import RowsQuery, RowState, Shrunk
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.clipped import clip_rows
 from discreet.types import Floats
 
-__all__ = ["ProjectedGradientAnswers"]
+__all__ = ["ProjectedGradientContributions"]
 
 
-class ProjectedGradientAnswers:
-    """Integer contributions of some users. Their rows are a cache: they follow from the question's rounds.
+class ProjectedGradientContributions:
+    """Integer contributions of some users. Their rows are a cache: they follow from the query's rounds.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class ProjectedGradientAnswers:
         self._sampler = Sampler(ratings)
         self._cache: tuple[RowState, Floats] | None = None
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledMean):
-            return self._sampler.mean(question)
-        assert isinstance(question, RowsQuestion)
-        state = question.state
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledMean):
+            return self._sampler.mean(query)
+        assert isinstance(query, RowsQuery)
+        state = query.state
         weights = self._weights(state)
         moves = self._moves(state, weights, state.directions, state.step_size)
         bound = state.bound(state.step_size)
         _, pattern = self._sampler.take(state.sample)
         stay = 1.0 - state.step_size * state.gravity
-        return question.mechanism.blocks(pattern, moves / bound, weights * (stay / bound))
+        return query.mechanism.blocks(pattern, moves / bound, weights * (stay / bound))
 
     def _weights(self, state: RowState) -> Floats:
         """Users x rank: each user's row as weights on the directions, after all rounds."""

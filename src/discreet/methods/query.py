@@ -1,6 +1,6 @@
-"""One question of a private method: what is asked of every user, and what the answer costs. Public.
+"""One query of a private method: what is asked of every user, and what the answer costs. Public.
 
-A question says everything a holder of ratings needs to know to answer it: it is a frozen dataclass of public numbers
+A query says everything a holder of ratings needs to know to answer it: it is a frozen dataclass of public numbers
 and arrays, so it can be sent, stored, compared and recomputed by any party.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 from discreet.model.item_weights import AnySide
 from discreet.privacy.gaussian.mechanism import Mechanism
 
-__all__ = ["Question", "Trained"]
+__all__ = ["Query", "Trained"]
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Question(ABC, Generic[T]):
+class Query(ABC, Generic[T]):
     """What is asked, and for how much.
 
     Parameters
@@ -36,7 +36,7 @@ class Question(ABC, Generic[T]):
     mu
         Gaussian cost of the release.
     planned
-        How many questions the whole run has, as far as is known now.
+        How many queries the whole run has, as far as is known now.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Question(ABC, Generic[T]):
         """How contributions are bounded, which noise they get, and how the release is read."""
 
     def so_far(self) -> Trained | None:
-        """What the run has learnt if it ends before this question; ``None`` where that is nothing."""
+        """What the run has learnt if it ends before this query; ``None`` where that is nothing."""
         return None
 
     def at(self, mu: float) -> Self:
-        """The same question at another cost."""
+        """The same query at another cost."""
         return self if mu == self.mu else replace(self, mu=mu)
 
 
-AnyQuestion = Question[Any]
+AnyQuery = Query[Any]

@@ -1,4 +1,4 @@
-"""What users contribute to the questions of DPALS."""
+"""What users contribute to the queries of DPALS."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.methods.dpals.public.questions import (
-    CountsQuestion,
-    MeanQuestion,
-    RoundQuestion,
+from discreet.methods.dpals.public.queries import (
+    CountsQuery,
+    MeanQuery,
+    RoundQuery,
     Sampling,
-    StartQuestion,
+    StartQuery,
 )
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler, pattern_of
 from discreet.methods.shared.private.sampling import draw_numbers, keep_lowest, sample_uniform
 from discreet.methods.shared.public.sample import SampledCounts
@@ -24,11 +24,11 @@ from discreet.privacy.gaussian.clipped import clip_rows
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
-__all__ = ["DPALSAnswers"]
+__all__ = ["DPALSContributions"]
 
 
-class DPALSAnswers:
-    """Integer contributions of some users. The sample is a cache: it follows from the question.
+class DPALSContributions:
+    """Integer contributions of some users. The sample is a cache: it follows from the query.
 
     Parameters
     ----------
@@ -40,31 +40,31 @@ class DPALSAnswers:
         self._ratings = ratings
         self._cache: tuple[Sampling, Ratings, Pattern] | None = None
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledCounts):
-            return Sampler(self._ratings).count(question)
-        if isinstance(question, CountsQuestion):
-            return question.mechanism.blocks(self._sample(question.sampling)[1])
-        if isinstance(question, MeanQuestion):
-            return self._mean(question)
-        if isinstance(question, StartQuestion):
-            sample, pattern = self._sample(question.sampling)
-            bound = question.entry_clip * np.sqrt(question.sampling.max_ratings)
-            return question.mechanism.blocks(pattern, _targets(sample, question.centre) / bound)
-        assert isinstance(question, RoundQuestion)
-        sample, pattern = self._sample(question.sampling)
-        rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip
-        targets = _targets(sample, question.side.centre) / question.entry_clip
-        return question.mechanism.blocks(pattern, rows, targets)
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledCounts):
+            return Sampler(self._ratings).count(query)
+        if isinstance(query, CountsQuery):
+            return query.mechanism.blocks(self._sample(query.sampling)[1])
+        if isinstance(query, MeanQuery):
+            return self._mean(query)
+        if isinstance(query, StartQuery):
+            sample, pattern = self._sample(query.sampling)
+            bound = query.entry_clip * np.sqrt(query.sampling.max_ratings)
+            return query.mechanism.blocks(pattern, _targets(sample, query.centre) / bound)
+        assert isinstance(query, RoundQuery)
+        sample, pattern = self._sample(query.sampling)
+        rows = clip_rows(self._vectors(query), query.row_clip) / query.row_clip
+        targets = _targets(sample, query.side.centre) / query.entry_clip
+        return query.mechanism.blocks(pattern, rows, targets)
 
-    def _mean(self, question: MeanQuestion) -> Sequence[Block]:
-        sampling = question.sampling
+    def _mean(self, query: MeanQuery) -> Sequence[Block]:
+        sampling = query.sampling
         sample, pattern = self._sample(sampling)
         if sampling.rule == "weights":
             sample = sample.keep(sample_uniform(sample, sampling.max_ratings, sampling.seed + 1))
             pattern = pattern_of(sample)
-        return question.mechanism.blocks(pattern, sample.scale.scaled(sample.values))
+        return query.mechanism.blocks(pattern, sample.scale.scaled(sample.values))
 
     def _sample(self, sampling: Sampling) -> tuple[Ratings, Pattern]:
         """The ratings that take part in the item step."""
@@ -81,14 +81,14 @@ class DPALSAnswers:
             self._cache = (sampling, sample, pattern_of(sample))
         return self._cache[1:]
 
-    def _vectors(self, question: RoundQuestion) -> Floats:
+    def _vectors(self, query: RoundQuery) -> Floats:
         """Every user's vector, from their own ratings."""
         own = self._ratings
-        if question.split_users:
-            numbers = draw_numbers(own, question.sampling.seed + 2)
-            place = (numbers >> np.uint64(32)) * np.uint64(question.rounds)
-            own = own.keep(place >> np.uint64(32) == question.number)
-        return question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]
+        if query.split_users:
+            numbers = draw_numbers(own, query.sampling.seed + 2)
+            place = (numbers >> np.uint64(32)) * np.uint64(query.rounds)
+            own = own.keep(place >> np.uint64(32) == query.number)
+        return query.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]
 
 
 def _targets(ratings: Ratings, centre: float) -> Floats:

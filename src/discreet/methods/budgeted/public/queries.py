@@ -1,4 +1,4 @@
-"""The questions of budgeted ALS. Public."""
+"""The queries of budgeted ALS. Public."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.activity import ActivitySums, NoisyActivity
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, RoundStatistics, Units
 from discreet.types import Floats
 
-__all__ = ["ActivityQuestion", "RoundQuestion", "without_start"]
+__all__ = ["ActivityQuery", "RoundQuery", "without_start"]
 
 
 @dataclass(frozen=True, eq=False)
-class ActivityQuestion(Question[NoisyActivity]):
+class ActivityQuery(Query[NoisyActivity]):
     """How many users are there, and how much do they rate?"""
 
     n_items: int
@@ -29,7 +29,7 @@ class ActivityQuestion(Question[NoisyActivity]):
 
 
 @dataclass(frozen=True, eq=False)
-class RoundQuestion(Question[RoundStatistics]):
+class RoundQuery(Query[RoundStatistics]):
     """What does every user's residual say, at this item side and in these coordinates?
 
     Parameters

@@ -1,4 +1,4 @@
-"""What users contribute to the questions of private Frank-Wolfe."""
+"""What users contribute to the queries of private Frank-Wolfe."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.methods.frank_wolfe.public.train import MomentQuestion, ProductQuestion, Steps
-from discreet.methods.question import Question
+from discreet.methods.frank_wolfe.public.train import MomentQuery, ProductQuery, Steps
+from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean
 from discreet.model.fold_in.frank_wolfe import take_step
 from discreet.privacy.gaussian.blocks import Block
 from discreet.types import Floats
 
-__all__ = ["FrankWolfeAnswers"]
+__all__ = ["FrankWolfeContributions"]
 
 
-class FrankWolfeAnswers:
-    """Integer contributions of some users. Their fit is a cache: it follows from the question's steps.
+class FrankWolfeContributions:
+    """Integer contributions of some users. Their fit is a cache: it follows from the query's steps.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ class FrankWolfeAnswers:
         self._sampler = Sampler(ratings)
         self._cache: tuple[Steps, Floats] | None = None
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, SampledMean):
-            return self._sampler.mean(question)
-        assert isinstance(question, MomentQuestion | ProductQuestion)
-        steps = question.steps
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, SampledMean):
+            return self._sampler.mean(query)
+        assert isinstance(query, MomentQuery | ProductQuery)
+        steps = query.steps
         ratings, pattern = self._sampler.take(steps.sample)
         errors = self._fit(steps) - (ratings.values - steps.centre)
-        return question.mechanism.blocks(pattern, errors / steps.row_clip)
+        return query.mechanism.blocks(pattern, errors / steps.row_clip)
 
     def _fit(self, steps: Steps) -> Floats:
         """Fitted values on what was sampled, after all steps."""

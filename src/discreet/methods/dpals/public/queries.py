@@ -1,11 +1,11 @@
-"""The questions of DPALS, and the sample of ratings that they are about. Public."""
+"""The queries of DPALS, and the sample of ratings that they are about. Public."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import (
     CoMoments,
@@ -18,7 +18,7 @@ from discreet.privacy.gaussian.clipped import (
 )
 from discreet.types import Floats
 
-__all__ = ["CountsQuestion", "MeanQuestion", "RoundQuestion", "Sampling", "StartQuestion"]
+__all__ = ["CountsQuery", "MeanQuery", "RoundQuery", "Sampling", "StartQuery"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, eq=False)
-class CountsQuestion(Question[NoisyCounts]):
+class CountsQuery(Query[NoisyCounts]):
     """How many users does each item have in the sample?"""
 
     sampling: Sampling
@@ -59,7 +59,7 @@ class CountsQuestion(Question[NoisyCounts]):
 
 
 @dataclass(frozen=True, eq=False)
-class MeanQuestion(Question[float]):
+class MeanQuery(Query[float]):
     """What is the mean rating in the sample, in units of half the range around its middle?"""
 
     sampling: Sampling
@@ -71,7 +71,7 @@ class MeanQuestion(Question[float]):
 
 
 @dataclass(frozen=True, eq=False)
-class StartQuestion(Question[NoisyMoment]):
+class StartQuery(Query[NoisyMoment]):
     """What is the second moment of users' rows? Rows of at most k entries of size 1 have a norm of at most sqrt(k)."""
 
     sampling: Sampling
@@ -85,7 +85,7 @@ class StartQuestion(Question[NoisyMoment]):
 
 
 @dataclass(frozen=True, eq=False)
-class RoundQuestion(Question[NormalEquations]):
+class RoundQuery(Query[NormalEquations]):
     """What are each item's normal equations, given the users' vectors at this item side?
 
     Parameters

@@ -10,19 +10,19 @@ import torch
 
 from discreet.data.ratings import Ratings
 from discreet.kernels import gpu
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.private.user_side import LEAST_FREE
-from discreet.methods.budgeted.public.questions import RoundQuestion
-from discreet.methods.question import Question
+from discreet.methods.budgeted.public.queries import RoundQuery
+from discreet.methods.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gpu_blocks import DeviceStatistics, device_blocks
 from discreet.types import Floats
 
-__all__ = ["GpuBudgetedAnswers"]
+__all__ = ["GpuBudgetedContributions"]
 
 
-class GpuBudgetedAnswers:
+class GpuBudgetedContributions:
     """Integer contributions of some users, computed on a device that keeps their ratings.
 
     Rounds are answered there. Activity, counts and two moments, is the CPU's.
@@ -37,22 +37,22 @@ class GpuBudgetedAnswers:
 
     def __init__(self, ratings: Ratings, device: torch.device) -> None:
         self._ratings, self._device = ratings, device
-        self._host = BudgetedAnswers(ratings)  # refuses rows that cannot be bounded
+        self._host = BudgetedContributions(ratings)  # refuses rows that cannot be bounded
         self._csr = gpu.Csr.upload(ratings.indptr, ratings.items, ratings.n_items, device)
         self._values = self._upload(ratings.values)
         # The same count gives the same number: some thousand counts instead of all users.
         self._counts, kinds = np.unique(np.diff(ratings.indptr), return_inverse=True)
         self._kinds = torch.as_tensor(kinds).to(device)
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question, in the order in which they are released."""
-        if not isinstance(question, RoundQuestion):
-            return self._host.answer(question)
-        return device_blocks(question.mechanism, self._statistics(question))
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query, in the order in which they are released."""
+        if not isinstance(query, RoundQuery):
+            return self._host.contributions(query)
+        return device_blocks(query.mechanism, self._statistics(query))
 
-    def _statistics(self, question: RoundQuestion) -> DeviceStatistics:
+    def _statistics(self, query: RoundQuery) -> DeviceStatistics:
         """What :func:`discreet.methods.budgeted.private.user_side.user_statistics` computes, on the device."""
-        side, frame, csr = question.side, question.frame, self._csr
+        side, frame, csr = query.side, query.frame, self._csr
         offsets = torch.index_select(self._upload(side.offsets), 0, csr.items)
         targets = self._values - side.centre - offsets
         factors = self._upload(side.factors)
@@ -62,7 +62,7 @@ class GpuBudgetedAnswers:
         if frame.start:
             explained, vectors = None, _standard_length(vectors)
         residuals, sums = gpu.user_residuals(
-            csr, targets, own, explained, factors, self._upload(question.item_weights)
+            csr, targets, own, explained, factors, self._upload(query.item_weights)
         )
         counts = np.maximum(self._counts, 1.0)
         used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)

@@ -1,4 +1,4 @@
-"""The driver of all private methods: runs a public half question by question, with repeats and replay.
+"""The driver of all private methods: runs a public half query by query, with repeats and replay.
 
 It sees no ratings: an engine adds up the users' contributions, and the gate releases the noisy total.
 """
@@ -12,26 +12,26 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet.errors import BudgetInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats
 
-__all__ = ["Conversation", "Engine", "Progress", "Release", "converse"]
+__all__ = ["Engine", "Progress", "ProtocolRun", "Release", "run_protocol"]
 
 Release = Mapping[str, Floats]
 Progress = Callable[[str, int, int], None]
 
-# A question is not asked again when less than this share of what it and all after it would have cost is left.
+# A query is not asked again when less than this share of what it and all after it would have cost is left.
 _LEAST_LEFT = 0.05
 
 
 class Engine(Protocol):
     """Where the users are: in memory, on disk, on a cluster, at several organisations."""
 
-    def totals(self, question: Question[Any]) -> Sequence[Total]:
+    def totals(self, query: Query[Any]) -> Sequence[Total]:
         """Exact integer totals of all users' contributions, block by block; the same bits on every engine."""
 
 
@@ -46,7 +46,7 @@ class _GivenUp:
     noise_excess: float
 
 
-class Conversation:
+class ProtocolRun:
     """A position in a public half's run.
 
     Everything follows from the arguments and from what :meth:`take` and :meth:`repeat` were told, so a run that was
@@ -76,9 +76,9 @@ class Conversation:
         self._live: _Position | None = None
 
     @property
-    def question(self) -> Question[Any] | None:
+    def query(self) -> Query[Any] | None:
         """The one to answer now; ``None`` at the end."""
-        return self._position().question
+        return self._position().query
 
     @property
     def trained(self) -> Trained | None:
@@ -87,23 +87,23 @@ class Conversation:
 
     @property
     def left_mu(self) -> float:
-        """What the plan has left for the current question and all after it."""
+        """What the plan has left for the current query and all after it."""
         return self._position().left_mu
 
     @property
     def done(self) -> int:
-        """How many questions have been answered."""
+        """How many queries have been answered."""
         return sum(isinstance(step, _Released) for step in self._steps)
 
-    def copy(self) -> Conversation:
+    def copy(self) -> ProtocolRun:
         """An independent copy. The generator goes with the copy; the original is replayed if it is used again."""
-        other = Conversation(self._half, self._settings, self._facts, self._seed, self._spare)
+        other = ProtocolRun(self._half, self._settings, self._facts, self._seed, self._spare)
         other._steps = list(self._steps)
         other._live, self._live = self._live, None
         return other
 
     def take(self, release: Release, noise_excess: float = 1.0) -> None:
-        """Read the answer to the current question and go on to the next.
+        """Read the answer to the current query and go on to the next.
 
         Parameters
         ----------
@@ -120,10 +120,10 @@ class Conversation:
         self._step(_Released(release, noise_excess))
 
     def repeat(self, noise_excess: float = 1.0) -> None:
-        """Ask the current question again after an attempt that was paid for and came to nothing.
+        """Ask the current query again after an attempt that was paid for and came to nothing.
 
         What it cost is taken from what was held back, as far as that goes. What is left is then spread over this
-        question and all later ones in their planned proportions.
+        query and all later ones in their planned proportions.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Conversation:
 
 
 class _Position:
-    """A running generator, what it has left to spend, and the question it has asked."""
+    """A running generator, what it has left to spend, and the query it has asked."""
 
     def __init__(
         self,
@@ -167,14 +167,14 @@ class _Position:
     ) -> None:
         # The generator sees changes of the noise; the caller's facts stay as they are.
         self._facts = replace(facts)
-        self._asking: Questions = half.train(settings, self._facts, np.random.default_rng(seed))
+        self._asking: Queries = half.train(settings, self._facts, np.random.default_rng(seed))
         self._left, self._spare, self._scale = facts.mu**2, spare, 1.0
-        self._asked: Question[Any] | None = None
+        self._asked: Query[Any] | None = None
         self.trained: Trained | None = None
         self._advance(None)
 
     @property
-    def question(self) -> Question[Any] | None:
+    def query(self) -> Query[Any] | None:
         return None if self._asked is None else self._asked.at(self._asked.mu * self._scale)
 
     @property
@@ -182,22 +182,22 @@ class _Position:
         return float(np.sqrt(max(self._left, 0.0)))
 
     def apply(self, step: _Released | _GivenUp) -> None:
-        question = self.question
-        assert question is not None
+        query = self.query
+        assert query is not None
         if isinstance(step, _GivenUp):
-            self._repeat(question, step.noise_excess)
+            self._repeat(query, step.noise_excess)
             return
-        self._left -= question.mu**2
+        self._left -= query.mu**2
         self._facts.noise_excess = step.noise_excess / self._scale
-        self._advance(question.mechanism.read(step.release, question.mu / step.noise_excess))
+        self._advance(query.mechanism.read(step.release, query.mu / step.noise_excess))
 
-    def _repeat(self, question: Question[Any], noise_excess: float) -> None:
-        spared = min(self._spare, question.mu**2)
-        left = self._left - question.mu**2 + spared
+    def _repeat(self, query: Query[Any], noise_excess: float) -> None:
+        spared = min(self._spare, query.mu**2)
+        left = self._left - query.mu**2 + spared
         share = left / self._left
         if not share >= _LEAST_LEFT:
             raise BudgetInvalid(
-                f"{question.name!r} cannot be repeated: after the attempt that was paid for, {max(share, 0.0):.0%} of "
+                f"{query.name!r} cannot be repeated: after the attempt that was paid for, {max(share, 0.0):.0%} of "
                 "what was meant for it and all later rounds is left"
             )
         self._left, self._spare, self._scale = left, self._spare - spared, self._scale * float(np.sqrt(share))
@@ -210,7 +210,7 @@ class _Position:
             self._asked, self.trained = None, end.value
 
 
-def converse(
+def run_protocol(
     half: PublicHalf,
     settings: PrivateSettings,
     facts: Facts,
@@ -219,22 +219,22 @@ def converse(
     gate: Gate,
     progress: Progress | None = None,
 ) -> Trained:
-    """The one driver: question, the engine's exact total, the gate, release, until the public half is done."""
-    conversation = Conversation(half, settings, facts, rng)
+    """The one driver: query, the engine's exact total, the gate, release, until the public half is done."""
+    protocol = ProtocolRun(half, settings, facts, rng)
     done = 0
-    while (question := conversation.question) is not None:
-        # Where the number is not known yet, this question is not the last.
-        _report(progress, done, done + 2 if question.planned is None else question.planned)
-        release = gate.recall(question.name, mu=question.mu)
+    while (query := protocol.query) is not None:
+        # Where the number is not known yet, this query is not the last.
+        _report(progress, done, done + 2 if query.planned is None else query.planned)
+        release = gate.recall(query.name, mu=query.mu)
         if release is None:
             release = gate.release_totals(
-                question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu
+                query.name, query.mechanism.empty(), engine.totals(query), mu=query.mu
             )
-        conversation.take(release, facts.noise_excess)
-        conversation.forget()
+        protocol.take(release, facts.noise_excess)
+        protocol.forget()
         done += 1
     _report(progress, done, done)
-    trained = conversation.trained
+    trained = protocol.trained
     assert trained is not None
     return trained
 

@@ -1,4 +1,4 @@
-"""The two questions of private EASE. Public."""
+"""The two queries of private EASE. Public."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SettingsInvalid
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.pairs import Counts, NoisyCounts, NoisyPairs, Pairs
 
-__all__ = ["CountsQuestion", "PairsQuestion"]
+__all__ = ["CountsQuery", "PairsQuery"]
 
 
 @dataclass(frozen=True, eq=False)
-class CountsQuestion(Question[NoisyCounts]):
+class CountsQuery(Query[NoisyCounts]):
     """How often is each item taken, and how many people are there?"""
 
     n_items: int
@@ -27,7 +27,7 @@ class CountsQuestion(Question[NoisyCounts]):
 
 
 @dataclass(frozen=True, eq=False)
-class PairsQuestion(Question[NoisyPairs]):
+class PairsQuery(Query[NoisyPairs]):
     """How often are two items of the head taken together?
 
     Parameters
