@@ -138,7 +138,9 @@ def test_counts_are_weighed_by_the_noise_that_each_has() -> None:
         noise = sigma**2
         variance = 0.25 * earlier_sigma**2 + noise * math.sqrt(2.0 / 40.0)  # a drift that could not be seen
         share = noise / (noise + variance)
-        assert both.sigma == pytest.approx(math.hypot(share * earlier_sigma / 2.0, (1 - share) * sigma), rel=1e-2)
+        assert both.sigma == pytest.approx(
+            math.hypot(share * earlier_sigma / 2.0, (1 - share) * sigma), rel=1e-2
+        )
         assert both.users == pytest.approx(200.0, rel=1e-2)
         assert both.users_sigma == pytest.approx(math.hypot(share * 4.0 / 2.0, (1 - share) * 3.0), rel=1e-2)
         assert pair_sigma == pytest.approx(math.hypot(share * 3.0 / 2.0, 1 - share), rel=1e-2)
