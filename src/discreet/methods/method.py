@@ -60,7 +60,7 @@ def carried_by(catalogue: Catalogue | None, start: Model | None, *, start_is_pub
 
 
 class PrivateMethod(Estimator):
-    """A method that spends a budget. Subclasses name their two halves, and their parameters in the constructor.
+    """A method that spends a budget. Subclasses name their two halves; parameters are the public half's settings.
 
     Attributes
     ----------
@@ -94,9 +94,9 @@ class PrivateMethod(Estimator):
     rounds_: int
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         if "public_half" in vars(cls):
             cls.settings_type = cls.public_half.settings_type
+        super().__init_subclass__(**options)
 
     @classmethod
     def method_name(cls) -> str:
