@@ -12,7 +12,7 @@ from discreet.cli.answers import explained, sentence
 from discreet.cli.histories import read_histories
 from discreet.cli.output import json_option, print_json, printer
 from discreet.cli.place_options import Place
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid

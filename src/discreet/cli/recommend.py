@@ -18,7 +18,7 @@ from discreet.cli.histories import read_histories
 from discreet.cli.output import json_option, print_json, printer
 from discreet.cli.place_options import Place, place_options
 from discreet.cli.recommendation_file import check_file, recommend_in_parts, write_frames
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
