@@ -21,10 +21,10 @@ from discreet.engines.device_memory import PER_ENTRY, PER_RATING
 from discreet.engines.gpu import GpuEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.kernels import gpu
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
-from discreet.methods.budgeted.private.gpu_answers import GpuBudgetedAnswers
-from discreet.methods.budgeted.public.questions import RoundQuestion
-from discreet.methods.conversation import Conversation
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.private.gpu_contributions import GpuBudgetedContributions
+from discreet.methods.budgeted.public.queries import RoundQuery
+from discreet.methods.protocol import ProtocolRun
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.totals import exact_totals
 
@@ -47,7 +47,7 @@ def watched(seconds: dict[str, list[float]], asked: list[Any]) -> Iterator[None]
         (GpuEngine, "totals"),
         (MemoryEngine, "totals"),
         (Gate, "release_totals"),
-        (Conversation, "take"),
+        (ProtocolRun, "take"),
     }
     kept = {(owner, name): getattr(owner, name) for owner, name in originals}
 
@@ -80,7 +80,7 @@ def profiled(world: Ratings, rank: int, number: int = 9) -> str:
     return out.getvalue()
 
 
-def rounds(world: Ratings, rank: int, device: str, number: int = 5) -> tuple[dict[str, float], RoundQuestion]:
+def rounds(world: Ratings, rank: int, device: str, number: int = 5) -> tuple[dict[str, float], RoundQuery]:
     """Median time of a round and its parts, after the first questions of a run as warm-up; and a late question."""
     seconds: dict[str, list[float]] = defaultdict(list)
     asked: list[Any] = []
@@ -99,7 +99,10 @@ def agreement(users: int, items: int, pairs: int, rank: int) -> dict[str, Any]:
     """How many integers of a late round differ from the CPU's, and whether sums of the same integers do."""
     world = ratings_of(users, items, pairs)
     _, question = rounds(world, rank, "cpu")
-    device, host = GpuBudgetedAnswers(world, DEVICE).answer(question), BudgetedAnswers(world).answer(question)
+    device, host = (
+        GpuBudgetedContributions(world, DEVICE).contributions(question),
+        BudgetedContributions(world).contributions(question),
+    )
     gradient, weight, moment = device
     found: dict[str, Any] = {"users": users, "items": items, "ratings": pairs, "rank": rank}
     arrays = {
@@ -128,7 +131,7 @@ def agreement(users: int, items: int, pairs: int, rank: int) -> dict[str, Any]:
     return found
 
 
-def alone(world: Ratings, question: RoundQuestion, gone: int) -> bool:
+def alone(world: Ratings, question: RoundQuery, gone: int) -> bool:
     """Whether all other users' integers stay the same to the last bit without one user, and in another order."""
     kept = np.delete(np.arange(world.n_users), gone)
     kept = np.roll(kept, 12_345)
@@ -145,17 +148,17 @@ def alone(world: Ratings, question: RoundQuestion, gone: int) -> bool:
     return all(same)
 
 
-def _integers(world: Ratings, question: RoundQuestion) -> list[torch.Tensor]:
-    gradient, weight, moment = GpuBudgetedAnswers(world, DEVICE).answer(question)
+def _integers(world: Ratings, question: RoundQuery) -> list[torch.Tensor]:
+    gradient, weight, moment = GpuBudgetedContributions(world, DEVICE).contributions(question)
     return [gradient.features, gradient.targets, weight.omega, moment.rows]
 
 
-def streamed(world: Ratings, question: RoundQuestion, blocks: int) -> dict[str, Any]:
+def streamed(world: Ratings, question: RoundQuery, blocks: int) -> dict[str, Any]:
     """The same question with the ratings cut into blocks that pass through the device."""
-    resident = GpuEngine(GpuBudgetedAnswers, world, DEVICE)
+    resident = GpuEngine(GpuBudgetedContributions, world, DEVICE)
     whole = resident.totals(question)
     memory = (PER_RATING * world.n_ratings + PER_ENTRY * (1.0 + question.side.rank) * world.n_users) / blocks
-    engine = GpuEngine(GpuBudgetedAnswers, world, DEVICE, memory)
+    engine = GpuEngine(GpuBudgetedContributions, world, DEVICE, memory)
     engine.totals(question)
     begin = time.perf_counter()
     parts = engine.totals(question)

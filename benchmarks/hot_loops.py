@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from discreet import Budget, BudgetedALS, Ratings, kernels
 from discreet.engines.memory import MemoryEngine
-from discreet.methods.conversation import Conversation
+from discreet.methods.protocol import ProtocolRun
 from discreet.privacy.gaussian.gate import Gate
 
 __all__ = ["ceilings", "hot_loops", "lines"]
@@ -26,7 +26,7 @@ __all__ = ["ceilings", "hot_loops", "lines"]
 PARTS = {
     (MemoryEngine, "totals"): "users' half",
     (Gate, "release_totals"): "noise",
-    (Conversation, "take"): "item step",
+    (ProtocolRun, "take"): "item step",
 }
 
 

@@ -25,7 +25,7 @@ FORK.set_forkserver_preload(
         "discreet.devices.collector.serve",
         "discreet.devices.loopback",
         "discreet.methods.budgeted.estimator",
-        "discreet.methods.dpals.estimator",
+        "discreet.methods.published.private.dpals",
         "discreet.methods.prototypes",
         "discreet.service.serve",
         "discreet.silos.server.coordinator",

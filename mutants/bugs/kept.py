@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _GATE = "privacy/gaussian/kept_gate.py"
-_RESUMED = "privacy/account/resumed.py"
+_RESUMED = "privacy/account/run.py"
 _CHECKPOINT = "methods/checkpoint/checkpoint.py"
 _NOISE = "privacy/gaussian/noise.py"
 _TERMS = "methods/checkpoint/terms.py"
@@ -44,7 +44,7 @@ MUTANTS = (
         _T_KEPT,
     ),
     Mutant(
-        "releases of another question are recalled",
+        "releases of another query are recalled",
         _GATE,
         "    if known != asked:",
         "    if False:",

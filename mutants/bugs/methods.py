@@ -6,8 +6,9 @@ from mutants.mutant import Mutant
 
 _SUITE = ("conformance/test_methods.py",)
 _FIT = "methods/method.py"
-_DPALS = "methods/dpals/private/answers.py"
-_DRIVER = "methods/conversation.py"
+_DPALS = "methods/published/private/dpals.py"
+_SAMPLE = "methods/shared/private/sample.py"
+_DRIVER = "methods/protocol.py"
 _OWN = "own_to_the_last_bit"
 _MOVES = "elses_integers"
 _REACHES = "(nothing_but_releases or each_once)"
@@ -121,17 +122,17 @@ MUTANTS = (
     Mutant(
         "the driver sends exact totals to the public half",
         _DRIVER,
-        "        conversation.take(release, facts.noise_excess)\n",
-        "        conversation.take({total.name: total.value for total in engine.totals(question)})\n",
+        "        protocol.take(release, facts.noise_excess)\n",
+        "        protocol.take({total.name: total.value for total in engine.totals(query)})\n",
         "the public half is sent releases and nothing else",
         _SUITE,
         f"{_REACHES} and popularity",
     ),
     Mutant(
-        "the driver asks for less noise than the question says",
+        "the driver asks for less noise than the query says",
         _DRIVER,
-        "question.name, question.mechanism.empty(), engine.totals(question), mu=question.mu\n",
-        "question.name, question.mechanism.empty(), engine.totals(question), mu=0.5 * question.mu\n",
+        "query.name, query.mechanism.empty(), engine.totals(query), mu=query.mu\n",
+        "query.name, query.mechanism.empty(), engine.totals(query), mu=0.5 * query.mu\n",
         "what is asked is released and charged as asked",
         _SUITE,
         "each_once and popularity",
@@ -157,10 +158,10 @@ MUTANTS = (
     ),
     Mutant(
         "budgeted: the first release counts everybody relative to the mean",
-        "methods/budgeted/private/answers.py",
-        "return question.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))",
+        "methods/budgeted/private/contributions.py",
+        "return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))",
         "values = ratings.scale.scaled(ratings.values)\n            "
-        "return question.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
+        "return query.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
         "a user's contribution is their own to the last bit",
         _SUITE,
         f"{_OWN} and budgeted and offsets and explicit",
@@ -194,9 +195,9 @@ MUTANTS = (
     Mutant(
         "DPALS: vectors of all users by BLAS",
         _DPALS,
-        "return question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]",
-        "rows = question.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]\n        "
-        "gram = np.eye(question.side.rank) + question.side.factors.T @ question.side.factors\n        "
+        "return query.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]",
+        "rows = query.side.fold_in(own.indptr, own.items, own.values, kind=np.float32)[:, 1:]\n        "
+        "gram = np.eye(query.side.rank) + query.side.factors.T @ query.side.factors\n        "
         "return np.asarray(rows.astype(np.float64) @ gram)",
         "nobody's vector depends on how many others there are",
         _SUITE,
@@ -204,10 +205,10 @@ MUTANTS = (
     ),
     Mutant(
         "DPALS: the mean has a trace of everybody's",
-        _DPALS,
-        "return question.mechanism.blocks(pattern, sample.scale.scaled(sample.values))",
-        "values = sample.scale.scaled(sample.values)\n        "
-        "return question.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
+        _SAMPLE,
+        "return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))",
+        "values = ratings.scale.scaled(ratings.values)\n        "
+        "return query.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
         "a user's contribution is their own to the last bit",
         _SUITE,
         f"{_OWN} and dpals and tail and explicit",
@@ -215,9 +216,9 @@ MUTANTS = (
     Mutant(
         "DPALS: users weighted by the exact mean count, as printed",
         _DPALS,
-        "rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip",
+        "rows = clip_rows(self._vectors(query), query.row_clip) / query.row_clip",
         "usual = pattern.counts / max(float(pattern.counts.mean()), 1.0) if pattern.n_users else 1.0\n        "
-        "rows = clip_rows(self._vectors(question), question.row_clip) / question.row_clip\n        "
+        "rows = clip_rows(self._vectors(query), query.row_clip) / query.row_clip\n        "
         "rows = rows * np.minimum(usual, 1.0)[:, None] if pattern.n_users else rows",
         "the normaliser of the users' weights is a public constant",
         _SUITE,
@@ -241,43 +242,44 @@ MUTANTS = (
     ),
     Mutant(
         "DPALS: tail sampling by the exact counts",
-        _DPALS,
-        "rarity = sampling.counts[sample.items]",
-        "rarity = np.bincount(sample.items, minlength=sample.n_items).astype(np.float64)[sample.items]",
+        _SAMPLE,
+        "rarity = sample.counts[kept.items]",
+        "import numpy as np\n\n                "
+        "rarity = np.bincount(kept.items, minlength=kept.n_items).astype(np.float64)[kept.items]",
         "which ratings take part follows from released counts",
         _SUITE,
         f"({_MOVES} or {_OWN}) and dpals and tail and explicit",
     ),
     Mutant(
         "DPALS: a stale sample",
-        _DPALS,
-        "if self._cache is None or not _same(self._cache[0], sampling):",
-        "if self._cache is None:",
+        _SAMPLE,
+        "if self._last is None or not alike(self._last[0], sample):",
+        "if self._last is None:",
         "what a private half remembers changes no integer",
         _SUITE,
         "remembers and dpals and tail and explicit",
     ),
     Mutant(
         "DPALS: noise for the matrix alone",
-        "methods/dpals/public/plan.py",
+        "methods/published/public/dpals.py",
         "vector = math.sqrt((k * (1.0 + ratio**-2) + moment * ratio**-2) / square)",
         "vector = math.sqrt((k * ratio**-2 + moment * ratio**-2) / square)",
         "both Gaussians of a step are paid for",
-        ("methods/dpals/test_dpals.py",),
+        ("methods/published/test_dpals.py",),
         "accounted",
     ),
     Mutant(
         "DPALS: the mean for the price of sqrt(k)",
-        "methods/dpals/public/plan.py",
+        "methods/published/public/dpals.py",
         "weight = settings.max_ratings * (counts + 2 * mean)",
         "weight = settings.max_ratings * counts + 2 * mean",
         "a user's k ratings move the mean by k",
-        ("methods/dpals/test_dpals.py",),
+        ("methods/published/test_dpals.py",),
         "accounted",
     ),
     Mutant(
         "Frank-Wolfe: errors relative to everybody's mean",
-        "methods/frank_wolfe/private/answers.py",
+        "methods/published/private/frank_wolfe.py",
         "errors = self._fit(steps) - (ratings.values - steps.centre)",
         "errors = self._fit(steps) - (ratings.values - steps.centre - 1e-12 * float(ratings.values.sum()))",
         "a user's contribution is their own to the last bit",
@@ -286,7 +288,7 @@ MUTANTS = (
     ),
     Mutant(
         "Frank-Wolfe: a fit that is never compared with the steps",
-        "methods/frank_wolfe/private/answers.py",
+        "methods/published/private/frank_wolfe.py",
         "if self._cache is not None and _continues(steps, self._cache[0]):",
         "if self._cache is not None and len(self._cache[0].eigenvalues) <= len(steps.eigenvalues):",
         "what a private half remembers changes no integer",
@@ -295,18 +297,18 @@ MUTANTS = (
     ),
     Mutant(
         "Frank-Wolfe: the bound is the largest error in the data",
-        "methods/frank_wolfe/private/answers.py",
-        "return question.mechanism.blocks(pattern, errors / steps.row_clip)",
-        "return question.mechanism.blocks(pattern, errors / max(float(np.abs(errors).max(initial=0.0)), 1.0))",
+        "methods/published/private/frank_wolfe.py",
+        "return query.mechanism.blocks(pattern, errors / steps.row_clip)",
+        "return query.mechanism.blocks(pattern, errors / max(float(np.abs(errors).max(initial=0.0)), 1.0))",
         "bounds are public",
         _SUITE,
         f"({_MOVES} or {_OWN}) and frank-wolfe and default and explicit",
     ),
     Mutant(
         "SVD: item means read off the data",
-        "methods/svd/private/answers.py",
-        "away = ratings.values - question.centre - question.offsets[pattern.items]",
-        "sums = np.bincount(pattern.items, ratings.values, minlength=len(question.offsets))\n        "
+        "methods/published/private/svd.py",
+        "away = ratings.values - query.centre - query.offsets[pattern.items]",
+        "sums = np.bincount(pattern.items, ratings.values, minlength=len(query.offsets))\n        "
         "away = ratings.values - sums[pattern.items] / np.bincount(pattern.items)[pattern.items]",
         "users measure from released means",
         _SUITE,
@@ -314,7 +316,7 @@ MUTANTS = (
     ),
     Mutant(
         "projected gradient: rows that pass their bound",
-        "methods/projected_gradient/private/answers.py",
+        "methods/published/private/projected_gradient.py",
         "return bound * clip_rows(stepped * (now.factors / bound))",
         "return stepped * now.factors * (1.0 + 1e-12 * len(stepped))",
         "a row is its user's own, within its bound",
@@ -323,18 +325,18 @@ MUTANTS = (
     ),
     Mutant(
         "popularity: votes by the exact popularity",
-        "methods/trivial/private/answers.py",
-        "return question.mechanism.blocks(self._pattern)",
+        "methods/published/private/baselines.py",
+        "return query.mechanism.blocks(self._pattern)",
         "import numpy as np\n\n            "
         "rare = np.bincount(self._pattern.items, minlength=self._pattern.n_items).argmin()\n            "
-        "return question.mechanism.blocks(pattern_of(self._ratings.keep(self._ratings.items != rare)))",
+        "return query.mechanism.blocks(pattern_of(self._ratings.keep(self._ratings.items != rare)))",
         "nobody's contribution depends on anybody else",
         _SUITE,
         f"({_MOVES} or {_OWN}) and popularity and implicit",
     ),
     Mutant(
         "the mean of the users' means has a trace of the exact one",
-        "methods/trivial/private/answers.py",
+        "methods/published/private/baselines.py",
         "scaled = self._ratings.scale.scaled(self._ratings.values)",
         "scaled = self._ratings.scale.scaled(self._ratings.values)\n        "
         "scaled = scaled - 1e-12 * scaled.sum()",

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet import kernels
+from discreet import kernels, silos
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.evaluation.ranks import percentile_ranks
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
-from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.shared import masks as secure_sum
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.model_message import encode_model
-from discreet.silos.silo.silo import Silo
 from discreet.types import Floats
 from reproduction.silos.worlds import SiloWorld
 
@@ -47,7 +40,6 @@ Predictor: TypeAlias = Callable[[int, Ratings], Vectors]
 """From a silo's number and what is known of some of its users."""
 
 DELTA = 1e-6
-_MEMORY = Path("/dev/shm")  # stores are kept there if it exists: nothing has to outlive the run
 USER_MEAN, GLOBAL_MEAN = "user mean (free)", "global mean"
 ITEM_MEAN, POPULARITY = "item mean (not private)", "popularity (not private)"
 
@@ -136,47 +128,7 @@ def private_messages(
     return messages
 
 
-@dataclass(frozen=True)
-class FederatedRun:
-    """What came of a run: the model, bytes to and from all silos for each question, bytes of the model to one silo."""
-
-    model: Model
-    traffic: list[dict[str, int]]
-    model_bytes: int
-
-
-def federate(
-    parts: Iterable[Ratings], epsilon: float, seed: int, settings: BudgetedSettings | None = None
-) -> FederatedRun:
-    """A real run of federated ALS in this process, with noise in shares."""
-    held = list(parts)
-    names = [f"silo-{number:02}" for number in range(len(held))]
-    keys = {name: secure_sum.generate_key() for name in names}
-    catalogue = held[0].catalogue
-    assert catalogue is not None
-    agreement = Agreement.make(
-        "an experiment",
-        silos={name: secure_sum.public_key(key) for name, key in keys.items()},
-        budget=Budget(epsilon, DELTA),
-        catalogue=catalogue,
-        rating_range=held[0].rating_range,
-        settings=settings,
-        seed=seed,
-    )
-    with (
-        tempfile.TemporaryDirectory(prefix="silos-", dir=_MEMORY if _MEMORY.is_dir() else None) as folder,
-        Coordinator(Path(folder) / "server.db", agreement) as coordinator,
-    ):
-        silos = {
-            name: Silo(Path(folder) / f"{name}.db", agreement, name, keys[name], part)
-            for name, part in zip(names, held, strict=True)
-        }
-        try:
-            while (question := coordinator.question()) is not None:
-                for name, silo in silos.items():
-                    coordinator.receive(name, silo.answer(question))
-            model = coordinator.model(catalogue)
-            return FederatedRun(model, coordinator.traffic(), len(encode_model(model, agreement)))
-        finally:
-            for silo in silos.values():
-                silo.close()
+def federate(parts: Iterable[Ratings], epsilon: float, seed: int, **settings: Any) -> Model:
+    """What federated ALS with noise in shares ends in, all silos in this process."""
+    budget, method = Budget(epsilon, DELTA), BudgetedALS(**settings)
+    return silos.fit(list(parts), budget, method=method, rng=seed).model_

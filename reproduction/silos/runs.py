@@ -13,7 +13,6 @@ import numpy as np
 from discreet.errors import DiscreetError, RatingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.prototypes import (
     FactorSettings,
     PrototypeMessage,
@@ -141,8 +140,8 @@ class _Runner:
             fitted = BudgetedALS().fit(world.clipped_train(), Budget(point.epsilon, DELTA), rng=seed)
             side = fitted.model_.factors
         else:
-            chosen = BudgetedSettings(rank="auto" if point.rank is None else point.rank)
-            side = federate(world.clipped(), point.epsilon, seed, chosen).model.factors
+            rank = "auto" if point.rank is None else point.rank
+            side = federate(world.clipped(), point.epsilon, seed, rank=rank).factors
         return with_side(side), side.rank
 
     def _with_messages(self, point: Point, draws: int) -> Line:

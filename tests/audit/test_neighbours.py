@@ -13,7 +13,7 @@ from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradie
 from discreet.audit.neighbours import Move, moved, replay
 from discreet.audit.strangers import strangers, together
 from discreet.data.synthetic import market
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian import totals
 from discreet.privacy.gaussian.blocks import ItemWeight, UserVector
 from discreet.types import Floats
@@ -37,9 +37,9 @@ def test_every_release_is_compared_for_every_user_who_leaves_or_comes(
 ) -> None:
     compared: list[str] = []
 
-    def counted(question: Question[Any], *given: Any) -> Move:
-        compared.append(question.name)
-        return moved(question, *given)
+    def counted(query: Query[Any], *given: Any) -> Move:
+        compared.append(query.name)
+        return moved(query, *given)
 
     monkeypatch.setattr("discreet.audit.neighbours.moved", counted)
     found = replay(ProjectedGradient(rank=2, rounds=2, row_clip=0.5), MARKET, BUDGET)

@@ -11,8 +11,8 @@ import numpy as np
 from discreet import Ratings
 from discreet.data import synthetic
 from discreet.errors import RatingsInvalid
-from discreet.methods.conversation import Conversation
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.methods.registry import METHODS
 from tests.conformance.runs import LARGE
@@ -127,7 +127,7 @@ def refusal(case: Case) -> str | None:
     data, budget = hostile(case.kind), LARGE
     facts = Facts(data.n_items, data.scale, budget, budget.mu)
     try:
-        _ = Conversation(case.method().public_half, case.method().settings, facts, 0).question
+        _ = ProtocolRun(case.method().public_half, case.method().settings, facts, 0).query
     except RatingsInvalid as error:
         return str(error)
     return None

@@ -9,10 +9,10 @@ import numpy as np
 
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import PublicHalf
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import MaxRatings, PrivateSettings, Share
 from discreet.methods.shared.private.sample import Sampler
-from discreet.methods.shared.public.sample import UniformSample
+from discreet.methods.shared.public.sample import Sample
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import ItemCounts
@@ -24,8 +24,8 @@ class ShySettings(PrivateSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class HowMany(Question):
-    sample: UniformSample
+class HowMany(Query):
+    sample: Sample
     n_items: int
 
     @property
@@ -34,21 +34,21 @@ class HowMany(Question):
 
 
 def train(settings, facts, rng):
-    sample = UniformSample(int(rng.integers(2**62)), settings.max_ratings)
+    sample = Sample(int(rng.integers(2**62)), settings.max_ratings)
     noisy = yield HowMany("users of each item", facts.mu, sample, facts.n_items, planned=1)
     score = np.maximum(noisy.counts, 0.0) ** settings.power
     return Trained(ItemSide(facts.scale, 0.0, score, np.zeros((facts.n_items, 0)), Clicks()), rounds=1)
 
 
-class ShyAnswers:
+class ShyContributions:
     def __init__(self, ratings):
         self._sampler = Sampler(ratings)
 
-    def answer(self, question):
-        _, pattern = self._sampler.take(question.sample)
-        return question.mechanism.blocks(pattern)
+    def contributions(self, query):
+        _, pattern = self._sampler.take(query.sample)
+        return query.mechanism.blocks(pattern)
 
 
 class ShyPopularity(PrivateMethod):
     public_half = PublicHalf("shy-popularity", ShySettings, train, (HowMany,), makes_lists=True)
-    private_half = ShyAnswers
+    private_half = ShyContributions

@@ -17,10 +17,10 @@ from discreet import Budget, Model, Ratings, kernels
 from discreet.audit.neighbours import moved
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, NotFitted, SettingsInvalid
-from discreet.methods.conversation import Conversation
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question, Trained
+from discreet.methods.protocol import ProtocolRun
+from discreet.methods.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import from_parts, to_parts
 from discreet.privacy import Gate, Ledger, Noise
@@ -49,14 +49,14 @@ Release = dict[str, Floats]
 
 def check_charges(run: Run, *, spends_all: bool = True) -> None:
     """The fitted model is that of the record; what was asked was released and charged, each once, for the budget."""
-    asked: list[Question[Any]] = []
+    asked: list[Query[Any]] = []
     released: list[tuple[str, float]] = []
     told: list[tuple[int, int]] = []
     ask, release = MemoryEngine.totals, Gate.release_totals
 
-    def asking(self: MemoryEngine, question: Question[Any]) -> list[Total]:
-        asked.append(question)
-        return ask(self, question)
+    def asking(self: MemoryEngine, query: Query[Any]) -> list[Total]:
+        asked.append(query)
+        return ask(self, query)
 
     def releasing(self: Gate, name: str, *sums: Any, mu: float, **other: Any) -> Release:
         released.append((name, mu))
@@ -68,8 +68,8 @@ def check_charges(run: Run, *, spends_all: bool = True) -> None:
         fitted = run.method.clone().fit(
             run.ratings, run.budget, rng=run.seed, progress=lambda _, *steps: told.append(steps), **_fixed()
         )
-    costs = [(question.name, question.mu) for question in asked]
-    assert costs == [(question.name, question.mu) for question in run.questions]
+    costs = [(query.name, query.mu) for query in asked]
+    assert costs == [(query.name, query.mu) for query in run.queries]
     assert costs == released
     statement = fitted.statement_
     assert costs == [(charged.name, charged.mu) for charged in statement.releases]
@@ -82,8 +82,8 @@ def check_charges(run: Run, *, spends_all: bool = True) -> None:
             assert spent == pytest.approx(run.budget.mu**2, rel=1e-9)
         assert [done for done, _ in told] == list(range(len(costs) + 1))
         assert told[-1][1] == len(costs)
-        assert asked[-1].planned == len(costs), "the last question does not know that it is the last"
-    assert all(question.planned in (None, len(costs)) for question in asked)
+        assert asked[-1].planned == len(costs), "the last query does not know that it is the last"
+    assert all(query.planned in (None, len(costs)) for query in asked)
     assert same(fitted.model_.item_side, run.trained.side)
     assert (fitted.rank_, fitted.rounds_) == (run.trained.side.rank, run.trained.rounds)
 
@@ -105,41 +105,39 @@ def check_statement(method: PrivateMethod, ratings: Ratings, *, spends_all: bool
 
 def check_what_is_left(run: Run, *, spends_all: bool = True) -> None:
     """Where part of the budget was spent before, the rest is spent and no more."""
-    conversation = converse_with(run.method, run.ratings, run.budget, run.seed, share=0.8)
+    protocol = converse_with(run.method, run.ratings, run.budget, run.seed, share=0.8)
     left = (0.8 * run.budget.mu) ** 2
     gate, engine = _gate(run.budget), MemoryEngine(run.method.private_half, run.ratings)
     spent = 0.0
-    while (question := conversation.question) is not None:
-        spent += question.mu**2
-        _answer(conversation, question, gate, engine)
+    while (query := protocol.query) is not None:
+        spent += query.mu**2
+        _answer(protocol, query, gate, engine)
     assert spent <= left * (1.0 + 1e-12)
-    assert spent == pytest.approx(left, rel=1e-9) or not (spends_all and run.questions)
+    assert spent == pytest.approx(left, rel=1e-9) or not (spends_all and run.queries)
 
 
 # What one user can change
 
 
 def check_neighbours(run: Run, *, reached: float = 0.3) -> None:
-    """Question by question: a user moves the exact sums by at most the bound, and nobody else's by a bit.
+    """Query by query: a user moves the exact sums by at most the bound, and nobody else's by a bit.
 
     The loudest of them moves every release by ``reached`` of the bound: noise for more would be noise for nothing.
     """
     whole = run.users()
     halves = [(run.users([user]), run.users(np.arange(run.n_users) != user)) for user in range(run.n_users)]
-    for question, totals in zip(run.questions, run.totals, strict=True):
-        energies = total_energies(whole.answer(question))
-        assert (energies <= 1.0 + SLACK).all(), f"{question.name}: a user is above the bound"
+    for query, totals in zip(run.queries, run.totals, strict=True):
+        energies = total_energies(whole.contributions(query))
+        assert (energies <= 1.0 + SLACK).all(), f"{query.name}: a user is above the bound"
         moves = np.zeros(run.n_users)
         for user, (alone, rest) in enumerate(halves):
-            own = total_energies(alone.answer(question))
-            assert own.tobytes() == energies[[user]].tobytes(), (
-                f"{question.name}: it matters who else is there"
-            )
-            step = moved(question, totals, rest, alone)
-            assert step.alone, f"{question.name}: others moved"
+            own = total_energies(alone.contributions(query))
+            assert own.tobytes() == energies[[user]].tobytes(), f"{query.name}: it matters who else is there"
+            step = moved(query, totals, rest, alone)
+            assert step.alone, f"{query.name}: others moved"
             moves[user] = step.ratio
-        assert moves.max() <= 1.0 + 1e-9, f"{question.name}: a user moves the release by {moves.max()}"
-        assert moves.max() >= reached, f"{question.name}: nobody comes near the bound, but {moves.max()}"
+        assert moves.max() <= 1.0 + 1e-9, f"{query.name}: a user moves the release by {moves.max()}"
+        assert moves.max() >= reached, f"{query.name}: nobody comes near the bound, but {moves.max()}"
 
 
 def check_a_users_numbers_are_their_own(run: Run) -> None:
@@ -148,25 +146,25 @@ def check_a_users_numbers_are_their_own(run: Run) -> None:
     Integers alone do not show it: a trace of somebody else, or the last bit of a product of all rows by BLAS, gets
     lost in most truncations, and turns into a whole step in some.
     """
-    for question in run.questions:
-        whole = _handed_over(run.users(), question)
+    for query in run.queries:
+        whole = _handed_over(run.users(), query)
         pattern = next((part for part in whole if isinstance(part, Pattern)), Pattern.empty(1))
         for user in range(run.n_users):
             bounds = pattern.indptr[user : user + 2].tolist()
             own = slice(*bounds) if len(bounds) == 2 else slice(0)
-            for one, other in zip(_handed_over(run.users([user]), question), whole, strict=True):
+            for one, other in zip(_handed_over(run.users([user]), query), whole, strict=True):
                 if isinstance(other, Pattern):
-                    assert np.array_equal(one.items, other.items[own]), f"{question.name}: other items"
+                    assert np.array_equal(one.items, other.items[own]), f"{query.name}: other items"
                 elif isinstance(other, np.ndarray):
                     mine = other[own] if len(other) == len(pattern.items) > 0 else other[[user]]
                     assert one.tobytes() == mine.tobytes(), (
-                        f"{question.name}: a user's numbers are not their own"
+                        f"{query.name}: a user's numbers are not their own"
                     )
 
 
-def _handed_over(users: PrivateHalf, question: Question[Any]) -> tuple[Any, ...]:
+def _handed_over(users: PrivateHalf, query: Query[Any]) -> tuple[Any, ...]:
     """The arrays from which the mechanism makes integers."""
-    kind, seen = type(question.mechanism), list[tuple[Any, ...]]()
+    kind, seen = type(query.mechanism), list[tuple[Any, ...]]()
     blocks = kind.blocks
 
     def watching(self: Any, *private: Any) -> Any:
@@ -175,7 +173,7 @@ def _handed_over(users: PrivateHalf, question: Question[Any]) -> tuple[Any, ...]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "blocks", watching)
-        users.answer(question)
+        users.contributions(query)
     assert len(seen) == 1
     return seen[0]
 
@@ -195,9 +193,9 @@ def check_bound_after_wild_releases(method: PrivateMethod, ratings: Ratings, noi
         except BudgetInvalid:
             continue  # in the method's own words: nothing was asked after that
         whole, alone = run.users(), [run.users([user]) for user in range(run.n_users)]
-        for question, totals in zip(run.questions, run.totals, strict=True):
-            assert (total_energies(whole.answer(question)) <= 1.0 + SLACK).all()
-            own = [answers(half, [question])[0] for half in alone]
+        for query, totals in zip(run.queries, run.totals, strict=True):
+            assert (total_energies(whole.contributions(query)) <= 1.0 + SLACK).all()
+            own = [answers(half, [query])[0] for half in alone]
             for place, total in enumerate(totals):
                 assert np.array_equal(total.value, sum(part[place].value for part in own))
         run.trained.side.check()
@@ -209,8 +207,8 @@ def check_bound_after_wild_releases(method: PrivateMethod, ratings: Ratings, noi
 def check_engine(run: Run, make: MakeEngine) -> None:
     """The same integers, wherever the users are."""
     engine = make(run.method.private_half, run.ratings)
-    for question, totals in zip(run.questions, run.totals, strict=True):
-        assert same_totals(engine.totals(question), totals), question.name
+    for query, totals in zip(run.queries, run.totals, strict=True):
+        assert same_totals(engine.totals(query), totals), query.name
 
 
 def check_threads_and_order(run: Run) -> None:
@@ -218,21 +216,21 @@ def check_threads_and_order(run: Run) -> None:
     shuffled = np.random.default_rng(1).permutation(run.n_users)
     for threads, users in ((1, run.users()), (2, run.users(shuffled))):
         with kernels.threads(threads):
-            for question, totals in zip(run.questions, run.totals, strict=True):
-                assert same_totals(answers(users, [question])[0], totals), question.name
-            assert same(_finished(run.conversation(), run), run.trained.side)
+            for query, totals in zip(run.queries, run.totals, strict=True):
+                assert same_totals(answers(users, [query])[0], totals), query.name
+            assert same(_finished(run.protocol(), run), run.trained.side)
 
 
 def check_caches(run: Run) -> None:
-    """What a private half remembers changes no integer: asked backwards, twice, or between another run's questions."""
+    """What a private half remembers changes no integer: asked backwards, twice, or between another run's queries."""
     users = run.users()
-    backwards = list(zip(run.questions, run.totals, strict=True))[::-1]
-    for question, totals in backwards:
+    backwards = list(zip(run.queries, run.totals, strict=True))[::-1]
+    for query, totals in backwards:
         for _ in range(2):
-            assert same_totals(answers(users, [question])[0], totals), f"{question.name}, backwards"
+            assert same_totals(answers(users, [query])[0], totals), f"{query.name}, backwards"
     other = record(run.method, run.ratings, seed=run.seed + 1)
-    for ours, theirs in zip(run.questions, other.questions, strict=False):
-        place = run.questions.index(ours)
+    for ours, theirs in zip(run.queries, other.queries, strict=False):
+        place = run.queries.index(ours)
         assert same_totals(answers(users, [theirs])[0], other.totals[place]), f"{ours.name}, of another run"
         assert same_totals(answers(users, [ours])[0], run.totals[place]), f"{ours.name}, after another run"
 
@@ -241,15 +239,15 @@ def check_caches(run: Run) -> None:
 
 
 def check_replay(run: Run) -> None:
-    """Releases alone give the same questions and the same end, from the start and from any stored position."""
+    """Releases alone give the same queries and the same end, from the start and from any stored position."""
     for stop in range(len(run.releases) + 1):
-        conversation = run.conversation()
+        protocol = run.protocol()
         for number, release in enumerate(run.releases[:stop]):
-            assert same(conversation.question, run.questions[number])
-            conversation.take(release)
-        assert conversation.done == stop
-        copy = conversation.copy()
-        for one in (copy, conversation):
+            assert same(protocol.query, run.queries[number])
+            protocol.take(release)
+        assert protocol.done == stop
+        copy = protocol.copy()
+        for one in (copy, protocol):
             assert same(_finished(one, run), run.trained.side)
 
 
@@ -258,8 +256,8 @@ def check_only_releases_reach_the_model(run: Run) -> None:
     others = run.ratings.take_users(np.random.default_rng(2).integers(0, run.n_users, run.n_users // 3))
     script, ask = iter(run.totals), MemoryEngine.totals
 
-    def scripted(self: MemoryEngine, question: Question[Any]) -> list[Total]:
-        ask(self, question)
+    def scripted(self: MemoryEngine, query: Query[Any]) -> list[Total]:
+        ask(self, query)
         return next(script)
 
     def fit(data: Ratings) -> PrivateMethod:
@@ -277,11 +275,11 @@ def check_only_releases_reach_the_model(run: Run) -> None:
 def check_every_release_matters(run: Run) -> None:
     """One number of one release moved: the model moves or does not care, or the run is refused; twice the same."""
     rng, moved = np.random.default_rng(3), 0
-    for number, question in enumerate(run.questions):
-        for form in question.mechanism.empty():
+    for number, query in enumerate(run.queries):
+        for form in query.mechanism.empty():
             changed, shift = (
                 run.releases[number][form.name].copy(),
-                10.0 * float(form.sigmas(question.mu).max()),
+                10.0 * float(form.sigmas(query.mu).max()),
             )
             entry = [int(rng.integers(0, size)) for size in changed.shape]
             if changed.ndim > 1 and changed.shape[-1] == changed.shape[-2] > 1:
@@ -294,119 +292,119 @@ def check_every_release_matters(run: Run) -> None:
             assert first is None or second is None or same(first, second)
             assert (first is None) == (second is None)
             moved += first is None or not same(first, run.trained.side)
-    assert moved or not run.questions, "no release reaches the model: what was it for?"
+    assert moved or not run.queries, "no release reaches the model: what was it for?"
 
 
 def _outcome(run: Run, script: list[Release]) -> ItemSide | None:
-    conversation = run.conversation()
+    protocol = run.protocol()
     try:
         for release in script:
-            if conversation.question is None:
+            if protocol.query is None:
                 break
-            conversation.take(_shaped(conversation.question, release))
-        if conversation.trained is None:
+            protocol.take(_shaped(protocol.query, release))
+        if protocol.trained is None:
             return None
     except BudgetInvalid:
         return None
-    conversation.trained.side.check()
-    return conversation.trained.side
+    protocol.trained.side.check()
+    return protocol.trained.side
 
 
-def _shaped(question: Question[Any], release: Release) -> Release:
+def _shaped(query: Query[Any], release: Release) -> Release:
     """A release of the form that is asked for: a rule that chose another rank is answered with nothing new."""
-    totals = {form.name: form.total().shape for form in question.mechanism.empty()}
+    totals = {form.name: form.total().shape for form in query.mechanism.empty()}
     if {name: array.shape for name, array in release.items()} == totals:
         return release
     return {name: np.zeros(shape) for name, shape in totals.items()}
 
 
-# What a question costs
+# What a query costs
 
 
-def check_questions_at_another_cost(run: Run) -> None:
+def check_queries_at_another_cost(run: Run) -> None:
     """Users contribute the same whatever is paid; only the noise follows it."""
     users = run.users()
-    for question, totals in zip(run.questions, run.totals, strict=True):
-        cheaper = question.at(question.mu / 3.0)
-        assert (type(cheaper), cheaper.name, cheaper.mu) == (type(question), question.name, question.mu / 3.0)
-        assert cheaper.planned == question.planned
-        assert same(cheaper.at(question.mu), question)
-        assert same_totals(answers(users, [cheaper])[0], totals), question.name
+    for query, totals in zip(run.queries, run.totals, strict=True):
+        cheaper = query.at(query.mu / 3.0)
+        assert (type(cheaper), cheaper.name, cheaper.mu) == (type(query), query.name, query.mu / 3.0)
+        assert cheaper.planned == query.planned
+        assert same(cheaper.at(query.mu), query)
+        assert same_totals(answers(users, [cheaper])[0], totals), query.name
 
 
 def check_repeats(run: Run, *, spends_all: bool = True) -> None:
     """Attempts that come to nothing are paid for, what is left is spread, and the last one cannot be repeated."""
-    conversation, gate = run.conversation(), _gate(run.budget)
+    protocol, gate = run.protocol(), _gate(run.budget)
     engine = MemoryEngine(run.method.private_half, run.ratings)
     repeated = 0
     try:
-        while (question := conversation.question) is not None:
-            last = conversation.done + 1 == question.planned
-            as_good_as_last = question.mu**2 > 0.95 * conversation.left_mu**2
-            if _repeated(conversation, question, gate):
+        while (query := protocol.query) is not None:
+            last = protocol.done + 1 == query.planned
+            as_good_as_last = query.mu**2 > 0.95 * protocol.left_mu**2
+            if _repeated(protocol, query, gate):
                 repeated += 1
-                again = conversation.question
+                again = protocol.query
                 assert again is not None
-                assert 0.2 * question.mu < again.mu < question.mu
-                assert same(again.at(question.mu), question)
-                assert not (last and spends_all), "the last question was repeated out of nothing"
-                question = again
+                assert 0.2 * query.mu < again.mu < query.mu
+                assert same(again.at(query.mu), query)
+                assert not (last and spends_all), "the last query was repeated out of nothing"
+                query = again
             else:
-                assert last or as_good_as_last, f"{question.name!r} could not be repeated"
-            _answer(conversation, question, gate, engine)
+                assert last or as_good_as_last, f"{query.name!r} could not be repeated"
+            _answer(protocol, query, gate, engine)
     except BudgetInvalid as refusal:
         assert "repeated" not in str(refusal)  # noqa: PT017 (the method's own words: what is left does not carry it)
-    assert repeated >= min(1, len(run.questions) - 1)
+    assert repeated >= min(1, len(run.queries) - 1)
     assert sum(charge.mu**2 for charge in gate.ledger.charges) <= run.budget.mu**2 * (1.0 + 1e-12)
 
 
 def check_repeated_many_times(run: Run) -> None:
     """Ever less is left, and never less than nothing: the run still comes to its end, or says that it cannot."""
-    conversation, gate = run.conversation(), _gate(run.budget)
+    protocol, gate = run.protocol(), _gate(run.budget)
     engine = MemoryEngine(run.method.private_half, run.ratings)
     for _ in range(20):
-        if conversation.question is None or not _repeated(conversation, conversation.question, gate):
+        if protocol.query is None or not _repeated(protocol, protocol.query, gate):
             break
     try:
-        while (question := conversation.question) is not None:
-            _answer(conversation, question, gate, engine)
-        assert conversation.trained is not None
-        conversation.trained.side.check()
+        while (query := protocol.query) is not None:
+            _answer(protocol, query, gate, engine)
+        assert protocol.trained is not None
+        protocol.trained.side.check()
     except BudgetInvalid as refusal:
         assert "too small to train" in str(refusal)  # noqa: PT017
     assert sum(charge.mu**2 for charge in gate.ledger.charges) <= run.budget.mu**2 * (1.0 + 1e-12)
 
 
-def _repeated(conversation: Conversation, question: Question[Any], gate: Gate) -> bool:
+def _repeated(protocol: ProtocolRun, query: Query[Any], gate: Gate) -> bool:
     """Pay for an attempt and ask again; ``False`` where that is refused, before anything was paid."""
     try:
-        conversation.copy().repeat()
+        protocol.copy().repeat()
     except BudgetInvalid as refusal:
-        assert f"{question.name!r} cannot be repeated" in str(refusal)  # noqa: PT017
+        assert f"{query.name!r} cannot be repeated" in str(refusal)  # noqa: PT017
         with pytest.raises(BudgetInvalid, match="cannot be repeated"):
-            conversation.repeat()
-        assert same(conversation.question, question), "the refusal changed something"
+            protocol.repeat()
+        assert same(protocol.query, query), "the refusal changed something"
         return False
-    gate.ledger.charge(question.name, mu=question.mu)
-    conversation.repeat()
+    gate.ledger.charge(query.name, mu=query.mu)
+    protocol.repeat()
     return True
 
 
-# How a question travels
+# How a query travels
 
 
-def check_questions_travel(run: Run) -> None:
-    """Written down and read back, a question is the same question; none is larger than the method said."""
+def check_queries_travel(run: Run) -> None:
+    """Written down and read back, a query is the same query; none is larger than the method said."""
     half, users = run.method.public_half, run.users()
-    for question, totals, release in zip(run.questions, run.totals, run.releases, strict=True):
-        assert type(question) in half.questions
-        content, arrays = to_parts(question)
-        back = from_parts(type(question), json.loads(json.dumps(content, allow_nan=False)), arrays)
-        assert same(back, question), question.name
-        assert same_totals(answers(users, [back])[0], totals), question.name
+    for query, totals, release in zip(run.queries, run.totals, run.releases, strict=True):
+        assert type(query) in half.queries
+        content, arrays = to_parts(query)
+        back = from_parts(type(query), json.loads(json.dumps(content, allow_nan=False)), arrays)
+        assert same(back, query), query.name
+        assert same_totals(answers(users, [back])[0], totals), query.name
         size = sum(array.size for array in (*arrays.values(), *release.values()))
-        assert size <= half.numbers(run.method.settings, run.ratings.n_items), question.name
-        so_far = question.so_far()
+        assert size <= half.numbers(run.method.settings, run.ratings.n_items), query.name
+        so_far = query.so_far()
         if so_far is not None:
             so_far.side.check()
 
@@ -550,10 +548,10 @@ def check_everything(
         check_replay,
         check_only_releases_reach_the_model,
         check_every_release_matters,
-        check_questions_at_another_cost,
+        check_queries_at_another_cost,
         check_repeats,
         check_repeated_many_times,
-        check_questions_travel,
+        check_queries_travel,
     ):
         check(run)
     fitted = method.clone().fit(ratings, run.budget, rng=0)
@@ -572,18 +570,18 @@ def _gate(budget: Budget) -> Gate:
     return Gate(Ledger(budget), Noise.fixed_key_not_private(KEY))
 
 
-def _answer(conversation: Conversation, question: Question[Any], gate: Gate, engine: MemoryEngine) -> None:
-    forms = question.mechanism.empty()
-    conversation.take(gate.release_totals(question.name, forms, engine.totals(question), mu=question.mu))
+def _answer(protocol: ProtocolRun, query: Query[Any], gate: Gate, engine: MemoryEngine) -> None:
+    forms = query.mechanism.empty()
+    protocol.take(gate.release_totals(query.name, forms, engine.totals(query), mu=query.mu))
 
 
-def _finished(conversation: Conversation, run: Run) -> ItemSide:
-    """The conversation carried to its end by the releases of the record, every question compared."""
-    for number in range(conversation.done, len(run.releases)):
-        assert same(conversation.question, run.questions[number]), "another question"
-        conversation.take(run.releases[number])
-    assert conversation.question is None
-    trained: Trained | None = conversation.trained
+def _finished(protocol: ProtocolRun, run: Run) -> ItemSide:
+    """The protocol carried to its end by the releases of the record, every query compared."""
+    for number in range(protocol.done, len(run.releases)):
+        assert same(protocol.query, run.queries[number]), "another query"
+        protocol.take(run.releases[number])
+    assert protocol.query is None
+    trained: Trained | None = protocol.trained
     assert trained is not None
     assert trained.rounds == run.trained.rounds
     return trained.side

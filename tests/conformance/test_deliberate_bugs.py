@@ -18,10 +18,10 @@ import pytest
 from discreet import FrankWolfe, ProjectedGradient, Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetExceeded, ModelInvalid
-from discreet.methods import conversation
+from discreet.methods import protocol
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Facts, Questions
-from discreet.methods.question import Question, Trained
+from discreet.methods.public_half import Facts, Queries
+from discreet.methods.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian import noise
 from discreet.privacy.gaussian.blocks import ItemWeight
@@ -30,7 +30,7 @@ from discreet.privacy.gaussian.grid import COUNT, MARGIN
 from discreet.privacy.gaussian.pattern import Pattern
 from tests.conformance import suite
 from tests.conformance.cases import hostile, town
-from tests.conformance.own_method import HowMany, ShyAnswers, ShyPopularity, ShySettings, train
+from tests.conformance.own_method import HowMany, ShyContributions, ShyPopularity, ShySettings, train
 from tests.conformance.runs import DividedEngine, Run, record
 
 HONEST = ShyPopularity.public_half
@@ -43,15 +43,15 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def method(
-    train: Callable[..., Questions] = train,
-    answers: type[Any] = ShyAnswers,
-    questions: tuple[type[Question[Any]], ...] = (HowMany,),
+    train: Callable[..., Queries] = train,
+    answers: type[Any] = ShyContributions,
+    queries: tuple[type[Query[Any]], ...] = (HowMany,),
     **half: Any,
 ) -> PrivateMethod:
     """The honest method with one part exchanged."""
 
     class Broken(PrivateMethod):
-        public_half = replace(HONEST, train=train, questions=questions, **half)
+        public_half = replace(HONEST, train=train, queries=queries, **half)
         private_half = answers
 
     return Broken()
@@ -65,7 +65,7 @@ def broken(check: Callable[[Run], None], culprit: PrivateMethod, kind: str = "im
         check(run)
 
 
-class LooksAtOthers(ShyAnswers):
+class LooksAtOthers(ShyContributions):
     """The least rated item of all users' is left out: what one hands in depends on who else is there."""
 
     def __init__(self, ratings: Ratings) -> None:
@@ -73,19 +73,19 @@ class LooksAtOthers(ShyAnswers):
         super().__init__(ratings.keep(ratings.items != counts.argmin()))
 
 
-class LeavesTheLastOut(ShyAnswers):
+class LeavesTheLastOut(ShyContributions):
     """An off-by-one over users: harmless for the bound, but not the same for every division and order of users."""
 
     def __init__(self, ratings: Ratings) -> None:
         super().__init__(ratings.take_users(slice(0, max(ratings.n_users - 1, 0))))
 
 
-class Stale(ShyAnswers):
-    """A cache that is never compared with the question."""
+class Stale(ShyContributions):
+    """A cache that is never compared with the query."""
 
-    def answer(self, question: HowMany) -> Any:
-        self._sample = getattr(self, "_sample", question.sample)
-        return super().answer(replace(question, sample=self._sample))
+    def contributions(self, query: HowMany) -> Any:
+        self._sample = getattr(self, "_sample", query.sample)
+        return super().contributions(replace(query, sample=self._sample))
 
 
 class Counts(ItemCounts):
@@ -123,16 +123,16 @@ def asking(mechanism: type[ItemCounts]) -> PrivateMethod:
         def mechanism(self) -> ItemCounts:
             return mechanism(self.n_items, self.sample.max_ratings)
 
-    def train_other(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+    def train_other(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
         asking = train(settings, facts, rng)
-        question = next(asking)
-        noisy = yield Other(**{**vars(question), "planned": 1})
+        query = next(asking)
+        noisy = yield Other(**{**vars(query), "planned": 1})
         return (yield from _end(asking, noisy))
 
-    return method(train_other, questions=(Other,))
+    return method(train_other, queries=(Other,))
 
 
-def _end(asking: Questions, noisy: NoisyCounts) -> Questions:
+def _end(asking: Queries, noisy: NoisyCounts) -> Queries:
     try:
         asking.send(noisy)
     except StopIteration as end:
@@ -159,17 +159,17 @@ def test_what_a_user_hands_in_because_of_others_is_found() -> None:
 def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
     """Honest as long as the releases are; after a wild one, everybody counts for ten."""
 
-    class Trusting(ShyAnswers):
-        def answer(self, question: Any) -> Any:
-            blocks = super().answer(question)
-            loud = int(1 + 9 * (abs(question.level) > 1e5))
+    class Trusting(ShyContributions):
+        def contributions(self, query: Any) -> Any:
+            blocks = super().contributions(query)
+            loud = int(1 + 9 * (abs(query.level) > 1e5))
             return [replace(block, weights=block.weights * loud) for block in blocks]  # type: ignore[type-var]
 
     @dataclass(frozen=True, eq=False)
     class AtLevel(HowMany):
         level: float = 0.0
 
-    def twice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+    def twice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
         asking = train(settings, facts, rng)
         sample = next(asking).sample
         mu, level = facts.mu / np.sqrt(2.0), 0.0
@@ -178,7 +178,7 @@ def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
             level = float(noisy.counts.max() * 1e3)
         return (yield from _end(asking, noisy))
 
-    culprit = method(twice, Trusting, questions=(AtLevel,))
+    culprit = method(twice, Trusting, queries=(AtLevel,))
     suite.check_neighbours(record(culprit, hostile("implicit")), reached=0.9)
     with pytest.raises(AssertionError):
         suite.check_bound_after_wild_releases(culprit, hostile("implicit"))
@@ -193,14 +193,14 @@ def test_a_private_half_that_depends_on_the_order_of_users_is_found() -> None:
     broken(suite.check_threads_and_order, method(answers=LeavesTheLastOut))
 
 
-def test_a_cache_that_is_not_compared_with_the_question_is_found() -> None:
+def test_a_cache_that_is_not_compared_with_the_query_is_found() -> None:
     broken(suite.check_caches, method(answers=Stale))
 
 
 seen: list[float] = [0.0]
 
 
-class Tells(ShyAnswers):
+class Tells(ShyContributions):
     """Leaves a number where the public half can find it."""
 
     def __init__(self, ratings: Ratings) -> None:
@@ -208,7 +208,7 @@ class Tells(ShyAnswers):
         seen[0] = float(ratings.n_users)
 
 
-def listens(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def listens(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
     side, rounds = yield from train(settings, facts, rng)
     return Trained(replace(side, offsets=side.offsets + seen[0]), rounds)
 
@@ -256,7 +256,7 @@ def test_training_data_that_is_kept_is_found() -> None:
             suite.check_nothing_kept(fitted, data)
 
 
-def throws_dice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def throws_dice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Randomness that nobody can replay."""
     return (yield from train(settings, facts, np.random.default_rng()))
 
@@ -264,18 +264,18 @@ def throws_dice(settings: ShySettings, facts: Facts, rng: np.random.Generator) -
 numbers = itertools.count()
 
 
-def counts_runs(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def counts_runs(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """State between runs."""
     side, rounds = yield from train(settings, facts, rng)
     return Trained(replace(side, centre=float(next(numbers))), rounds)
 
 
 @pytest.mark.parametrize("culprit", [throws_dice, counts_runs])
-def test_a_public_half_that_cannot_be_replayed_is_found(culprit: Callable[..., Questions]) -> None:
+def test_a_public_half_that_cannot_be_replayed_is_found(culprit: Callable[..., Queries]) -> None:
     broken(suite.check_replay, method(culprit))
 
 
-def writes(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def writes(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Nothing of what was released is used."""
     side, rounds = yield from train(settings, facts, rng)
     return Trained(ItemSide(side.scale, 0.0, np.ones(facts.n_items), side.factors, side.rule), rounds)
@@ -286,9 +286,9 @@ def test_a_release_that_nothing_reads_is_found() -> None:
 
 
 def spending(*costs: float, planned: int | None = None, names: str = "ab") -> PrivateMethod:
-    """The same question several times, at these parts of the budget."""
+    """The same query several times, at these parts of the budget."""
 
-    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
         asking = train(settings, facts, rng)
         first, said = next(asking), len(costs) if planned is None else planned
         for name, cost in zip(names, costs, strict=False):
@@ -314,7 +314,7 @@ def test_a_method_that_spends_too_much_does_not_come_to_its_end() -> None:
 
 
 def test_a_method_that_spends_what_others_have_spent_is_found() -> None:
-    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
         return (yield from train(settings, replace(facts, mu=facts.budget.mu), rng))
 
     broken(suite.check_what_is_left, method(train_so))
@@ -328,29 +328,29 @@ class Strange(HowMany):
 
 
 @pytest.mark.parametrize("kind", [Strange, HowMany])
-def test_a_question_that_cannot_travel_or_was_not_announced_is_found(kind: type[HowMany]) -> None:
-    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def test_a_query_that_cannot_travel_or_was_not_announced_is_found(kind: type[HowMany]) -> None:
+    def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
         asking = train(settings, facts, rng)
         noisy = yield kind(**vars(next(asking)))
         return (yield from _end(asking, noisy))
 
     announced = (kind,) if kind is Strange else (Strange,)
-    run = record(method(train_so, questions=announced), hostile("implicit"))
+    run = record(method(train_so, queries=announced), hostile("implicit"))
     with pytest.raises((AssertionError, ModelInvalid, TypeError)):
-        suite.check_questions_travel(run)
+        suite.check_queries_travel(run)
 
 
-def test_a_question_larger_than_its_method_says_is_found() -> None:
-    broken(suite.check_questions_travel, method(numbers=lambda settings, n_items: n_items - 1))
+def test_a_query_larger_than_its_method_says_is_found() -> None:
+    broken(suite.check_queries_travel, method(numbers=lambda settings, n_items: n_items - 1))
 
 
 def test_contributions_that_follow_the_price_are_found() -> None:
-    class Priced(ShyAnswers):
-        def answer(self, question: Any) -> Any:
-            few = replace(question.sample, max_ratings=1 if question.mu < 20.0 else 5)
-            return super().answer(replace(question, sample=few))
+    class Priced(ShyContributions):
+        def contributions(self, query: Any) -> Any:
+            few = replace(query.sample, max_ratings=1 if query.mu < 20.0 else 5)
+            return super().contributions(replace(query, sample=few))
 
-    broken(suite.check_questions_at_another_cost, method(answers=Priced))
+    broken(suite.check_queries_at_another_cost, method(answers=Priced))
 
 
 @pytest.mark.parametrize("cls", [FrankWolfe, ProjectedGradient])
@@ -368,7 +368,7 @@ def test_repeats_that_are_paid_out_of_nothing_are_found(monkeypatch: pytest.Monk
     run = record(spending(0.2, 0.8), hostile("implicit"))
     suite.check_repeats(run)
     suite.check_repeated_many_times(run)
-    monkeypatch.setattr(conversation._Position, "_repeat", lambda *_: None)
+    monkeypatch.setattr(protocol._Position, "_repeat", lambda *_: None)
     for check in (suite.check_repeats, suite.check_repeated_many_times):
         with pytest.raises((AssertionError, BudgetExceeded)):
             check(run)

@@ -141,8 +141,8 @@ def test_one_number_of_one_release_moves_the_model_or_nothing(case: Case, run: R
 
 
 @every_case
-def test_a_question_at_another_cost_is_the_same_question(case: Case, small: Run) -> None:
-    suite.check_questions_at_another_cost(small)
+def test_a_query_at_another_cost_is_the_same_query(case: Case, small: Run) -> None:
+    suite.check_queries_at_another_cost(small)
 
 
 @every_case
@@ -152,8 +152,8 @@ def test_repeats_stay_within_the_budget_and_end(case: Case, run: Run) -> None:
 
 
 @every_case
-def test_questions_travel_and_are_no_larger_than_the_method_says(case: Case, small: Run) -> None:
-    suite.check_questions_travel(small)
+def test_queries_travel_and_are_no_larger_than_the_method_says(case: Case, small: Run) -> None:
+    suite.check_queries_travel(small)
 
 
 @every_case

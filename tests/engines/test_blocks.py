@@ -150,7 +150,7 @@ def test_sizes_change_nothing(sizes: tuple[int, int], tmp_path: Path) -> None:
     assert histories(blocks) == histories(in_memory(tmp_path / "r.parquet"))
 
 
-def test_prepared_ratings_are_used_again_and_only_for_the_same_question(tmp_path: Path) -> None:
+def test_prepared_ratings_are_used_again_and_only_for_the_same_query(tmp_path: Path) -> None:
     source = tmp_path / "r.parquet"
     table().write_parquet(source)
     first = stored(source, tmp_path / "b")

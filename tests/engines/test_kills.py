@@ -20,7 +20,7 @@ import pytest
 from discreet import LedgerFile, Ratings
 from discreet.data.synthetic import market
 from discreet.methods.checkpoint import Checkpoint
-from discreet.methods.conversation import Conversation
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.model import Model
 from tests.engines.killed import BUDGET, INSTANTS, method
@@ -69,7 +69,7 @@ def check(place: Path, told: dict[str, Any], ratings: Ratings) -> None:
     assert len(entered.charges) == ROUNDS
     assert model.statement.private
     assert model.statement.epsilon == BUDGET.epsilon
-    conversation = Conversation(
+    protocol = ProtocolRun(
         method().public_half, method().settings, Facts(ratings.n_items, ratings.scale, BUDGET, BUDGET.mu), 3
     )
     with Checkpoint(place / "run") as kept:
@@ -77,10 +77,10 @@ def check(place: Path, told: dict[str, Any], ratings: Ratings) -> None:
         for number in range(ROUNDS):
             found = kept.released(number)
             assert found is not None
-            conversation.take(found[1])
-    assert conversation.trained is not None
-    assert np.array_equal(conversation.trained.side.factors, model.item_side.factors)
-    assert np.array_equal(conversation.trained.side.offsets, model.item_side.offsets)
+            protocol.take(found[1])
+    assert protocol.trained is not None
+    assert np.array_equal(protocol.trained.side.factors, model.item_side.factors)
+    assert np.array_equal(protocol.trained.side.offsets, model.item_side.offsets)
 
 
 def test_kills_at_random_moments(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from discreet.data.synthetic import market
 from discreet.engines.disk import DiskEngine
 from discreet.errors import UnchargedRelease
 from discreet.methods.method import PrivateMethod
-from discreet.methods.svd.private.answers import SVDAnswers
+from discreet.methods.published.private.svd import SVDContributions
 from discreet.privacy import Gate
 from discreet.privacy.gaussian.blocks import Block, ItemVector, UserVector
 from discreet.privacy.gaussian.pattern import Pattern
@@ -25,7 +25,7 @@ from tests.engines.tables import stored, table
 BUDGET = Budget(5.0, 1e-5)
 
 
-class AroundTheMean(SVDAnswers):
+class AroundTheMean(SVDContributions):
     """Rates everything around the mean of all users: whoever comes moves what the others hand in."""
 
     def __init__(self, ratings: Ratings) -> None:
@@ -33,18 +33,18 @@ class AroundTheMean(SVDAnswers):
         super().__init__(replace(ratings, values=np.clip(away, 1.0, 5.0)))
 
 
-class WithoutTheLast(SVDAnswers):
+class WithoutTheLast(SVDContributions):
     """Off by one over users."""
 
     def __init__(self, ratings: Ratings) -> None:
         super().__init__(ratings.take_users(slice(0, max(ratings.n_users - 1, 0))))
 
 
-class ByNumber(SVDAnswers):
+class ByNumber(SVDContributions):
     """Half of what the user in an odd row rates counts."""
 
-    def answer(self, question: Any) -> Sequence[Block]:
-        blocks = super().answer(question)
+    def contributions(self, query: Any) -> Sequence[Block]:
+        blocks = super().contributions(query)
         return [block.without(np.arange(len(block.energies())) % 2 == 1) for block in blocks]
 
 
@@ -68,7 +68,7 @@ def test_a_private_half_that_looks_at_others_is_stopped_before_there_is_noise(
 
     monkeypatch.setattr(Gate, "release_totals", watched)
     ratings = market(3_000, 30, 20_000, rng=0)
-    method(SVDAnswers).fit(ratings, BUDGET, rng=0)
+    method(SVDContributions).fit(ratings, BUDGET, rng=0)
     honest = len(released)
     released.clear()
     with pytest.raises(UnchargedRelease, match="depends on who else is there"):
@@ -80,23 +80,23 @@ def test_on_disk_likewise(tmp_path: Path) -> None:
     source = tmp_path / "r.parquet"
     table().write_parquet(source)
     kept = stored(source, tmp_path / "blocks", block_ratings=200)
-    questions: list[Any] = []
+    queries: list[Any] = []
 
-    class Noting(SVDAnswers):
-        def answer(self, question: Any) -> Sequence[Block]:
-            questions.append(question)
-            return super().answer(question)
+    class Noting(SVDContributions):
+        def contributions(self, query: Any) -> Sequence[Block]:
+            queries.append(query)
+            return super().contributions(query)
 
     method(Noting).fit(kept, BUDGET, rng=0)
-    question = next(one for one in questions if "mean" in type(one).__name__.lower())
-    assert DiskEngine(SVDAnswers, kept).totals(question)
+    query = next(one for one in queries if "mean" in type(one).__name__.lower())
+    assert DiskEngine(SVDContributions, kept).totals(query)
     with pytest.raises(UnchargedRelease):
-        DiskEngine(AroundTheMean, kept).totals(question)
+        DiskEngine(AroundTheMean, kept).totals(query)
 
 
 def test_very_few_users_are_compared_as_well() -> None:
     for users in (1, 2, 3):
-        method(SVDAnswers).fit(
+        method(SVDContributions).fit(
             market(500, 30, 3_000, rng=0).take_users(slice(0, users)), Budget(50.0, 1e-2), rng=0
         )
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from discreet import Catalogue
 from discreet.errors import Refused, SettingsInvalid
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.privacy.gaussian.noise import Noise
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.messages import AnswerMessage, max_bytes
@@ -301,7 +301,10 @@ def test_a_server_that_records_everything_learns_totals_and_nothing_else(tmp_pat
             seen[name].append(answer(run, name).masked)
         if noise == "server":
             total = np.sum([vectors[-1] for vectors in seen.values()], axis=0, dtype=np.uint64)
-            exact = [block.total().ravel() for block in BudgetedAnswers(ratings).answer(message.question)]
+            exact = [
+                block.total().ravel()
+                for block in BudgetedContributions(ratings).contributions(message.question)
+            ]
             assert np.array_equal(total.view(np.int64), np.concatenate(exact))
         run.step()
     one, two, three = (np.concatenate(vectors) for vectors in seen.values())
@@ -322,7 +325,7 @@ def test_only_the_total_shows_whose_users_they_are(tmp_path: Path) -> None:
     seen = [[answer(run, name).masked for name in run.silos] for run in runs]
     assert np.array_equal(seen[0][0] + seen[0][1], seen[1][0] + seen[1][1])
     difference = (seen[0][0] - seen[1][0]).view(np.int64)
-    own = [BudgetedAnswers(half).answer(asked(runs[0]).question)[0].total() for half in halves]
+    own = [BudgetedContributions(half).contributions(asked(runs[0]).question)[0].total() for half in halves]
     # With the keys fixed, the masks are too: what changed is the data, exactly.
     assert np.array_equal(difference, own[0] - own[1])
     models = [run.finish() for run in runs]
@@ -352,7 +355,7 @@ def test_blocks_of_nobody_are_those_of_everybody_without_the_users(tmp_path: Pat
     run = Run(tmp_path, ratings, agree(ratings, 2))
     while run.coordinator.question() is not None:
         question = asked(run).question
-        full = BudgetedAnswers(ratings).answer(question)
+        full = BudgetedContributions(ratings).contributions(question)
         none = question.mechanism.empty()
         assert [block.name for block in full] == [block.name for block in none]
         for one, other in zip(full, none, strict=True):

@@ -13,10 +13,10 @@ from discreet import Budget
 from discreet.catalogue import RatingScale
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, Refused
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.conversation import Conversation
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.privacy.gaussian.gate import Gate, paid
 from discreet.privacy.gaussian.noise import Noise
@@ -131,7 +131,7 @@ def test_after_a_loss_the_shares_of_those_left_are_all_the_noise_there_must_be(t
     wanted = []
     for place, form in enumerate(question.mechanism.empty()):
         exact = sum(
-            MemoryEngine(BudgetedAnswers, run.parts[name]).totals(question)[place].value
+            MemoryEngine(BudgetedContributions, run.parts[name]).totals(question)[place].value
             for name in message.roster
         )
         wanted.append((exact + sum(form.noise(one, paid(question.mu)) for one in shares)).ravel())
@@ -267,21 +267,21 @@ def test_repeats_spread_what_is_left_in_the_planned_proportions(growth: float) -
     offsets = BudgetedSettings(rank=0, offset_share=0.2, growth=growth)
     factors = BudgetedSettings(rank=2, rounds=4, growth=growth)
     facts = Facts(20, RatingScale((1.0, 5.0)), Budget(5.0, 1e-6), 1.0)
-    engine = MemoryEngine(BudgetedAnswers, world(users=500, items=20))
+    engine = MemoryEngine(BudgetedContributions, world(users=500, items=20))
 
     def spend(repeat_at: tuple[int, ...], settings: BudgetedSettings = offsets) -> list[float]:
         """What every attempt costs, those that are given up included."""
-        conversation, costs = Conversation(BUDGETED, settings, facts, 0), []
+        protocol, costs = ProtocolRun(BUDGETED, settings, facts, 0), []
         gate = Gate(Ledger(Budget(50.0, 1e-6)), Noise.fixed_key_not_private(b"k"))
-        while (question := conversation.question) is not None:
+        while (question := protocol.query) is not None:
             costs.append(question.mu)
-            done = conversation.done
+            done = protocol.done
             if repeat_at.count(done) > given_up.count(done):
                 given_up.append(done)
-                conversation.repeat()
+                protocol.repeat()
                 continue
             totals = engine.totals(question)
-            conversation.take(
+            protocol.take(
                 gate.release_totals(question.name, question.mechanism.empty(), totals, mu=question.mu)
             )
         return costs

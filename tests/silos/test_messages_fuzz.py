@@ -17,7 +17,7 @@ import pytest
 
 from discreet.catalogue import RatingScale
 from discreet.errors import Refused
-from discreet.methods.budgeted.public.questions import RoundQuestion
+from discreet.methods.budgeted.public.queries import RoundQuery
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, max_bytes
 from tests.silos.worlds import Run, agree, asked, dump, world
 
@@ -173,7 +173,7 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
 def tampered(draw: Random, message: QuestionMessage) -> QuestionMessage:
     """A well-formed question that is not the one that is due."""
     question = message.question
-    assert isinstance(question, RoundQuestion)
+    assert isinstance(question, RoundQuery)
     kind = draw.randrange(8)
     if kind == 0:
         return replace(message, round=draw.choice((draw.randrange(50, 9_999), 0, 1)))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetInvalid, DiscreetError, Refused
-from discreet.methods.conversation import Conversation
+from discreet.methods.protocol import ProtocolRun
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import Run, agree, world
@@ -104,14 +104,14 @@ def test_a_release_that_ends_the_run_is_paid_once_and_what_came_before_is_kept(
     run.step(leave_out=[BAD])
     question = run.coordinator.question()
     assert question is not None
-    last, taken = run.silos[BAD].answer(question), Conversation.take
-    monkeypatch.setattr(Conversation, "take", no_budget)
+    last, taken = run.silos[BAD].answer(question), ProtocolRun.take
+    monkeypatch.setattr(ProtocolRun, "take", no_budget)
     run.coordinator.receive(BAD, last)
     assert run.coordinator.status()["state"] == "failed"
     assert run.coordinator.status()["charged_mu"] == pytest.approx(spent), (
         "the round under way was counted before"
     )
-    monkeypatch.setattr(Conversation, "take", taken)
+    monkeypatch.setattr(ProtocolRun, "take", taken)
     for call in (run.coordinator.question, lambda: run.coordinator.drop(BAD)):
         with pytest.raises(DiscreetError):
             call()

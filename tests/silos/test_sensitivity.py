@@ -13,9 +13,9 @@ import pytest
 
 from discreet import Ratings
 from discreet.errors import Refused
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
-from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion
-from discreet.methods.question import Question
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
+from discreet.methods.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import UserVector
@@ -32,7 +32,7 @@ BOUND = np.sqrt(1.0 + 1e-9)
 
 
 @cache
-def questions() -> list[Question]:
+def questions() -> list[Query]:
     """All questions of a run."""
     ratings, found = world(users=250, items=25), []
     with TemporaryDirectory() as folder:
@@ -54,13 +54,13 @@ def with_user(ratings: Ratings, items: np.ndarray, values: np.ndarray) -> Rating
     )
 
 
-def totals(ratings: Ratings, question: Question) -> list[np.ndarray]:
+def totals(ratings: Ratings, question: Query) -> list[np.ndarray]:
     gate = SiloGate(Ledger(Budget(50.0, 1e-6)), None)
-    sums = exact_totals(BudgetedAnswers(ratings).answer(question))
+    sums = exact_totals(BudgetedContributions(ratings).contributions(question))
     return gate.totals("x", question.mechanism.empty(), sums, mu=question.mu, detail={})
 
 
-def distance(one: Ratings, other: Ratings, question: Question) -> float:
+def distance(one: Ratings, other: Ratings, question: Query) -> float:
     """L2 distance of two silos' totals, in units of the noise times mu."""
     blocks = question.mechanism.empty()
     square = 0.0
@@ -111,7 +111,7 @@ def wild(side: ItemSide, rng: np.random.Generator) -> ItemSide:
 def test_no_question_makes_a_user_count_for_more() -> None:
     """Whatever a server might get past the comparison: the bound is in the answer, not in the question."""
     ratings, rng = world(users=40, items=25, seed=4), np.random.default_rng(6)
-    asked_last = [question for question in questions() if isinstance(question, RoundQuestion)][-1]
+    asked_last = [question for question in questions() if isinstance(question, RoundQuery)][-1]
     checked = 0
     for _ in range(25):
         question = replace(
@@ -148,7 +148,9 @@ def test_the_noise_that_leaves_suffices_for_every_subset_of_honest_silos(tmp_pat
         message = AnswerMessage.decode(silo.answer(asked(run).encode()), run.agreement)
         total = message.masked if not len(total) else total + message.masked
         assert name == message.silo
-    exact = np.concatenate([block.total().ravel() for block in BudgetedAnswers(ratings).answer(question)])
+    exact = np.concatenate(
+        [block.total().ravel() for block in BudgetedContributions(ratings).contributions(question)]
+    )
     everything = total.view(np.int64) - exact
     blocks = question.mechanism.empty()
     shares = {}
@@ -170,7 +172,7 @@ def test_the_noise_that_leaves_suffices_for_every_subset_of_honest_silos(tmp_pat
 def test_a_silo_of_one_is_refused_and_activity_is_bounded_too(tmp_path: Path) -> None:
     ratings = world(users=60, items=25, seed=3)
     first = questions()[0]
-    assert isinstance(first, ActivityQuestion)
+    assert isinstance(first, ActivityQuery)
     for items, values in hostile_users(ratings):
         assert distance(ratings, with_user(ratings, items, values), first) <= BOUND
     with pytest.raises(Refused, match="two users"):

@@ -14,7 +14,7 @@ import pytest
 from discreet import Budget, Catalogue, Ratings
 from discreet.catalogue import CLICKS, RatingScale
 from discreet.errors import BudgetInvalid, Refused, SettingsInvalid
-from discreet.methods.budgeted.public.questions import RoundQuestion
+from discreet.methods.budgeted.public.queries import RoundQuery
 from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.silos.shared.messages import QuestionMessage
 from discreet.silos.shared.position import Position
@@ -48,7 +48,7 @@ def asks(**changes: Any) -> Change:
 
     def change(message: QuestionMessage) -> QuestionMessage:
         question = message.question
-        assert isinstance(question, RoundQuestion)
+        assert isinstance(question, RoundQuery)
         wanted = {
             name: value(getattr(question, name)) if callable(value) else value
             for name, value in changes.items()
@@ -258,12 +258,12 @@ def test_a_cheaper_question_is_answered_and_charged_as_asked(run: Run) -> None:
 
 
 def test_the_ledger_has_the_last_word(run: Run) -> None:
-    """Should the conversation itself ask for too much, the budget still holds."""
+    """Should the protocol itself ask for too much, the budget still holds."""
     position = Position(run.agreement)
     assert position.question is not None
     message, silo = asked(run), run.silos["silo-00"]
-    position = silo._position.conversation._position()
-    position._asked = replace(position.question, mu=50.0)
+    position = silo._position.protocol._position()
+    position._asked = replace(position.query, mu=50.0)
     refused(silo, replace(message, question=replace(message.question, mu=50.0)), "only mu")
 
 

@@ -23,9 +23,9 @@ from discreet.audit.instances import Instance, instance_of
 from discreet.audit.sensitivity import noise_scales, whitened
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid
-from discreet.methods.conversation import converse
+from discreet.methods.protocol import run_protocol
 from discreet.methods.public_half import Facts
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block
@@ -110,7 +110,7 @@ def play_batch(name: str, budget: Budget, runs: int, noise: Callable[[], Noise] 
 
 
 def run_once(instance: Instance, gate: Watched, start: Start | None = None) -> Trained | None:
-    """One run of production code, from the first question to the model, before the attacker's eyes.
+    """One run of production code, from the first query to the model, before the attacker's eyes.
 
     ``None`` where the public half has read in its releases that there is nothing to learn.
     """
@@ -118,7 +118,7 @@ def run_once(instance: Instance, gate: Watched, start: Start | None = None) -> T
     facts = Facts(others.n_items, others.scale, ledger.budget, ledger.remaining_mu, start=start)
     rng = np.random.default_rng(instance.seed)
     with suppress(BudgetInvalid):
-        return converse(method.public_half, method.settings, facts, rng, gate.attacker, gate)
+        return run_protocol(method.public_half, method.settings, facts, rng, gate.attacker, gate)
     return None
 
 
@@ -141,12 +141,12 @@ class Attacker:
         self.present, self._totals = present, []
         self.score = self.shift = 0.0
 
-    def totals(self, question: Question[Any]) -> list[Total]:
+    def totals(self, query: Query[Any]) -> list[Total]:
         """What the engine of this world says."""
         if self._first is None:
-            self._first = [engine.totals(question) for engine in self._engines]
+            self._first = [engine.totals(query) for engine in self._engines]
         again = bool(self._totals)
-        self._totals = [engine.totals(question) for engine in self._engines] if again else self._first
+        self._totals = [engine.totals(query) for engine in self._engines] if again else self._first
         return self._totals[int(self.present)]
 
     def know(self, totals: list[list[Total]]) -> None:

@@ -1,6 +1,6 @@
-"""Record and replay: one run is written down, and its questions are asked again with one user more or less.
+"""Record and replay: one run is written down, and its queries are asked again with one user more or less.
 
-Given the same releases, the two runs ask the same questions. What differs before the noise is then exactly what each
+Given the same releases, the two runs ask the same queries. What differs before the noise is then exactly what each
 release's bound is about: the length of the difference of two vectors of integers, in standard deviations of the noise,
 against the mu that was charged. Integers are compared, so nothing here is a matter of chance.
 """
@@ -19,7 +19,7 @@ from discreet.audit.strangers import strangers, together
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
@@ -43,12 +43,12 @@ class Move(NamedTuple):
     alone: bool
 
 
-def moved(question: Question[Any], full: Sequence[Total], rest: PrivateHalf, one: PrivateHalf) -> Move:
+def moved(query: Query[Any], full: Sequence[Total], rest: PrivateHalf, one: PrivateHalf) -> Move:
     """Compare totals of everybody with those of the rest and of one user alone."""
-    less, own = answers(rest, [question])[0], answers(one, [question])[0]
+    less, own = answers(rest, [query])[0], answers(one, [query])[0]
     changes = [(whole.value - part.value).astype(np.float64) for whole, part in zip(full, less, strict=True)]
     alone = all(np.array_equal(change, mine.value) for change, mine in zip(changes, own, strict=True))
-    return Move(distance(changes, question.mechanism.empty(), question.mu), alone)
+    return Move(distance(changes, query.mechanism.empty(), query.mu), alone)
 
 
 def replay(
@@ -88,21 +88,21 @@ def replay(
         with open_run(ledger, budget, method.price(budget), method=name, adaptive=adaptive) as journal:
             run = record(method, together(ratings, there), budget, seed, noise, journal)
             journal.end()
-    worst, alone = np.zeros(len(run.questions)), True
+    worst, alone = np.zeros(len(run.queries)), True
     for full, rest, one in _pairs(run, there.n_users, coming):
-        for number, question in enumerate(run.questions):
-            totals = run.totals[number] if full is None else answers(full, [question])[0]
-            move = moved(question, totals, rest, one)
+        for number, query in enumerate(run.queries):
+            totals = run.totals[number] if full is None else answers(full, [query])[0]
+            move = moved(query, totals, rest, one)
             worst[number] = max(worst[number], move.ratio)
             alone = alone and move.alone
     findings = [
-        ReleaseFinding(question.name, question.mu, ratio)
-        for question, ratio in zip(run.questions, worst.tolist(), strict=True)
+        ReleaseFinding(query.name, query.mu, ratio)
+        for query, ratio in zip(run.queries, worst.tolist(), strict=True)
     ]
     agreed = {
         name: all(
-            same_totals(engine.totals(question), totals)
-            for question, totals in zip(run.questions, run.totals, strict=True)
+            same_totals(engine.totals(query), totals)
+            for query, totals in zip(run.queries, run.totals, strict=True)
         )
         for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in engines.items())
     }

@@ -16,7 +16,7 @@ from discreet.data.checks import Columns
 from discreet.data.ratings import Ratings
 from discreet.engines.disk import DiskEngine
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.model.directory import replace_file
 from discreet.privacy.gaussian.totals import Total
 
@@ -49,6 +49,6 @@ class StoredEngine:
         )
         self._engine = DiskEngine(private_half, stored)
 
-    def totals(self, question: Question[Any]) -> list[Total]:
+    def totals(self, query: Query[Any]) -> list[Total]:
         """The blocks' totals, added up."""
-        return self._engine.totals(question)
+        return self._engine.totals(query)

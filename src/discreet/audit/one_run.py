@@ -20,8 +20,8 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
 from discreet.engines.memory import MemoryEngine
-from discreet.methods.conversation import Conversation
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
@@ -93,18 +93,18 @@ def _train(
     alone = MemoryEngine(half, crowd)
     singles = [MemoryEngine(half, canaries.take_users([place])) for place in range(canaries.n_users)]
     facts = Facts(crowd.n_items, crowd.scale, budget, gate.ledger.remaining_mu)
-    conversation = Conversation(method.public_half, method.settings, facts, seed)
+    protocol = ProtocolRun(method.public_half, method.settings, facts, seed)
     scores = np.zeros(canaries.n_users)
-    while (question := conversation.question) is not None:
-        forms = question.mechanism.empty()
-        released = gate.release_totals(question.name, forms, present.totals(question), mu=question.mu)
-        scales = noise_scales(forms, question.mu)
-        left = whitened(_less(released, alone.totals(question)), scales)
+    while (query := protocol.query) is not None:
+        forms = query.mechanism.empty()
+        released = gate.release_totals(query.name, forms, present.totals(query), mu=query.mu)
+        scales = noise_scales(forms, query.mu)
+        left = whitened(_less(released, alone.totals(query)), scales)
         for place, single in enumerate(singles):
-            direction = whitened([t.value.astype(np.float64) for t in single.totals(question)], scales)
+            direction = whitened([t.value.astype(np.float64) for t in single.totals(query)], scales)
             scores[place] += float(left @ direction)
-        conversation.take(released)
-        conversation.forget()
+        protocol.take(released)
+        protocol.forget()
     return scores
 
 

@@ -1,6 +1,6 @@
-"""A run of a private method, written down: every question, every exact total, every release.
+"""A run of a private method, written down: every query, every exact total, every release.
 
-Everything in a record but the totals is public. The same questions can then be asked again, of other users, in another
+Everything in a record but the totals is public. The same queries can then be asked again, of other users, in another
 order, on another engine: integers are compared given the same releases, which is what each release's bound is about.
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 from discreet.audit.on_disk import StoredEngine
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
-from discreet.methods.conversation import Conversation, Engine
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
+from discreet.methods.protocol import Engine, ProtocolRun
 from discreet.methods.public_half import Facts
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
@@ -54,9 +54,9 @@ class DividedEngine:
         part = np.random.default_rng(11).integers(0, 5, ratings.n_users)
         self._parts = [private_half(ratings.take_users(np.flatnonzero(part == k))) for k in range(6)]
 
-    def totals(self, question: Question[Any]) -> list[Total]:
+    def totals(self, query: Query[Any]) -> list[Total]:
         """The parts' totals, added up."""
-        totals, *others = (exact_totals(part.answer(question)) for part in self._parts)
+        totals, *others = (exact_totals(part.contributions(query)) for part in self._parts)
         for other in others:
             totals = add_totals(totals, other)
         return totals
@@ -82,7 +82,7 @@ class Run:
     ratings: Ratings
     budget: Budget
     seed: int
-    questions: list[Question[Any]]
+    queries: list[Query[Any]]
     totals: list[list[Total]]
     releases: list[dict[str, Floats]]
     trained: Trained
@@ -92,7 +92,7 @@ class Run:
         """How many users there were; private."""
         return self.ratings.n_users
 
-    def conversation(self) -> Conversation:
+    def protocol(self) -> ProtocolRun:
         """The public half alone, at its beginning; there are no ratings here."""
         return converse_with(self.method, self.ratings, self.budget, self.seed)
 
@@ -103,10 +103,10 @@ class Run:
 
 def converse_with(
     method: PrivateMethod, ratings: Ratings, budget: Budget, seed: int, share: float = 1.0
-) -> Conversation:
-    """A conversation over the public facts about these ratings, with this share of the budget's mu to spend."""
+) -> ProtocolRun:
+    """A protocol over the public facts about these ratings, with this share of the budget's mu to spend."""
     facts = Facts(ratings.n_items, ratings.scale, budget, share * Ledger(budget).remaining_mu)
-    return Conversation(method.public_half, method.settings, facts, seed)
+    return ProtocolRun(method.public_half, method.settings, facts, seed)
 
 
 def record(
@@ -121,19 +121,19 @@ def record(
     gate = Gate(Ledger(budget), noise())
     gate.ledger.keep_in(journal)
     engine = MemoryEngine(method.private_half, ratings)
-    conversation = converse_with(method, ratings, budget, seed)
-    questions, all_totals, releases = [], [], []
-    while (question := conversation.question) is not None:
-        totals = engine.totals(question)
-        release = gate.release_totals(question.name, question.mechanism.empty(), totals, mu=question.mu)
+    protocol = converse_with(method, ratings, budget, seed)
+    queries, all_totals, releases = [], [], []
+    while (query := protocol.query) is not None:
+        totals = engine.totals(query)
+        release = gate.release_totals(query.name, query.mechanism.empty(), totals, mu=query.mu)
         for array in release.values():
             array.flags.writeable = False  # whoever writes into a release is found out
-        questions.append(question)
+        queries.append(query)
         all_totals.append(totals)
         releases.append(release)
-        conversation.take(release)
-    assert conversation.trained is not None
-    return Run(method, ratings, budget, seed, questions, all_totals, releases, conversation.trained)
+        protocol.take(release)
+    assert protocol.trained is not None
+    return Run(method, ratings, budget, seed, queries, all_totals, releases, protocol.trained)
 
 
 def same_totals(one: Sequence[Total], other: Sequence[Total]) -> bool:
@@ -144,6 +144,6 @@ def same_totals(one: Sequence[Total], other: Sequence[Total]) -> bool:
     )
 
 
-def answers(half: PrivateHalf, questions: Iterable[Question[Any]]) -> list[list[Total]]:
-    """Exact totals of one set of users, question by question."""
-    return [exact_totals(half.answer(question)) for question in questions]
+def answers(half: PrivateHalf, queries: Iterable[Query[Any]]) -> list[list[Total]]:
+    """Exact totals of one set of users, query by query."""
+    return [exact_totals(half.contributions(query)) for query in queries]

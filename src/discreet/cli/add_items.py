@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 import polars as pl
 
 from discreet.catalogue import Catalogue, scan_table
-from discreet.cli.output import json_option, print_json
+from discreet.cli.output import Output, print_json
+from discreet.cli.request import Argument, Option, takes
 from discreet.errors import CatalogueInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
 
-__all__ = ["command"]
+__all__ = ["AddItems", "command"]
 
 
-@click.command("add-items")
-@click.argument("model_directory", metavar="MODEL")
-@click.argument("items", metavar="ITEMS")
-@click.option("--out", required=True, metavar="DIR", help="Where to write the model with the new items.")
-@click.option(
-    "--id-column",
-    metavar="C",
-    help="Column of the ids, if it is not the only one, nor called item, item_id or id.",
-)
-@click.option("--force", is_flag=True, help="Replace a model that is already there.")
-@json_option
-def command(
-    model_directory: str, items: str, out: str, id_column: str | None, force: bool, as_json: bool
-) -> None:
+class AddItems(Output):
+    """What `add-items` can be asked."""
+
+    model: Annotated[str, Argument("MODEL")]
+    items: Annotated[str, Argument("ITEMS")]
+    out: Annotated[str, Option("Where to write the model with the new items.", metavar="DIR")]
+    id_column: Annotated[
+        str | None,
+        Option("Column of the ids, if it is not the only one, nor called item, item_id or id.", metavar="C"),
+    ] = None
+    force: Annotated[bool, Option("Replace a model that is already there.")] = False
+
+
+@takes(AddItems, "add-items")
+def command(request: AddItems) -> None:
     """Add items to a MODEL that it was not trained on, from their features, and save it.
 
     ITEMS is a table (CSV, TSV, Parquet, NDJSON) of the new items alone, with the columns that the model was trained
@@ -38,16 +42,16 @@ def command(
     Example:
       discreet add-items model/ new-items.csv --out model-with-new/
     """
-    check_target(out, overwrite=force)
-    model = Model.load(model_directory)
-    new = Catalogue.from_file(items, id_column)
-    longer = model.with_items(new.ids.tolist(), _table(items, len(new)), new.titles)
-    longer.save(out, overwrite=force)
-    result = {"added": len(new), "items": len(longer.catalogue), "out": out}
-    if as_json:
-        print_json(result)
+    check_target(request.out, overwrite=request.force)
+    model = Model.load(request.model)
+    new = Catalogue.from_file(request.items, request.id_column)
+    longer = model.with_items(new.ids.tolist(), _table(request.items, len(new)), new.titles)
+    longer.save(request.out, overwrite=request.force)
+    added, items = len(new), len(longer.catalogue)
+    if request.as_json:
+        print_json({"added": added, "items": items, "out": request.out})
     else:
-        click.echo(f"{len(new):,} items added, {len(longer.catalogue):,} in all; the model is in {out}")
+        click.echo(f"{added:,} items added, {items:,} in all; the model is in {request.out}")
 
 
 def _table(path: str, rows: int) -> pl.DataFrame:

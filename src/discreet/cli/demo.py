@@ -6,10 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-import click
-
 from discreet.cli.answers import show_recommendations
-from discreet.cli.output import ReportProgress, json_option, print_json, printer, progress_bar
+from discreet.cli.output import Output, ReportProgress, print_json, printer, progress_bar
+from discreet.cli.request import takes
 from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
@@ -43,9 +42,8 @@ class _Demo:
         self.rows.append({"method": method, "epsilon": epsilon, RECALL: recall, "seconds": seconds})
 
 
-@click.command("demo")
-@json_option
-def command(as_json: bool) -> None:
+@takes(Output, "demo")
+def command(request: Output) -> None:
     """Train with and without privacy on an embedded market, and recommend for a newcomer.
 
     Of what was held back, recall@20 is the share that stands among everybody's first twenty.
@@ -66,7 +64,7 @@ def command(as_json: bool) -> None:
     assert demo.model is not None
     found = demo.model.recommend(NEWCOMER, 5)
     seconds = time.perf_counter() - started
-    if as_json:
+    if request.as_json:
         print_json(_as_dict(demo, demo.model, found, seconds))
     else:
         _show(demo, demo.model, found, seconds)

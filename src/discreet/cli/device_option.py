@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import click
 
+from discreet.cli.request import Option
 from discreet.engines.devices import check_present
 
-__all__ = ["device_option"]
+__all__ = ["RankingDevice", "device_option"]
 
 
 def _checked(context: click.Context, option: click.Parameter, device: str) -> str:
@@ -22,3 +25,13 @@ device_option = click.option(
     callback=_checked,
     help="Where items are ranked; cuda: a GPU (extra gpu). Equal scores but for the last bit.",
 )
+
+RankingDevice: TypeAlias = Annotated[
+    str,
+    Option(
+        "Where items are ranked; cuda: a GPU (extra gpu). Equal scores but for the last bit.",
+        name="--device",
+        metavar="cpu|cuda",
+        callback=_checked,
+    ),
+]

@@ -3,55 +3,36 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
+from typing import Annotated, Any
 
-import click
+from pydantic import Field
 from rich.table import Table
 
 from discreet.cli.answers import explained, sentence
-from discreet.cli.histories import read_histories
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.histories import Person, of_one, read_histories
+from discreet.cli.output import print_json, printer
 from discreet.cli.place_options import Place
-from discreet.data import StoredRatings
-from discreet.data.ratings import Ratings
-from discreet.engines.choice import AnyRatings
+from discreet.cli.request import Option, takes
 from discreet.errors import HistoryInvalid
-from discreet.model import History, Model
+from discreet.model import Model
 from discreet.model.explanation import Explanation
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
 
-__all__ = ["command"]
+__all__ = ["Explain", "command"]
 
 
-@click.command("explain")
-@click.argument("model_directory", metavar="MODEL")
-@click.option(
-    "--history", required=True, metavar="FILE", help="What was rated or chosen: CSV, Parquet, NDJSON or JSON."
-)
-@click.option("--item", metavar="ID", help="Which item.  [default: the first that is recommended]")
-@click.option("--user", metavar="ID", help="Whose rows of the file, where it has several people's.")
-@click.option(
-    "-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many ratings to show."
-)
-@click.option("--user-column", help="Column of user ids, if it is not called user or user_id.")
-@click.option("--item-column", help="Column of item ids, if it is not called item, item_id or id.")
-@click.option(
-    "--rating-column",
-    help="Column of ratings, if it is not called rating; of 1 and -1 (not for me) where people took things.",
-)
-@click.option(
-    "--disliked", metavar="ID", multiple=True, help="An item that is not for this person; may come again."
-)
-@click.option(
-    "--unknown-items",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Items of the history that the model does not know.",
-)
-@json_option
-def command(model_directory: str, item: str | None, count: int, as_json: bool, **options: Any) -> None:
+class Explain(Person):
+    """What `explain` can be asked."""
+
+    item: Annotated[
+        str | None, Option("Which item.  [default: the first that is recommended]", metavar="ID")
+    ] = None
+    count: Annotated[int, Field(ge=1), Option("How many ratings to show.", name="-n")] = 10
+
+
+@takes(Explain, "explain")
+def command(request: Explain) -> None:
     """Say why an item has its score for a person: what the item itself and each rating add to it.
 
     The parts add up to the score. This costs no privacy budget: a person's own history meets only what was released.
@@ -61,42 +42,24 @@ def command(model_directory: str, item: str | None, count: int, as_json: bool, *
       discreet explain model/ --history mine.csv
       discreet explain model/ --history mine.csv --item item-17 --json
     """
-    model = Model.load(model_directory)
-    history, unknown, disliked = _history(model, options), options["unknown_items"], options["disliked"]
-    wanted: Any = item
+    model = Model.load(request.model)
+    with ExitStack() as held:
+        place = Place("auto", None, [request.history], held)
+        history = of_one(read_histories(request, model, place), request)
+    said: dict[str, Any] = {"disliked": request.disliked, "unknown_items": request.unknown_items}
+    wanted: Any = request.item
     if wanted is None:
-        best = list(model.recommend(history, 1, disliked=disliked, unknown_items=unknown))
+        best = list(model.recommend(history, 1, **said))
         if not best:
             raise HistoryInvalid(
                 "the history has every item, so none is left to recommend; name one with --item"
             )
         wanted = best[0].item
-    found = model.explain(history, wanted, disliked=disliked, unknown_items=unknown)
-    if as_json:
+    found = model.explain(history, wanted, **said)
+    if request.as_json:
         print_json(found.to_dict())
     else:
-        _show(found, count, model.item_side)
-
-
-def _history(model: Model, options: dict[str, Any]) -> History:
-    columns = {name: options[f"{name}_column"] for name in ("user", "item", "rating")}
-    with ExitStack() as held:
-        place = Place("auto", None, [options["history"]], held)
-        return _of_one(
-            read_histories(options["history"], model, columns, options["unknown_items"], place), options
-        )
-
-
-def _of_one(histories: AnyRatings | History, options: dict[str, Any]) -> History:
-    if not isinstance(histories, Ratings | StoredRatings):
-        if options["user"] is not None:
-            raise HistoryInvalid(f"{options['history']} does not tell users apart; leave --user out")
-        return histories
-    if options["user"] is None:
-        raise HistoryInvalid(
-            f"{options['history']} has several people's rows; name one of them with --user ID"
-        )
-    return histories.history(options["user"])
+        _show(found, request.count, model.item_side)
 
 
 def _show(found: Explanation, count: int, side: AnySide) -> None:

@@ -9,15 +9,17 @@ For a table of what people take a rating is 1, or -1 for what is not for somebod
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, scan_table
 from discreet.catalogue.names import closest, no_column
+from discreet.cli.output import Output
 from discreet.cli.place_options import Place
+from discreet.cli.request import Argument, Option
+from discreet.data import StoredRatings
 from discreet.data.checks import read_values
 from discreet.data.ratings import Ratings
 from discreet.data.readers import list_files
@@ -27,28 +29,63 @@ from discreet.errors import HistoryInvalid
 from discreet.model import History, Model
 from discreet.model.history import UnknownItems
 
-__all__ = ["Columns", "read_histories"]
+__all__ = ["Person", "of_one", "read_histories"]
 
 USER_NAMES = ("user", "user_id")
 ITEM_NAMES = ("item", "item_id", "id")
 RATING_NAMES = ("rating",)
 
-Columns = Mapping[str, str | None]
+
+class Person(Output):
+    """A model, and whose history it meets. Where a column is not named, a usual name is looked for."""
+
+    model: Annotated[str, Argument("MODEL")]
+    history: Annotated[str, Option("What was rated or chosen: CSV, Parquet, NDJSON or JSON.", metavar="FILE")]
+    user: Annotated[str | None, Option("Only this user of the file.", metavar="ID")] = None
+    user_column: Annotated[
+        str | None, Option("Column of user ids, if it is not called user or user_id.", metavar="NAME")
+    ] = None
+    item_column: Annotated[
+        str | None, Option("Column of item ids, if it is not called item, item_id or id.", metavar="NAME")
+    ] = None
+    rating_column: Annotated[
+        str | None,
+        Option(
+            "Column of ratings, if it is not called rating; of 1 and -1 (not for me) where people took things.",
+            metavar="NAME",
+        ),
+    ] = None
+    disliked: Annotated[
+        tuple[str, ...], Option("An item that is not for this person; may come again.", metavar="ID")
+    ] = ()
+    unknown_items: Annotated[
+        Literal["error", "drop"], Option("Items of the history or of the lists that the model does not know.")
+    ] = "error"
 
 
-def read_histories(
-    path: str, model: Model, columns: Columns, unknown_items: UnknownItems, place: Place
-) -> AnyRatings | History:
+def of_one(histories: AnyRatings | History, request: Person) -> History:
+    """The history of the person who was named, or the only one there is."""
+    if not isinstance(histories, Ratings | StoredRatings):
+        if request.user is None:
+            return histories
+        raise HistoryInvalid(
+            f"{request.history} does not tell users apart, so {request.user!r} cannot be found in it"
+        )
+    if request.user is None:
+        raise HistoryInvalid(f"{request.history} has several people's rows; name one of them with --user ID")
+    return histories.history(request.user)
+
+
+def read_histories(request: Person, model: Model, place: Place) -> AnyRatings | History:
     """What a file, a folder or a pattern holds: many users' rows over the model's catalogue, or one history.
 
     Parameters
     ----------
-    columns
-        Names of the columns ``user``, ``item`` and ``rating``; where one is ``None``, a usual name is
-        looked for.
     place
         Where the rows of many users are held.
     """
+    path, unknown_items = request.history, request.unknown_items
+    columns = {name: getattr(request, f"{name}_column") for name in ("user", "item", "rating")}
     if is_prepared(path):
         return place.read(path, "history", model, _reading(model, unknown_items, signed=False))
     rated = model.item_side.scale.explicit or columns["rating"] is not None

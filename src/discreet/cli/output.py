@@ -7,21 +7,28 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from discreet.cli.interrupts import check_interrupt
+from discreet.cli.request import Option, Request
 
-__all__ = ["ReportProgress", "json_option", "print_json", "printer", "progress_bar", "spinner"]
+__all__ = ["Output", "ReportProgress", "json_option", "print_json", "printer", "progress_bar", "spinner"]
 
 ReportProgress = Callable[[str, int, int], None]
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."
 )
+
+
+class Output(Request):
+    """How a command answers."""
+
+    as_json: Annotated[bool, Option("Print one JSON object on stdout, nothing else.", name="--json")] = False
 
 
 def print_json(content: dict[str, Any]) -> None:

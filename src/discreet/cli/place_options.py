@@ -6,11 +6,12 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import click
 
 from discreet.catalogue.packed import STANDARD_INPUT
+from discreet.cli.request import Option
 from discreet.cli.row_options import ROW_OPTIONS
 from discreet.data import StoredRatings, prepare
 from discreet.data.checks import Columns
@@ -22,7 +23,7 @@ from discreet.engines.choice import AnyRatings, fits_into_memory
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 
-__all__ = ["Place", "place_options"]
+__all__ = ["BlocksFolder", "EngineName", "Place", "place_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _RULES = (*ROW_OPTIONS, "graded")
@@ -119,3 +120,18 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "temporary files (TMPDIR).",
     ),
 )
+
+EngineName: TypeAlias = Annotated[
+    Literal["auto", "memory", "disk"],
+    Option(
+        "Where ratings are held; disk: grouped there first, then read a block at a time. Same result either way."
+    ),
+]
+BlocksFolder: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "With --engine disk: keep the grouped ratings in DIR; else they go at the end, from the folder for "
+        "temporary files (TMPDIR).",
+        metavar="DIR",
+    ),
+]

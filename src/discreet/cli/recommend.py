@@ -4,62 +4,48 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import polars as pl
+from pydantic import Field
 from rich.table import Table
 
 from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.cli.answers import say_notes, sentence, show_recommendations
-from discreet.cli.device_option import device_option
-from discreet.cli.histories import read_histories
-from discreet.cli.output import json_option, print_json, printer
-from discreet.cli.place_options import Place, place_options
+from discreet.cli.device_option import RankingDevice
+from discreet.cli.histories import Person, of_one, read_histories
+from discreet.cli.output import print_json, printer
+from discreet.cli.place_options import BlocksFolder, EngineName, Place
 from discreet.cli.recommendation_file import check_file, recommend_in_parts, write_frames
+from discreet.cli.request import Option, takes
 from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
 
-__all__ = ["command"]
+__all__ = ["Recommend", "command"]
 
 
-@click.command("recommend")
-@click.argument("model_directory", metavar="MODEL")
-@click.option(
-    "--history", required=True, metavar="FILE", help="What was rated or chosen: CSV, Parquet, NDJSON or JSON."
-)
-@click.option("--user", metavar="ID", help="Only this user of the file.")
-@click.option(
-    "-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many items."
-)
-@click.option("--user-column", help="Column of user ids, if it is not called user or user_id.")
-@click.option("--item-column", help="Column of item ids, if it is not called item, item_id or id.")
-@click.option(
-    "--rating-column",
-    help="Column of ratings, if it is not called rating; of 1 and -1 (not for me) where people took things.",
-)
-@click.option(
-    "--disliked", metavar="ID", multiple=True, help="An item that is not for this person; may come again."
-)
-@click.option("--allowed", metavar="FILE", help="List of items to choose from.")
-@click.option("--blocked", metavar="FILE", help="List of items never to choose.")
-@click.option("--include-seen", is_flag=True, help="Items of the history may come again.")
-@click.option(
-    "--unknown-items",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Items of the history or of the lists that the model does not know.",
-)
-@click.option("--out", metavar="FILE", help="Write user, rank, item and score to a file: .parquet or .csv.")
-@place_options
-@device_option
-@json_option
-def command(model_directory: str, out: str | None, as_json: bool, **options: Any) -> None:
+class Recommend(Person):
+    """What `recommend` can be asked."""
+
+    count: Annotated[int, Field(ge=1), Option("How many items.", name="-n")] = 10
+    allowed: Annotated[str | None, Option("List of items to choose from.", metavar="FILE")] = None
+    blocked: Annotated[str | None, Option("List of items never to choose.", metavar="FILE")] = None
+    include_seen: Annotated[bool, Option("Items of the history may come again.")] = False
+    out: Annotated[
+        str | None, Option("Write user, rank, item and score to a file: .parquet or .csv.", metavar="FILE")
+    ] = None
+    engine: EngineName = "auto"
+    blocks: BlocksFolder = None
+    device: RankingDevice = "cpu"
+
+
+@takes(Recommend, "recommend")
+def command(request: Recommend) -> None:
     """Recommend items from a history, for anyone, whether they were in the training data or not.
 
     This costs no privacy budget: a person's own history meets only what was released. With --out, users are
@@ -73,78 +59,73 @@ def command(model_directory: str, out: str | None, as_json: bool, **options: Any
       discreet recommend model/ --history everyone.parquet --user 17
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
+    out = None if request.out is None else Path(request.out)
     if out is not None:
-        check_file(Path(out))
-    model = Model.load(model_directory)
-    with ExitStack() as held, kernels.ranking_on(options["device"]):
-        history = _history(model, options, held)
-        if isinstance(history, StoredRatings) and out is None:
+        check_file(out)
+    model = Model.load(request.model)
+    with ExitStack() as held, kernels.ranking_on(request.device):
+        place = Place(request.engine, request.blocks, [request.history], held)
+        history = _asked_for(read_histories(request, model, place), request)
+        if out is not None:
+            _write(model, history, request, out)
+            say_notes(model.notes)
+            return
+        if isinstance(history, StoredRatings):
             raise SettingsInvalid(
                 "for everybody on disk there are too many rows to show; write them with --out FILE"
             )
-        if out is not None:
-            _write(model, history, options, Path(out), as_json)
-            say_notes(model.notes)
-            return
-        assert not isinstance(history, StoredRatings)
-        found = _recommend(model, history, options)
-    if as_json:
-        print_json(_as_dict(found, options["user"]))
+        found = _recommend(model, history, request)
+    if request.as_json:
+        print_json(_as_dict(found, request.user))
+        say_notes(model.notes)
     elif isinstance(found, Recommendations):
         show_recommendations(found, "Recommended", _score_name(model))
-        return
     else:
         _show_many(found, _score_name(model), model.notes)
-        return
-    say_notes(model.notes)
 
 
-def _history(model: Model, options: dict[str, Any], held: ExitStack) -> AnyRatings | History:
-    columns = {name: options[f"{name}_column"] for name in ("user", "item", "rating")}
-    path, user = options["history"], options["user"]
-    place = Place(options["engine"], options["blocks"], [path], held)
-    histories = read_histories(path, model, columns, options["unknown_items"], place)
-    if user is None:
-        if options["disliked"] and isinstance(histories, Ratings | StoredRatings):
-            raise HistoryInvalid(
-                f"--disliked is what one person says, and {path} has several people's rows; name one with --user ID"
-            )
-        return histories
-    if not isinstance(histories, Ratings | StoredRatings):
+def _asked_for(histories: AnyRatings | History, request: Recommend) -> AnyRatings | History:
+    """Everybody, or the one who was named."""
+    if request.user is not None:
+        return of_one(histories, request)
+    if request.disliked and isinstance(histories, Ratings | StoredRatings):
         raise HistoryInvalid(
-            f"{options['history']} does not tell users apart, so {user!r} cannot be found in it"
+            f"--disliked is what one person says, and {request.history} has several people's rows; name one with "
+            "--user ID"
         )
-    return histories.history(user)
+    return histories
 
 
 def _recommend(
-    model: Model, history: Ratings | History, options: dict[str, Any]
+    model: Model, history: Ratings | History, request: Recommend
 ) -> Recommendations | pl.DataFrame:
-    choice = _choice(options)
     if isinstance(history, Ratings):
-        return model.recommend_batch(history, options["count"], **choice)
-    return model.recommend(history, options["count"], disliked=options["disliked"], **choice)
+        return model.recommend_batch(history, request.count, **_choice(request))
+    return model.recommend(history, request.count, disliked=request.disliked, **_choice(request))
 
 
-def _choice(options: dict[str, Any]) -> dict[str, Any]:
-    choice: dict[str, Any] = {name: _read_ids(options[name]) for name in ("allowed", "blocked")}
-    return choice | {"exclude_seen": not options["include_seen"], "unknown_items": options["unknown_items"]}
+def _choice(request: Recommend) -> dict[str, Any]:
+    return {
+        "allowed": _read_ids(request.allowed),
+        "blocked": _read_ids(request.blocked),
+        "exclude_seen": not request.include_seen,
+        "unknown_items": request.unknown_items,
+    }
 
 
 def _read_ids(path: str | None) -> list[Any] | None:
     return None if path is None else Catalogue.from_file(path).ids.tolist()
 
 
-def _write(
-    model: Model, history: AnyRatings | History, options: dict[str, Any], out: Path, as_json: bool
-) -> None:
+def _write(model: Model, history: AnyRatings | History, request: Recommend, out: Path) -> None:
     if isinstance(history, Ratings | StoredRatings):
-        frames = recommend_in_parts(model, history, options["count"], _choice(options))
+        frames = recommend_in_parts(model, history, request.count, _choice(request))
     else:
-        found = model.recommend(history, options["count"], disliked=options["disliked"], **_choice(options))
-        frames = iter([_frame(found, options["user"])])
+        found = _recommend(model, history, request)
+        assert isinstance(found, Recommendations)
+        frames = iter([_frame(found, request.user)])
     result = {"out": str(out), **write_frames(frames, out)}
-    if as_json:
+    if request.as_json:
         print_json(result)
     else:
         click.echo(f"{result['rows']:,} rows, {result['shortfall']:,} of them without an item left, in {out}")

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
+
+from pydantic import Field
 
 from discreet.cli.answers import say_notes, show_recommendations
-from discreet.cli.output import json_option, print_json
+from discreet.cli.output import Output, print_json
+from discreet.cli.request import Argument, Option, takes
 from discreet.model import Model
 
-__all__ = ["command"]
+__all__ = ["Similar", "command"]
 
 
-@click.command("similar")
-@click.argument("model_directory", metavar="MODEL")
-@click.option("--item", required=True, help="Id of the item to compare with.")
-@click.option(
-    "-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many items."
-)
-@json_option
-def command(model_directory: str, item: str, count: int, as_json: bool) -> None:
+class Similar(Output):
+    """What `similar` can be asked."""
+
+    model: Annotated[str, Argument("MODEL")]
+    item: Annotated[str, Option("Id of the item to compare with.")]
+    count: Annotated[int, Field(ge=1), Option("How many items.", name="-n")] = 10
+
+
+@takes(Similar, "similar")
+def command(request: Similar) -> None:
     """Show the items that are most like an item.
 
     Of a table of weights: how often two items are taken together, over the root of how often each is, with the
@@ -31,10 +36,10 @@ def command(model_directory: str, item: str, count: int, as_json: bool) -> None:
     Example:
       discreet similar model/ --item item-17 -n 5
     """
-    model = Model.load(model_directory)
-    found = model.similar(item, count)
-    if as_json:
-        print_json({"item": item, **found.to_dict()})
+    model = Model.load(request.model)
+    found = model.similar(request.item, request.count)
+    if request.as_json:
+        print_json({"item": request.item, **found.to_dict()})
         say_notes(found.notes)
     else:
-        show_recommendations(found, f"Like {item}", "similarity")
+        show_recommendations(found, f"Like {request.item}", "similarity")

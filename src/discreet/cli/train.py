@@ -27,8 +27,8 @@ from discreet.cli.train_summary import show, summarise
 from discreet.cli.training_options import training_options
 from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
-from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.dpals.presets import Accounting
+from discreet.methods.published.private.dpals import DPALS
+from discreet.methods.published.public.dpals_noise import Accounting
 from discreet.model.storage import check_target
 from discreet.privacy.statement_text import round_up
 from discreet.silos.shared.saving import save_once

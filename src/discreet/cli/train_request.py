@@ -22,11 +22,11 @@ from discreet.engines.devices import check_device, check_kernels
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.checkpoint import Checkpoint
-from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.method import PrivateMethod, carried_by
 from discreet.methods.public_half import check_features
+from discreet.methods.published.private.baselines import UserMean
+from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.registry import Method, find_method
-from discreet.methods.trivial.estimators import UserMean
 from discreet.model import Model
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget

@@ -9,7 +9,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.totals import Total
 
 __all__ = ["BlockEngine", "DiskEngine"]
@@ -18,7 +18,7 @@ __all__ = ["BlockEngine", "DiskEngine"]
 class BlockEngine(Protocol):
     """What adds up the users of one block."""
 
-    def totals(self, question: Question[Any], onto: Sequence[Total] | None = None) -> list[Total]:
+    def totals(self, query: Query[Any], onto: Sequence[Total] | None = None) -> list[Total]:
         """Every user bounded, all added up; to totals of other users in place, where there are any."""
         ...
 
@@ -29,7 +29,7 @@ class DiskEngine:
     Parameters
     ----------
     private_half
-        Of the method. What it keeps between questions is a cache, which is not kept here.
+        Of the method. What it keeps between queries is a cache, which is not kept here.
     ratings
         Private, prepared over a public catalogue.
     block_engine
@@ -45,10 +45,10 @@ class DiskEngine:
         self._engine = block_engine or (lambda block: MemoryEngine(private_half, block))
         self._ratings = ratings
 
-    def totals(self, question: Question[Any]) -> list[Total]:
+    def totals(self, query: Query[Any]) -> list[Total]:
         """Every user bounded, all added up."""
         totals: list[Total] | None = None
         for ratings in self._ratings.blocks():
-            totals = self._engine(ratings).totals(question, totals)
+            totals = self._engine(ratings).totals(query, totals)
         assert totals is not None
         return totals

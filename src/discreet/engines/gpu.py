@@ -14,7 +14,7 @@ import torch
 
 from discreet.data.ratings import Ratings
 from discreet.engines.device_memory import cut
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.totals import Total, exact_totals
 
@@ -29,7 +29,7 @@ class GpuHalf(Protocol):
 
     def __init__(self, ratings: Ratings, device: torch.device) -> None: ...
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
         """Integer contributions of these users, in the order in which they are released."""
         ...
 
@@ -56,22 +56,22 @@ class GpuEngine:
         self._memory = SHARE * torch.cuda.mem_get_info(device)[0] if memory is None else memory
         self._resident: GpuHalf | None = None
 
-    def totals(self, question: Question[Any], onto: Sequence[Total] | None = None) -> list[Total]:
+    def totals(self, query: Query[Any], onto: Sequence[Total] | None = None) -> list[Total]:
         """Every user bounded, all added up; to totals of other users in place, where there are any."""
-        blocks = cut(self._ratings.indptr, _order(question), self._memory)
+        blocks = cut(self._ratings.indptr, _order(query), self._memory)
         if len(blocks) == 1:
             if self._resident is None:
                 self._resident = self._half(self._ratings, self._device)
-            return exact_totals(self._resident.answer(question), onto)
+            return exact_totals(self._resident.contributions(query), onto)
         self._resident = None
         totals = None if onto is None else list(onto)
         for block in blocks:
             users = self._half(self._ratings.take_users(block), self._device)
-            totals = exact_totals(users.answer(question), totals)
+            totals = exact_totals(users.contributions(query), totals)
         assert totals is not None
         return totals
 
 
-def _order(question: Question[Any]) -> int:
-    side = getattr(question, "side", None)
+def _order(query: Query[Any]) -> int:
+    side = getattr(query, "side", None)
     return 1 if side is None else 1 + int(side.rank)

@@ -11,14 +11,14 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import UnchargedRelease
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.recomputed import same_contributions
 from discreet.privacy.gaussian.totals import Total, exact_totals
 
 __all__ = ["MemoryEngine"]
 
-# Users who are computed again for each question: so many at most, and one of so many.
+# Users who are computed again for each query: so many at most, and one of so many.
 _MOST, _ONE_OF = 64, 50
 
 
@@ -42,21 +42,21 @@ class MemoryEngine:
         self._half, self._ratings = private_half, ratings
         self._users = private_half(ratings)
 
-    def totals(self, question: Question[Any], onto: Sequence[Total] | None = None) -> list[Total]:
+    def totals(self, query: Query[Any], onto: Sequence[Total] | None = None) -> list[Total]:
         """Every user bounded, all added up; to totals of other users in place, where there are any."""
-        blocks = self._users.answer(question)
-        self._check_sample(question, blocks)
+        blocks = self._users.contributions(query)
+        self._check_sample(query, blocks)
         return exact_totals(blocks, onto)
 
-    def _check_sample(self, question: Question[Any], blocks: Sequence[Block]) -> None:
+    def _check_sample(self, query: Query[Any], blocks: Sequence[Block]) -> None:
         """Who is in the sample is drawn from the system's entropy, and told nobody."""
         everybody = self._ratings.n_users
         number = min(_MOST, max(2, everybody // _ONE_OF), everybody)
         users = np.array(secrets.SystemRandom().sample(range(everybody), number), dtype=np.int64)
         if not same_contributions(
-            blocks, users, self._half(self._ratings.take_users(users)).answer(question)
+            blocks, users, self._half(self._ratings.take_users(users)).contributions(query)
         ):
             raise UnchargedRelease(
-                f"{question.name}: what some user contributes depends on who else is there, so a sum over users is not "
+                f"{query.name}: what some user contributes depends on who else is there, so a sum over users is not "
                 "bounded by what one of them adds; nothing was released. This is a bug of the method: report it"
             )

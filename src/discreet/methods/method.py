@@ -18,21 +18,20 @@ from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checkpoint.terms import run_terms
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.conversation import Engine, Progress, converse
 from discreet.methods.discovery import discover_catalogue
 from discreet.methods.log import noted, told
 from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
+from discreet.methods.protocol import Engine, Progress, run_protocol
 from discreet.methods.public_half import Facts, PublicHalf, described
-from discreet.methods.question import Trained
+from discreet.methods.query import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
-from discreet.privacy.account.resumed import ResumedRun
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.run import LedgerRun, ResumedRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
@@ -61,7 +60,7 @@ def carried_by(catalogue: Catalogue | None, start: Model | None, *, start_is_pub
 
 
 class PrivateMethod(Estimator):
-    """A method that spends a budget. Subclasses name their two halves, and their parameters in the constructor.
+    """A method that spends a budget. Subclasses name their two halves; parameters are the public half's settings.
 
     Attributes
     ----------
@@ -80,8 +79,8 @@ class PrivateMethod(Estimator):
 
     Notes
     -----
-    **Privacy**. Everything learnt from ratings passes the gate: the driver (:mod:`discreet.methods.conversation`)
-    takes a question, an engine adds up exact integer contributions of users who are each bounded, the gate adds noise
+    **Privacy**. Everything learnt from ratings passes the gate: the driver (:mod:`discreet.methods.protocol`)
+    takes a query, an engine adds up exact integer contributions of users who are each bounded, the gate adds noise
     and charges, and the public half is sent the release and nothing else.
     """
 
@@ -95,9 +94,9 @@ class PrivateMethod(Estimator):
     rounds_: int
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         if "public_half" in vars(cls):
             cls.settings_type = cls.public_half.settings_type
+        super().__init_subclass__(**options)
 
     @classmethod
     def method_name(cls) -> str:
@@ -270,7 +269,7 @@ class PrivateMethod(Estimator):
             engine: Engine = cluster.engine(self.private_half, ratings, progress, gpu)
         else:
             engine = engine_on(device, self.private_half, self.gpu_half, ratings)
-        trained = converse(self.public_half, settings, facts, generator, engine, gate, progress)
+        trained = run_protocol(self.public_half, settings, facts, generator, engine, gate, progress)
         entered = None if run is None else run.asked.run
         statement = Statement.from_ledger(
             gate.ledger,
@@ -287,7 +286,7 @@ class PrivateMethod(Estimator):
         return self._learnt(trained, Model(trained.side, catalogue, statement, self.public_half.name, said))
 
     def _begin(self, settings: PrivateSettings, facts: Facts) -> None:
-        """What a method notes down before its first question; public."""
+        """What a method notes down before its first query; public."""
 
     def _learnt(self, trained: Trained, model: Model) -> Self:
         self.rank_, self.rounds_ = trained.side.rank, trained.rounds

@@ -1,4 +1,4 @@
-"""The private half of a method: what some users contribute to a question. Sees ratings."""
+"""The private half of a method: what some users contribute to a query. Sees ratings."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from discreet.data.ratings import Ratings
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.blocks import Block
 
 __all__ = ["PrivateHalf"]
 
 
 class PrivateHalf(Protocol):
-    """Answers any question about any set of users.
+    """Answers any query about any set of users.
 
     Notes
     -----
     **Privacy**. Blocks are private until a gate has summed and noised them. A user's energies over all blocks of one
-    question are at most 1, whatever the question says: the mechanism that builds them sees to that. Contributions of
-    one user depend on that user's ratings and on the question alone, so answers of disjoint sets of users add up
-    exactly. What is kept between questions is a cache: it can be worked out again from the question.
+    query are at most 1, whatever the query says: the mechanism that builds them sees to that. Contributions of
+    one user depend on that user's ratings and on the query alone, so answers of disjoint sets of users add up
+    exactly. What is kept between queries is a cache: it can be worked out again from the query.
     """
 
     def __init__(self, ratings: Ratings) -> None: ...
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
         """Integer contributions of these users, in the order in which they are released."""
         ...

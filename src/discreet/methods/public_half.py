@@ -10,19 +10,19 @@ import numpy as np
 
 from discreet.catalogue import ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
-from discreet.methods.question import Question, Trained
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start, sums_of
 from discreet.privacy.budget import Budget
 
-__all__ = ["Facts", "PublicHalf", "Questions", "Train", "check_features", "described"]
+__all__ = ["Facts", "PublicHalf", "Queries", "Train", "check_features", "described"]
 
 
 @dataclass
 class Facts:
-    """What is public before the first question.
+    """What is public before the first query.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class Facts:
     budget
         For the words of a refusal, and the check of delta against the number of users.
     mu
-        Gaussian cost that all questions together may have.
+        Gaussian cost that all queries together may have.
     spent_mu, spent_delta
-        What was spent before the first question, on finding a catalogue.
+        What was spent before the first query, on finding a catalogue.
     noise_excess
-        How many times larger the noise is than a question's ``mu`` asks for, as of the last release: above 1 where
+        How many times larger the noise is than a query's ``mu`` asks for, as of the last release: above 1 where
         more silos add a share than need to, or where a round was paid for twice. Estimates are then shrunk more.
     features
         Of the items of the catalogue, where there are any and the method uses them.
@@ -57,8 +57,8 @@ class Facts:
     earlier: EarlierSums | None = None
 
 
-Questions: TypeAlias = Generator[Question[Any], Any, Trained]
-Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Questions]
+Queries: TypeAlias = Generator[Query[Any], Any, Trained]
+Train: TypeAlias = Callable[[Any, Facts, np.random.Generator], Queries]
 
 
 def _many(settings: Any, n_items: int) -> int:
@@ -85,11 +85,11 @@ class PublicHalf:
     settings_type
         Its checked settings.
     train
-        The generator: called with settings, facts and ordinary randomness; yields questions, is sent what the
-        question's mechanism reads from the release, and returns the item side. The same arguments and releases must
-        give the same questions to the last bit: a restart is a replay.
-    questions
-        All kinds of question that it asks, so that one can be read back from a message.
+        The generator: called with settings, facts and ordinary randomness; yields queries, is sent what the
+        query's mechanism reads from the release, and returns the item side. The same arguments and releases must
+        give the same queries to the last bit: a restart is a replay.
+    queries
+        All kinds of query that it asks, so that one can be read back from a message.
     adaptive
         Whether number or cost of the releases may follow from earlier releases (see `Statement.from_ledger`).
     public
@@ -97,7 +97,7 @@ class PublicHalf:
     makes_lists
         Whether the model makes lists and predicts no ratings, also where there are some.
     numbers
-        Called with settings and the number of items: no question together with a release has more numbers.
+        Called with settings and the number of items: no query together with a release has more numbers.
     uses_features
         Whether it makes use of :attr:`Facts.features`.
     uses_start
@@ -107,7 +107,7 @@ class PublicHalf:
     name: str
     settings_type: type[PrivateSettings]
     train: Train
-    questions: tuple[type[Question[Any]], ...]
+    queries: tuple[type[Query[Any]], ...]
     adaptive: bool = False
     public: tuple[str, ...] = ("all settings",)
     makes_lists: bool = False

@@ -29,12 +29,12 @@ from discreet.engines.cluster.engine import RayEngine
 from discreet.engines.devices import Gpu
 from discreet.engines.disk import DiskEngine
 from discreet.errors import SettingsInvalid, Unreachable
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from tests.engines.cluster.cards import Odd
 from tests.engines.cluster.nodes import STORE
 from tests.engines.tables import stored, table
 
-HALF = "discreet.methods.budgeted.private.gpu_answers:GpuBudgetedAnswers"
+HALF = "discreet.methods.budgeted.private.gpu_contributions:GpuBudgetedContributions"
 MISSING = [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]
 BUDGET = Budget(500.0, 1e-6)
 
@@ -75,14 +75,14 @@ def cluster() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def question(blocks: StoredRatings) -> Any:
+def query(blocks: StoredRatings) -> Any:
     """The last of a run."""
     asked: list[Any] = []
     totals = DiskEngine.totals
 
-    def noted(self: DiskEngine, question: Any) -> Any:
-        asked.append(question)
-        return totals(self, question)
+    def noted(self: DiskEngine, query: Any) -> Any:
+        asked.append(query)
+        return totals(self, query)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DiskEngine, "totals", noted)
@@ -92,13 +92,13 @@ def question(blocks: StoredRatings) -> Any:
 
 @pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed (extra gpu)")
 def test_every_gpu_answers_for_its_users_and_the_sums_are_those_of_one(
-    blocks: StoredRatings, question: Any
+    blocks: StoredRatings, query: Any
 ) -> None:
     gpu = Gpu(HALF) if a_gpu_is_there() else Gpu(HALF, "cpu", 1e9)
-    engine = RayEngine(BudgetedAnswers, blocks, workers=5, gpu=gpu)
+    engine = RayEngine(BudgetedContributions, blocks, workers=5, gpu=gpu)
     assert len(engine._workers) == 2
-    wanted = DiskEngine(BudgetedAnswers, blocks, gpu.engine).totals(question)
-    for one, other in zip(engine.totals(question), wanted, strict=True):
+    wanted = DiskEngine(BudgetedContributions, blocks, gpu.engine).totals(query)
+    for one, other in zip(engine.totals(query), wanted, strict=True):
         np.testing.assert_array_equal(one.value, other.value)
 
 
@@ -112,16 +112,16 @@ def test_a_node_without_the_gpu_that_it_announces_says_so_and_nothing_is_charged
 
 def test_gpus_of_several_kinds_are_refused(blocks: StoredRatings) -> None:
     with pytest.raises(SettingsInvalid, match="of several kinds"):
-        RayEngine(BudgetedAnswers, blocks, gpu=Odd(HALF))
+        RayEngine(BudgetedContributions, blocks, gpu=Odd(HALF))
 
 
 def test_a_gpu_of_another_kind_in_place_of_one_that_is_lost_is_refused(
-    blocks: StoredRatings, question: Any
+    blocks: StoredRatings, query: Any
 ) -> None:
-    engine = RayEngine(BudgetedAnswers, blocks, workers=1, gpu=Odd(HALF))
+    engine = RayEngine(BudgetedContributions, blocks, workers=1, gpu=Odd(HALF))
     engine._card = ("the one before",)
     with pytest.raises(SettingsInvalid, match="another kind of GPU"):
-        engine.totals(question)
+        engine.totals(query)
 
 
 def test_gpus_that_others_hold_are_not_waited_for_without_end(
@@ -136,7 +136,7 @@ def test_gpus_that_others_hold_are_not_waited_for_without_end(
     assert ray.get(other.here.remote())
     monkeypatch.setattr(engine_module, "GPU_PATIENCE", 2.0)
     with pytest.raises(Unreachable, match="GPUs of the cluster were not free"):
-        RayEngine(BudgetedAnswers, blocks, gpu=Odd(HALF))
+        RayEngine(BudgetedContributions, blocks, gpu=Odd(HALF))
     ray.kill(other)
 
 

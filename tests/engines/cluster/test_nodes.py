@@ -64,7 +64,7 @@ def wait_for_nodes(count: int) -> None:
         time.sleep(0.2)
 
 
-def test_two_nodes_one_of_which_is_lost_in_the_middle_of_a_question(
+def test_two_nodes_one_of_which_is_lost_in_the_middle_of_a_query(
     both: tuple[Ratings, StoredRatings], folder: Path, tmp_path: Path
 ) -> None:
     whole, blocks = both

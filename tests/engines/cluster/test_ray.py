@@ -28,8 +28,8 @@ from discreet.engines.memory import MemoryEngine
 from discreet.errors import RatingsInvalid, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
 from discreet.methods.method import PrivateMethod
-from discreet.methods.trivial.private.answers import TrivialAnswers
-from discreet.methods.trivial.public.train import ChoicesQuestion
+from discreet.methods.published.private.baselines import BaselineContributions
+from discreet.methods.published.public.baselines import ChoicesQuery
 from discreet.model import Model
 from discreet.privacy import Noise
 from tests.conformance.cases import CASES
@@ -115,18 +115,18 @@ def test_one_two_and_four_workers_give_the_model_of_memory(
 def test_sums_in_a_tree_of_many_small_shards(
     whole: Ratings, blocks: StoredRatings, local: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = ChoicesQuestion("choices", 0.1, whole.n_items)
-    (wanted,) = MemoryEngine(TrivialAnswers, whole).totals(question)
+    query = ChoicesQuery("choices", 0.1, whole.n_items)
+    (wanted,) = MemoryEngine(BaselineContributions, whole).totals(query)
     # Two at a time, so that sums of sums are added too.
     monkeypatch.setattr(engine_module, "FAN_IN", 2)
-    engine = RayEngine(TrivialAnswers, blocks, workers=5, shard_bytes=30)
-    (found,) = engine.totals(question)
+    engine = RayEngine(BaselineContributions, blocks, workers=5, shard_bytes=30)
+    (found,) = engine.totals(query)
     assert (found.value == wanted.value).all()
     assert (found.unit == wanted.unit).all()
     # The comparison has power: a worker who is asked twice, or not at all, shows.
     for wrong in (engine._workers[1:], [*engine._workers, engine._workers[0]]):
         engine._workers = wrong
-        (found,) = engine.totals(question)
+        (found,) = engine.totals(query)
         assert (found.value != wanted.value).any()
 
 
@@ -253,7 +253,7 @@ def test_a_worker_that_dies_every_time_ends_the_run_in_words(
     monkeypatch.setattr(engine_module, "RETRIES", 0)
     for path in Path(os.environ[DEATHS]).iterdir():
         path.unlink()
-    with pytest.raises(Unreachable, match="Nothing was charged for this question"):
+    with pytest.raises(Unreachable, match="Nothing was charged for this query"):
         fitted(rounds(Dying), blocks, engine=Cluster(workers=2))
 
 

@@ -12,24 +12,24 @@ from discreet.data.synthetic import market
 from discreet.engines.cluster.shards import add_shards, count_shards, join_shards, split_totals
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import SettingsInvalid
-from discreet.methods.conversation import Conversation
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.totals import Total, exact_totals
 
 WORLD = market(60, 17, 260, rng=0)
 
 
-def questions(method: PrivateMethod) -> list[Question[object]]:
+def queries(method: PrivateMethod) -> list[Query[object]]:
     """Everything that a run asks; without noise."""
     budget = Budget(50.0, 1e-3)
     facts = Facts(WORLD.n_items, WORLD.scale, budget, budget.mu)
-    run, found = Conversation(method.public_half, method.settings, facts, 0), []
-    while (question := run.question) is not None:
-        found.append(question)
-        totals = MemoryEngine(method.private_half, WORLD).totals(question)
+    run, found = ProtocolRun(method.public_half, method.settings, facts, 0), []
+    while (query := run.query) is not None:
+        found.append(query)
+        totals = MemoryEngine(method.private_half, WORLD).totals(query)
         run.take({total.name: total.value.astype(np.float64) for total in totals})
     return found
 
@@ -48,15 +48,17 @@ def same(one: Sequence[Total], other: Sequence[Total]) -> bool:
 @pytest.mark.parametrize("method", [BudgetedALS(rank=2, rounds=1), DPALS(rank=2, rounds=1)], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 5, 17, 40])
 def test_cut_added_in_a_tree_and_joined_nothing_has_changed(method: PrivateMethod, count: int) -> None:
-    for question in questions(method):
-        check(method, question, count)
+    for query in queries(method):
+        check(method, query, count)
 
 
-def check(method: PrivateMethod, question: Question[object], count: int) -> None:
-    whole = MemoryEngine(method.private_half, WORLD).totals(question)
+def check(method: PrivateMethod, query: Query[object], count: int) -> None:
+    whole = MemoryEngine(method.private_half, WORLD).totals(query)
     answers = [
         split_totals(
-            exact_totals(method.private_half(WORLD.take_users(slice(start, start + 12))).answer(question)),
+            exact_totals(
+                method.private_half(WORLD.take_users(slice(start, start + 12))).contributions(query)
+            ),
             count,
         )
         for start in range(0, 60, 12)
@@ -67,15 +69,13 @@ def check(method: PrivateMethod, question: Question[object], count: int) -> None
     assert not same(join_shards(left), whole)
 
 
-def test_the_number_of_shards_follows_from_the_form_of_the_question() -> None:
-    question = questions(BudgetedALS(rank=2, rounds=1))[-1]
-    needed = sum(
-        total.value.nbytes for total in MemoryEngine(BudgetedALS.private_half, WORLD).totals(question)
-    )
-    assert count_shards(question) == 1
-    assert count_shards(question, needed) == 1
-    assert count_shards(question, needed - 1) == 2
-    assert count_shards(question, 8) == needed // 8
+def test_the_number_of_shards_follows_from_the_form_of_the_query() -> None:
+    query = queries(BudgetedALS(rank=2, rounds=1))[-1]
+    needed = sum(total.value.nbytes for total in MemoryEngine(BudgetedALS.private_half, WORLD).totals(query))
+    assert count_shards(query) == 1
+    assert count_shards(query, needed) == 1
+    assert count_shards(query, needed - 1) == 2
+    assert count_shards(query, 8) == needed // 8
 
 
 def test_shards_of_different_rows_or_units_are_not_added() -> None:

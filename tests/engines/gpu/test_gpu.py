@@ -20,8 +20,8 @@ from discreet.engines.disk import DiskEngine
 from discreet.engines.gpu import GpuEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.kernels import gpu
-from discreet.methods.budgeted.private.answers import BudgetedAnswers
-from discreet.methods.budgeted.private.gpu_answers import GpuBudgetedAnswers
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.private.gpu_contributions import GpuBudgetedContributions
 from discreet.privacy.gaussian.gpu_blocks import DeviceStatistics, device_blocks
 from discreet.privacy.gaussian.grid import SLACK
 from discreet.privacy.gaussian.totals import exact_totals
@@ -33,18 +33,18 @@ MARKET = synthetic.market(400, 40, 4_000, rng=1)
 
 
 def asked(**settings: Any) -> list[Any]:
-    """The questions of a run of the whole market on the CPU; a question can be put to any users."""
-    questions: list[Any] = []
+    """The queries of a run of the whole market on the CPU; a query can be put to any users."""
+    queries: list[Any] = []
     ask = MemoryEngine.totals
 
-    def noted(self: MemoryEngine, question: Any) -> Any:
-        questions.append(question)
-        return ask(self, question)
+    def noted(self: MemoryEngine, query: Any) -> Any:
+        queries.append(query)
+        return ask(self, query)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryEngine, "totals", noted)
         BudgetedALS(rank=2, rounds=2, **settings).fit(MARKET, Budget(20.0, 1e-3), rng=0)
-    return questions
+    return queries
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +53,13 @@ def world() -> Any:
 
 
 @pytest.fixture(scope="module")
-def questions() -> list[Any]:
+def queries() -> list[Any]:
     return asked(curvature="full")
 
 
 @pytest.fixture(scope="module")
-def blocks(world: Any, questions: list[Any], device: torch.device) -> Any:
-    return GpuBudgetedAnswers(world, device).answer(questions[-1])
+def blocks(world: Any, queries: list[Any], device: torch.device) -> Any:
+    return GpuBudgetedContributions(world, device).contributions(queries[-1])
 
 
 def integers(blocks: Any) -> dict[str, Any]:
@@ -74,9 +74,9 @@ def integers(blocks: Any) -> dict[str, Any]:
     return {name: array.cpu().numpy() for name, array in arrays.items()}
 
 
-def test_a_round_is_the_cpus_but_for_a_grid_step(world: Any, questions: list[Any], blocks: Any) -> None:
-    question = questions[-1]
-    host = BudgetedAnswers(world).answer(question)
+def test_a_round_is_the_cpus_but_for_a_grid_step(world: Any, queries: list[Any], blocks: Any) -> None:
+    query = queries[-1]
+    host = BudgetedContributions(world).contributions(query)
     here = {
         "features": host[0].features,
         "targets": host[0].targets,
@@ -96,12 +96,12 @@ def test_a_round_is_the_cpus_but_for_a_grid_step(world: Any, questions: list[Any
 
 
 def test_energies_of_the_integers_are_the_cpus_and_below_the_bound(
-    world: Any, questions: list[Any], blocks: Any
+    world: Any, queries: list[Any], blocks: Any
 ) -> None:
     told = [block.energies() for block in blocks]
     assert np.sum(told, axis=0).max() <= 1.0
     there = integers(blocks)
-    host = BudgetedAnswers(world).answer(questions[-1])
+    host = BudgetedContributions(world).contributions(queries[-1])
     same = [
         replace(host[0], features=there["features"], targets=there["targets"]),
         replace(host[1], weights=there["omega"]),
@@ -115,28 +115,28 @@ def test_energies_of_the_integers_are_the_cpus_and_below_the_bound(
 
 
 def test_other_users_do_not_move_when_one_goes(
-    world: Any, questions: list[Any], blocks: Any, device: torch.device
+    world: Any, queries: list[Any], blocks: Any, device: torch.device
 ) -> None:
     kept = np.array([4, 0, 3, 2])  # without user 1, in another order
     less = world.take_users(kept)
     entries = np.concatenate([np.arange(world.indptr[user], world.indptr[user + 1]) for user in kept])
-    after = integers(GpuBudgetedAnswers(less, device).answer(questions[-1]))
+    after = integers(GpuBudgetedContributions(less, device).contributions(queries[-1]))
     for name, before in integers(blocks).items():
         assert np.array_equal(before[entries if name == "targets" else kept], after[name]), name
 
 
 def test_blocks_of_users_give_the_same_bits(
-    world: Any, questions: list[Any], blocks: Any, device: torch.device
+    world: Any, queries: list[Any], blocks: Any, device: torch.device
 ) -> None:
     counts = np.diff(world.indptr)
     memory = float(PER_RATING * counts.max() + PER_ENTRY * 3) * 2.0
-    engine = GpuEngine(GpuBudgetedAnswers, world, device, memory)
-    for one, two in zip(engine.totals(questions[-1]), exact_totals(blocks), strict=True):
+    engine = GpuEngine(GpuBudgetedContributions, world, device, memory)
+    for one, two in zip(engine.totals(queries[-1]), exact_totals(blocks), strict=True):
         assert np.array_equal(one.value, two.value), one.name
 
 
 def test_blocks_on_disk_give_the_same_bits(
-    world: Any, questions: list[Any], device: torch.device, tmp_path: Path
+    world: Any, queries: list[Any], device: torch.device, tmp_path: Path
 ) -> None:
     users = np.repeat(np.arange(world.n_users), np.diff(world.indptr))
     rows = {"user": users, "item": world.catalogue.ids[world.items], "rating": world.values}
@@ -151,9 +151,9 @@ def test_blocks_on_disk_give_the_same_bits(
         block_ratings=int(np.diff(world.indptr).max()),
     )
     assert blocks.n_blocks > 1
-    on_device = partial(GpuEngine, GpuBudgetedAnswers, device=device, memory=1e9)
-    found = DiskEngine(BudgetedAnswers, blocks, on_device).totals(questions[-1])
-    for one, other in zip(found, on_device(world).totals(questions[-1]), strict=True):
+    on_device = partial(GpuEngine, GpuBudgetedContributions, device=device, memory=1e9)
+    found = DiskEngine(BudgetedContributions, blocks, on_device).totals(queries[-1])
+    for one, other in zip(found, on_device(world).totals(queries[-1]), strict=True):
         np.testing.assert_array_equal(one.value, other.value)
 
 
@@ -169,10 +169,10 @@ def test_who_exceeds_the_bound_is_left_out(blocks: Any) -> None:
 
 
 def test_a_user_with_numbers_that_are_none_counts_with_weights_alone(
-    world: Any, questions: list[Any], device: torch.device
+    world: Any, queries: list[Any], device: torch.device
 ) -> None:
-    question, csr = questions[-1], gpu.Csr.upload(world.indptr, world.items, world.n_items, device)
-    order = len(question.frame.whiten)
+    query, csr = queries[-1], gpu.Csr.upload(world.indptr, world.items, world.n_items, device)
+    order = len(query.frame.whiten)
     features = torch.ones((USERS, order), dtype=torch.float64, device=device)
     features[1, 0] = torch.nan
     residuals = torch.ones(world.n_ratings, dtype=torch.float64, device=device)
@@ -180,7 +180,7 @@ def test_a_user_with_numbers_that_are_none_counts_with_weights_alone(
     sums = torch.ones((USERS, 3), dtype=torch.float64, device=device)
     sums[3, :2] = torch.inf
     ones = torch.ones(USERS, dtype=torch.float64, device=device)
-    blocks = device_blocks(question.mechanism, DeviceStatistics(csr, features, residuals, sums, ones, ones))
+    blocks = device_blocks(query.mechanism, DeviceStatistics(csr, features, residuals, sums, ones, ones))
     found = integers(blocks)
     owner = np.repeat(np.arange(USERS), np.diff(world.indptr))
     for user in (1, 3):

@@ -14,7 +14,7 @@ from discreet.errors import SettingsInvalid
 from discreet.methods.ease.private.contributions import EASEContributions
 from discreet.methods.ease.public import train
 from discreet.methods.ease.public.head import LEAST_HEAD, choose_head, popularity
-from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
+from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
 from discreet.methods.ease.public.table import ease
 from discreet.methods.public_half import Facts
 from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs
@@ -43,12 +43,12 @@ def people(users: int = 40, m: int = 15, *, rated: bool) -> tuple[Ratings, np.nd
 @pytest.mark.parametrize("rated", [True, False])
 def test_everybody_counts_what_they_liked_at_length_one(rated: bool) -> None:
     ratings, liked = people(rated=rated)
-    question = CountsQuestion("counts", 1.0, 15)
+    query = CountsQuery("counts", 1.0, 15)
     totals = {
         total.name: total.value.astype(float)
-        for total in exact_totals(EASEContributions(ratings).answer(question))
+        for total in exact_totals(EASEContributions(ratings).contributions(query))
     }
-    found = question.mechanism.read(totals, 1.0)
+    found = query.mechanism.read(totals, 1.0)
     norms = np.sqrt((liked**2).sum(axis=1, keepdims=True))
     assert found.counts == pytest.approx((liked / np.maximum(norms, 1e-9)).sum(axis=0), rel=1e-6)
     assert found.users == pytest.approx(np.count_nonzero(norms), rel=1e-6)
@@ -58,24 +58,24 @@ def test_everybody_counts_what_they_liked_at_length_one(rated: bool) -> None:
 @pytest.mark.parametrize("head", [[0, 3, 4, 9, 14], [7], list(range(15))])
 def test_everybody_counts_their_pairs_of_the_head_at_length_one(rated: bool, head: list[int]) -> None:
     ratings, liked = people(rated=rated)
-    question = PairsQuestion("pairs", 1.0, np.array(head, np.int32))
+    query = PairsQuery("pairs", 1.0, np.array(head, np.int32))
     totals = {
         total.name: total.value.astype(float)
-        for total in exact_totals(EASEContributions(ratings).answer(question))
+        for total in exact_totals(EASEContributions(ratings).contributions(query))
     }
     wanted = np.zeros((len(head), len(head)))
     for row in liked[:, head].astype(float):
         own = np.outer(row, row)
         np.fill_diagonal(own, 0.0)
         wanted += own / max(float(np.linalg.norm(own)), 1e-9)
-    found = question.mechanism.read(totals, 1.0)
+    found = query.mechanism.read(totals, 1.0)
     assert found.pairs == pytest.approx(wanted[np.triu_indices(len(head), 1)], rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("head", [[], [3, 1], [2, 2]])
 def test_a_head_that_does_not_ascend_is_refused(head: list[int]) -> None:
     with pytest.raises(SettingsInvalid, match="ascending"):
-        PairsQuestion("pairs", 1.0, np.array(head, np.int32))
+        PairsQuery("pairs", 1.0, np.array(head, np.int32))
 
 
 def test_a_twentieth_is_paid_for_counts_and_the_rest_for_pairs() -> None:

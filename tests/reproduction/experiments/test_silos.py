@@ -10,12 +10,10 @@ import polars as pl
 import pytest
 
 from discreet.data.synthetic import market
-from discreet.methods.budgeted.settings import BudgetedSettings
 from reproduction import Context, perform
 from reproduction.datasets import lookup as datasets
 from reproduction.experiment import Experiment
-from reproduction.experiments import silos_bytes, silos_movielens, silos_poisson
-from reproduction.experiments.silos_bytes import Traffic
+from reproduction.experiments import silos_movielens, silos_poisson
 from reproduction.output.page import page
 from reproduction.output.record import as_record, write
 from reproduction.silos.design import (
@@ -64,23 +62,21 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = market(700, 50, 9_000, rng=0)
     few = datasets.Dataset("market", "market", "synthetic market", ratings, "A synthetic market (small).")
     monkeypatch.setattr(datasets, "market", lambda *_: few)
-    for module in (silos_poisson, silos_bytes):
-        monkeypatch.setattr(module, "poisson_world", lambda context, *_: poisson_world(context, 600, 30))
+    monkeypatch.setattr(silos_poisson, "poisson_world", lambda context, *_: poisson_world(context, 600, 30))
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("module", [silos_poisson, silos_movielens, silos_bytes])
+@pytest.mark.parametrize("module", [silos_poisson, silos_movielens])
 def test_a_quick_run_writes_tables_and_a_picture(module: object, tmp_path: Path) -> None:
     experiment: Experiment = module.EXPERIMENT  # type: ignore[attr-defined]
     finished = perform(experiment, Context("quick"))
     write(finished, tmp_path)
     name = experiment.name
     shown = page(as_record(finished), results=".")
-    if module is not silos_bytes:
-        for method in (USER_MEAN, GLOBAL_MEAN, ITEM_MEAN, ALONE, CENTRAL, K_MEANS, RANDOM, FEDERATED, POOLED):
-            assert f"| {method} |" in shown
-        assert [table.key for table in finished.result.tables] == ["", "against"]
-        assert "delta 1e-6" in shown
+    for method in (USER_MEAN, GLOBAL_MEAN, ITEM_MEAN, ALONE, CENTRAL, K_MEANS, RANDOM, FEDERATED, POOLED):
+        assert f"| {method} |" in shown
+    assert [table.key for table in finished.result.tables] == ["", "against"]
+    assert "delta 1e-6" in shown
     if module is not silos_poisson:
         assert "MovieLens 1M is not at hand" in shown
         assert "dealt evenly over ten silos" in shown
@@ -150,13 +146,10 @@ def test_ranks_are_by_equation_3(world: SiloWorld) -> None:
     assert found.rank == pytest.approx(float(places @ weights / weights.sum()))
 
 
-def test_federated_runs_learn_and_count_their_messages(world: SiloWorld) -> None:
-    run = federate(world.clipped(), 30.0, 0, BudgetedSettings(rank=2, rounds=3))
-    assert len(run.traffic) == 2 + 3
-    assert all(entry["bytes_up"] > 0 and entry["bytes_down"] > 0 for entry in run.traffic)
-    assert run.model_bytes > 8 * 3 * world.train.n_items
-    assert run.model.statement.private
-    assert score(world, with_side(run.model.item_side)).test < levels(world)[USER_MEAN].test
+def test_federated_runs_learn(world: SiloWorld) -> None:
+    model = federate(world.clipped(), 30.0, 0, rank=2, rounds=3)
+    assert model.statement.private
+    assert score(world, with_side(model.factors)).test < levels(world)[USER_MEAN].test
 
 
 def test_the_cap_of_private_training_leaves_scores_alone() -> None:
@@ -298,11 +291,3 @@ def test_ratios_are_prototypes_over_federated() -> None:
     assert len(rows) == sum(point.method in (A, B) for point in DESIGN.points()) == 10
     assert rows[0]["RMSE ratio"] == pytest.approx(1.3)
     assert rows[0]["rank ratio"] == pytest.approx(1.3)
-
-
-def test_bytes_can_say_no() -> None:
-    small = Traffic("x", silos_bytes.PROTOTYPES, "", 5, 1, 1, 10, 10)
-    rounds = [Traffic("x", silos_bytes.FEDERATED, "", rank, 4, 5, 20, 30) for rank in (0, 3)]
-    assert verdicts(silos_bytes.judge([small, *rounds])) == [True, True, True]
-    bad = [replace(one, messages_down=4, bytes_up=1, bytes_down=1) for one in rounds]
-    assert verdicts(silos_bytes.judge([replace(small, messages_up=2), *bad])) == [False, False, False]

@@ -18,8 +18,8 @@ from discreet.data.stored import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.engines.devices import Gpu
 from discreet.errors import SettingsInvalid, Unreachable
-from discreet.methods.conversation import Progress
 from discreet.methods.private_half import PrivateHalf
+from discreet.methods.protocol import Progress
 
 if TYPE_CHECKING:
     from discreet.engines.cluster.engine import RayEngine

@@ -22,9 +22,9 @@ from discreet.engines.cluster.worker import Worker
 from discreet.engines.devices import Gpu
 from discreet.errors import DiscreetError, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
-from discreet.methods.conversation import Progress
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question
+from discreet.methods.protocol import Progress
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.totals import Total
 from discreet.version import __version__
 
@@ -33,7 +33,7 @@ __all__ = ["RayEngine"]
 FAN_IN = 4
 """Answers that are added at a time: a tree of sums, each as soon as its summands are there."""
 RETRIES = 16
-"""How often one question may cost a worker its life before the run ends."""
+"""How often one query may cost a worker its life before the run ends."""
 BEAT, PATIENCE = 5.0, 60.0
 """Seconds between two looks at the nodes, and how long there may be none to compute on."""
 GPU_PATIENCE = 300.0
@@ -90,10 +90,10 @@ class RayEngine:
             self._card = None if gpu is None else _same_card(self._workers)
             self._add = ray.remote(max_retries=RETRIES)(add_shards)
 
-    def totals(self, question: Question[Any]) -> list[Total]:
+    def totals(self, query: Query[Any]) -> list[Total]:
         """Every user bounded, all added up."""
         with _in_words():
-            asked, count = ray.put(question), count_shards(question, self._shard_bytes)
+            asked, count = ray.put(query), count_shards(query, self._shard_bytes)
             answers = [_ask(worker, self._ratings, asked, count, self._card) for worker in self._workers]
             left = self._sum(answers)
             return join_shards([add_shards(*ray.get(list(parts))) for parts in zip(*left, strict=True)])
@@ -188,6 +188,6 @@ def _in_words() -> Iterator[None]:
     except RayError as error:
         reason = str(error).strip().splitlines()[-1][:300]
         raise Unreachable(
-            f"the cluster could not answer ({type(error).__name__}: {reason}). Nothing was charged for this question; "
+            f"the cluster could not answer ({type(error).__name__}: {reason}). Nothing was charged for this query; "
             "a run with a checkpoint goes on with --resume"
         ) from None

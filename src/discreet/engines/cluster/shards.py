@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.totals import Total, add_totals
 from discreet.types import Floats
 
@@ -22,9 +22,9 @@ Shard = list[Total]
 """Some rows of every total of a release: those of a block of items."""
 
 
-def count_shards(question: Question[Any], most: int = SHARD_BYTES) -> int:
-    """Into how many shards the totals of a question are cut. From its form alone: public."""
-    needed = sum(form.total().nbytes for form in question.mechanism.empty())
+def count_shards(query: Query[Any], most: int = SHARD_BYTES) -> int:
+    """Into how many shards the totals of a query are cut. From its form alone: public."""
+    needed = sum(form.total().nbytes for form in query.mechanism.empty())
     return max(1, math.ceil(needed / most))
 
 

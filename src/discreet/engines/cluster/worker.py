@@ -17,7 +17,7 @@ from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.kernels.registers import arithmetic
 from discreet.kernels.threads import set_threads
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.version import __version__
 
 __all__ = ["Worker"]
@@ -71,7 +71,7 @@ class Worker:
     def totals(
         self,
         ratings: Sequence[Any],
-        question: Question[Any],
+        query: Query[Any],
         shards: int,
         card: tuple[str, ...] | None = None,
     ) -> Shard | tuple[Shard, ...]:
@@ -81,7 +81,7 @@ class Worker:
         ----------
         ratings
             A reference to everybody's prepared ratings: in a list, which Ray leaves as it is. Fetched once.
-        question
+        query
             What is asked.
         shards
             How many to cut the totals into.
@@ -111,7 +111,7 @@ class Worker:
             self._engine = DiskEngine(self._half, own, None if self._gpu is None else self._gpu.engine)
         try:
             # Copied: what comes from the object store is read-only, for which kernels would be compiled once more.
-            totals = self._engine.totals(copy.deepcopy(question))
+            totals = self._engine.totals(copy.deepcopy(query))
         except RatingsInvalid as error:
             raise RatingsInvalid(
                 f"on node {socket.gethostname()}: {error}. Every node must see the same blocks under the same path"

@@ -10,10 +10,10 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings, engine_of
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.conversation import Conversation, Progress
 from discreet.methods.ease.private.contributions import EASEContributions
 from discreet.methods.ease.public.train import EASE_HALF
 from discreet.methods.method import PrivateMethod
+from discreet.methods.protocol import Progress, ProtocolRun
 from discreet.methods.public_half import Facts, described
 from discreet.model import Model
 from discreet.model.start import EarlierSums
@@ -25,16 +25,6 @@ __all__ = ["EASE"]
 
 class EASE(PrivateMethod):
     """Lists from one noisy sum of the pairs that people take together, and a formula.
-
-    Parameters
-    ----------
-    head
-        Most items that pairs are counted of; the others keep their place by popularity. Memory goes with its square,
-        time with its cube.
-    keep_sums
-        Whether the model carries the released sums, so that a later run can be added to them (``start=``).
-    discover_share
-        Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
 
     Notes
     -----
@@ -48,11 +38,6 @@ class EASE(PrivateMethod):
 
     public_half = EASE_HALF
     private_half = EASEContributions
-
-    def __init__(
-        self, *, head: int = 6000, keep_sums: bool = True, discover_share: float | None = None
-    ) -> None:
-        super().__init__(head=head, keep_sums=keep_sums, discover_share=discover_share)
 
     def fit(self, ratings: AnyRatings, budget: Budget | None = None, **options: Any) -> Self:
         """Train within a budget, as every private method does; without one, not privately.
@@ -95,12 +80,12 @@ class EASE(PrivateMethod):
         facts = Facts(
             ratings.n_items, ratings.scale, Budget(1.0, 1e-6), np.inf, features=features, earlier=earlier
         )
-        talk = Conversation(self.public_half, self.settings, facts, np.random.default_rng(rng))
+        talk = ProtocolRun(self.public_half, self.settings, facts, np.random.default_rng(rng))
         engine = engine_of(self.private_half, ratings)
-        while (question := talk.question) is not None:
+        while (query := talk.query) is not None:
             if progress is not None:
                 progress("training", talk.done, 2)
-            talk.take({total.name: total.value.astype(np.float64) for total in engine.totals(question)})
+            talk.take({total.name: total.value.astype(np.float64) for total in engine.totals(query)})
         trained = talk.trained
         assert trained is not None
         statement = Statement.not_private(why)

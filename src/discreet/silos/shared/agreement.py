@@ -10,8 +10,8 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, mod
 
 from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
-from discreet.methods.conversation import Conversation
 from discreet.methods.lookup import check_allowed
+from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts, PublicHalf
 from discreet.methods.public_halves import find_public_half
 from discreet.methods.settings import PrivateSettings
@@ -148,7 +148,7 @@ class Agreement(BaseAgreement):
     def check_budget(self) -> None:
         """Refuse a budget that is none, and a method that cannot ask its first question."""
         # Features, which are not at hand here, teach a method about items and cost nothing.
-        if Conversation(self.half, self.settings, self.facts(None), self.seed).question is None:
+        if ProtocolRun(self.half, self.settings, self.facts(None), self.seed).query is None:
             raise SettingsInvalid(f"{self.method} asks nothing, so there is nothing to do together")
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from discreet.errors import ModelInvalid, Refused
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
@@ -92,7 +92,7 @@ class QuestionMessage:
     round: int
     attempt: int
     roster: tuple[str, ...]
-    question: Question[Any]
+    question: Query[Any]
     release: Mapping[str, Floats]
     signatures: tuple[str, ...] = ()
 
@@ -200,16 +200,14 @@ def _taken(arrays: dict[str, Floats], prefix: str) -> dict[str, Floats]:
     return {name.removeprefix(prefix): arrays.pop(name) for name in names}
 
 
-def _read_question(
-    content: dict[str, Any], arrays: Mapping[str, Floats], agreement: Agreement
-) -> Question[Any]:
+def _read_question(content: dict[str, Any], arrays: Mapping[str, Floats], agreement: Agreement) -> Query[Any]:
     """A question of the agreed method back from its parts; refuses parts that are missing or too many."""
-    kinds = {kind.__name__: kind for kind in agreement.half.questions}
+    kinds = {kind.__name__: kind for kind in agreement.half.queries}
     kind = kinds.get(str(content.get(KIND)))
     if kind is None:
         raise Refused(f"{agreement.method} asks no such question")
     try:
-        question: Question[Any] = from_parts(kind, content, _whole_again(kind, arrays))
+        question: Query[Any] = from_parts(kind, content, _whole_again(kind, arrays))
     except ModelInvalid as error:
         raise Refused(f"the question cannot be read: {error}") from None
     if not question.mu > 0.0 or not 1 <= len(question.name) <= 100:
@@ -217,7 +215,7 @@ def _read_question(
     return question
 
 
-def _whole_again(kind: type[Question[Any]], arrays: Mapping[str, Floats]) -> dict[str, AnyArray]:
+def _whole_again(kind: type[Query[Any]], arrays: Mapping[str, Floats]) -> dict[str, AnyArray]:
     """Messages carry doubles: an array that a question declares as whole numbers is made so again."""
     hints, read = get_type_hints(kind), dict[str, AnyArray](arrays)
     for name, array in arrays.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.catalogue import Catalogue
 from discreet.errors import Refused
 from discreet.methods.public_half import described
-from discreet.methods.question import Trained
+from discreet.methods.query import Trained
 from discreet.model import Model
 from discreet.privacy.carried import Carried
 from discreet.privacy.ledger import Ledger

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
-from discreet.methods.conversation import Conversation
-from discreet.methods.question import Question, Trained
+from discreet.methods.protocol import ProtocolRun
+from discreet.methods.query import Query, Trained
 from discreet.privacy.charges import Detail
 from discreet.privacy.gaussian.blocks import Block
 from discreet.silos.shared.agreement import Agreement
@@ -50,20 +50,20 @@ class Position:
         self._agreement = agreement
         self.round, self.attempt, self.roster = 0, 0, agreement.roster
         facts, spare = agreement.facts(features), agreement.spare
-        self.conversation = Conversation(
+        self.protocol = ProtocolRun(
             agreement.half, agreement.settings, facts, agreement.seed, facts.mu**2 * spare / (1.0 - spare)
         )
 
     def copy(self) -> Position:
         """An independent copy."""
         other = copy.copy(self)
-        other.conversation = self.conversation.copy()
+        other.protocol = self.protocol.copy()
         return other
 
     @property
-    def question(self) -> Question[Any] | None:
+    def question(self) -> Query[Any] | None:
         """The one to answer now; ``None`` at the end."""
-        return self.conversation.question
+        return self.protocol.query
 
     @property
     def rounds(self) -> int | None:
@@ -74,7 +74,7 @@ class Position:
     def trained(self) -> Trained | None:
         """What has been learnt so far, or at the end."""
         question = self.question
-        return self.conversation.trained if question is None else question.so_far()
+        return self.protocol.trained if question is None else question.so_far()
 
     def forms(self) -> Sequence[Block]:
         """Of the current question's answer: blocks without anybody's contributions."""
@@ -101,7 +101,7 @@ class Position:
             raise Refused(f"what came as the release of round {self.round} does not answer its question")
         try:
             with np.errstate(all="ignore"):
-                self.conversation.take(dict(release), self._agreement.noise_excess(len(self.roster)))
+                self.protocol.take(dict(release), self._agreement.noise_excess(len(self.roster)))
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             raise Refused(f"the release of round {self.round} cannot be used") from None
         self.round, self.attempt = self.round + 1, 0
@@ -121,7 +121,7 @@ class Position:
             raise Refused("every repeat of a round must leave out at least one more silo")
         try:
             for _ in range(times):
-                self.conversation.repeat(self._agreement.noise_excess(len(smaller)))
+                self.protocol.repeat(self._agreement.noise_excess(len(smaller)))
         except BudgetInvalid as error:
             if self.trained() is None:
                 raise RunVoid(

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
-from discreet.methods.question import Question
+from discreet.methods.query import Query
 from discreet.model.wire import KIND, to_parts
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
@@ -24,7 +24,7 @@ _ROOM = 1e-6
 _COST_ROOM = 1e-9
 
 
-def check_question(asked: Question[Any], expected: Question[Any], *, exact_cost: bool = False) -> None:
+def check_question(asked: Query[Any], expected: Query[Any], *, exact_cost: bool = False) -> None:
     """Refuse a question that asks for less noise, wider scales or anything else than expected.
 
     With ``exact_cost`` more noise is refused as well: where the server adds it, a lower cost would only make the

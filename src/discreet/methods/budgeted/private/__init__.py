@@ -1,1 +1,1 @@
-"""What each user contributes to the questions of budgeted ALS. Sees ratings."""
+"""What each user contributes to the queries of budgeted ALS. Sees ratings."""

@@ -68,7 +68,7 @@ class State:
     Parameters
     ----------
     side, frame, popularity
-        The item side, coordinates of the next question, and how often each item is taken.
+        The item side, coordinates of the next query, and how often each item is taken.
     doubt
         Variance of what is left to find about each item, relative to the others'.
     offsets
@@ -147,7 +147,7 @@ def refine(
         Whether no round follows.
     """
     updated = state.popularity.updated(statistics.weight, statistics.weight_sigma)
-    # The next question needs what is expected of the new weights, and nothing here does. The large products bring their
+    # The next query needs what is expected of the new weights, and nothing here does. The large products bring their
     # own threads; those of a BLAS would wait for small ones in a busy loop, on the same cores.
     with kernels.beside(updated.positive), kernels.one_blas_thread():
         if _drowned(state.frame, statistics):

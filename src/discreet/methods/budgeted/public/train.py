@@ -1,4 +1,4 @@
-"""Budgeted ALS as its public half sees it: one question after another, each answered by a noisy sum."""
+"""Budgeted ALS as its public half sees it: one query after another, each answered by a noisy sum."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from discreet.methods.budgeted.public.plan import (
     items_in_use,
     round_shares,
 )
-from discreet.methods.budgeted.public.questions import ActivityQuestion, RoundQuestion, without_start
+from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery, without_start
 from discreet.methods.budgeted.public.round import Rules, State, first_offsets, refine, refine_offsets
 from discreet.methods.budgeted.public.trial import TRIAL_SHARE, WARM_ROUNDS, heard, holds, to_try, warm
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Trained
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.fold_in import Ridge
@@ -48,7 +48,7 @@ _MOST_MOMENT = 0.5
 _ALONE = 4
 
 
-def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) -> Queries:
     """Activity, then offsets, then rounds of gradients; each release moves the item side."""
     if not facts.scale.explicit:
         raise RatingsInvalid(
@@ -57,7 +57,7 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
         )
     n_items = facts.n_items
     _check_start(settings, facts)
-    noisy = yield ActivityQuestion(
+    noisy = yield ActivityQuery(
         "activity: users and ratings per user",
         facts.mu * float(np.sqrt(settings.activity_share)),
         n_items,
@@ -121,7 +121,7 @@ def _with_popularity(side: ItemSide, state: State) -> ItemSide:
 
 
 def _planned(settings: BudgetedSettings) -> int | None:
-    """Questions in all, where settings say."""
+    """Queries in all, where settings say."""
     if settings.rank == 0:
         return 2 + _ALONE
     if settings.rank == "auto" or settings.rounds == "auto":
@@ -190,7 +190,7 @@ def _start(rng: np.random.Generator, rank: int, state: State, prior: FeaturePrio
 
 @dataclass(frozen=True)
 class _Asker:
-    """Words and scales of the questions after the first."""
+    """Words and scales of the queries after the first."""
 
     settings: BudgetedSettings
     facts: Facts
@@ -198,12 +198,12 @@ class _Asker:
     planned: int | None
     least_energy: float = 0.0
 
-    def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuestion:
+    def first(self, mu: float, side: ItemSide, frame: Frame) -> RoundQuery:
         """Offsets, before anything is known of the items."""
         share = self.settings.first_weight_share
         return self._ask("offsets", mu, 0, side, frame, np.ones(self.facts.n_items), share)
 
-    def trial(self, mu: float, state: State) -> RoundQuestion:
+    def trial(self, mu: float, state: State) -> RoundQuery:
         """The same at an earlier model's item side; not a round, as nothing has been learnt from it yet.
 
         It asks how far users' vectors spread. So the moment has as much energy as the gradient, and users who have
@@ -214,13 +214,13 @@ class _Asker:
         units = replace(units, moment=moment / float(np.sqrt(gradient)), least_energy=2.0 * gradient)
         return replace(self.round(0, mu, state), name="trial of the earlier model", units=units)
 
-    def offsets(self, number: int, mu: float, state: State) -> RoundQuestion:
+    def offsets(self, number: int, mu: float, state: State) -> RoundQuery:
         """Offsets alone, beside factors that stay as they are: the constant is the only feature."""
         weights = self._item_weights(state.popularity)
         frame = replace(state.frame, whiten=np.eye(1, 1 + state.side.rank))
         return self._ask("offsets again", mu, number, state.side, frame, weights, self.settings.weight_share)
 
-    def round(self, number: int, mu: float, state: State) -> RoundQuestion:
+    def round(self, number: int, mu: float, state: State) -> RoundQuery:
         """Gradients at the current fit."""
         weights = self._item_weights(state.popularity)
         name = f"round {number}" if state.side.rank else f"offsets, round {number}"
@@ -235,9 +235,9 @@ class _Asker:
         frame: Frame,
         weights: Floats,
         weight_share: float,
-    ) -> RoundQuestion:
+    ) -> RoundQuery:
         units = self._units(frame, mu, weight_share)
-        return RoundQuestion(name, mu, number, side, frame, weights, units, planned=self.planned)
+        return RoundQuery(name, mu, number, side, frame, weights, units, planned=self.planned)
 
     def _item_weights(self, popularity: ItemWeights) -> Floats:
         positive = popularity.positive()
@@ -278,7 +278,7 @@ BUDGETED = PublicHalf(
     name="budgeted",
     settings_type=BudgetedSettings,
     train=train,
-    questions=(ActivityQuestion, RoundQuestion),
+    queries=(ActivityQuery, RoundQuery),
     # The rule for rank and rounds reads the first releases.
     adaptive=True,
     public=(

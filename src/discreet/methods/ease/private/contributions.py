@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
-from discreet.methods.question import Question
+from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
+from discreet.methods.query import Query
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Bools, Shorts
@@ -33,19 +33,19 @@ class EASEContributions:
         if not (values > 0).all():
             self._rows = _kept(*self._rows, values > 0)
 
-    def answer(self, question: Question[Any]) -> Sequence[Block]:
-        """Contributions to this question."""
-        if isinstance(question, CountsQuestion):
-            return question.mechanism.blocks(*self._rows)
-        assert isinstance(question, PairsQuestion)
+    def contributions(self, query: Query[Any]) -> Sequence[Block]:
+        """Contributions to this query."""
+        if isinstance(query, CountsQuery):
+            return query.mechanism.blocks(*self._rows)
+        assert isinstance(query, PairsQuery)
         pattern, values = self._rows
         place = np.full(pattern.n_items, -1, np.int32)
-        place[question.head] = np.arange(len(question.head), dtype=np.int32)
+        place[query.head] = np.arange(len(query.head), dtype=np.int32)
         inside = place[pattern.items] >= 0
         pattern, values = _kept(pattern, values, inside)
         # The head is ascending, so a user's items still are.
-        renamed = Pattern(pattern.indptr, place[pattern.items], len(question.head))
-        return question.mechanism.blocks(renamed, values)
+        renamed = Pattern(pattern.indptr, place[pattern.items], len(query.head))
+        return query.mechanism.blocks(renamed, values)
 
 
 def _kept(pattern: Pattern, values: Shorts, kept: Bools) -> tuple[Pattern, Shorts]:

@@ -21,10 +21,10 @@ from pydantic import Field
 from discreet.methods.ease.public.denoise import denoised
 from discreet.methods.ease.public.earlier import added_counts, added_pairs
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
-from discreet.methods.ease.public.questions import CountsQuestion, PairsQuestion
+from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
 from discreet.methods.ease.public.table import EXPONENT, Weights, ease, judged
-from discreet.methods.public_half import Facts, PublicHalf, Questions
-from discreet.methods.question import Trained
+from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.query import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model.item_weights import ItemWeights, Sums
 from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs
@@ -45,12 +45,13 @@ _JUDGED = 1500
 class EASESettings(PrivateSettings):
     """What private EASE can be told.
 
-    Attributes
+    Parameters
     ----------
     head
-        Most items that pairs are counted of. Memory goes with its square, time with its cube.
+        Most items that pairs are counted of; the others keep their place by popularity. Memory goes with its square,
+        time with its cube.
     keep_sums
-        Whether the model carries the released sums, for a later run to be added to.
+        Whether the model carries the released sums, so that a later run can be added to them (``start=``).
     """
 
     # Beyond, the pairs are more than the 10^9 bytes that the store of a silo takes in one piece.
@@ -58,13 +59,13 @@ class EASESettings(PrivateSettings):
     keep_sums: bool = True
 
 
-def _train(settings: EASESettings, facts: Facts, rng: np.random.Generator) -> Questions:
+def _train(settings: EASESettings, facts: Facts, rng: np.random.Generator) -> Queries:
     counts_mu, pairs_mu = facts.mu * math.sqrt(COUNTS_SHARE), facts.mu * math.sqrt(1.0 - COUNTS_SHARE)
-    counts = yield CountsQuestion("how often each item is taken", counts_mu, facts.n_items, planned=2)
+    counts = yield CountsQuery("how often each item is taken", counts_mu, facts.n_items, planned=2)
     sigma = facts.noise_excess * math.sqrt(0.5) / pairs_mu
     counts, sigma = added_counts(facts.earlier, counts, sigma)
     head = choose_head(counts, sigma, settings.head)
-    pairs = yield PairsQuestion("how often two items are taken together", pairs_mu, head, planned=2)
+    pairs = yield PairsQuery("how often two items are taken together", pairs_mu, head, planned=2)
     counts, pairs = added_pairs(facts.earlier, counts, head, pairs)
     return Trained(item_weights(facts, counts, head, pairs, rng, keep=settings.keep_sums), 2)
 
@@ -191,7 +192,7 @@ def _ends(
 
 
 def _pairs_of(settings: EASESettings, n_items: int) -> int:
-    """No question together with a release has more numbers, and no model is longer: sums, and 12 bytes a weight."""
+    """No query together with a release has more numbers, and no model is longer: sums, and 12 bytes a weight."""
     order = min(settings.head, n_items)
     return 4 * n_items + order * (order + 1) // 2 + 2 * order * min(order, ENTRIES) + 1
 
@@ -200,7 +201,7 @@ EASE_HALF = PublicHalf(
     "ease",
     EASESettings,
     _train,
-    (CountsQuestion, PairsQuestion),
+    (CountsQuery, PairsQuery),
     adaptive=False,
     makes_lists=True,
     numbers=_pairs_of,
