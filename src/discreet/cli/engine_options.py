@@ -18,7 +18,7 @@ from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.cli.output import ReportProgress
 from discreet.cli.request import Option, Request
 from discreet.cli.resumable import note_arguments, resumed
-from discreet.data.blocks import StoredRatings, prepare
+from discreet.data import StoredRatings, prepare
 from discreet.data.checks import Columns
 from discreet.data.ratings import FileReading
 from discreet.data.readers import TextFormat
