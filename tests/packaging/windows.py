@@ -31,7 +31,7 @@ MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "uvloop", "posix_ipc")
 CALLS = ("sysconf", "fchmod", "sched_getaffinity", "fork", "geteuid", "getuid", "sync", "mkfifo", "chown")
 SIGNALS = ("SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD", "SIGPIPE")
 # Modules of ours that ask which system this is; what others do with the answer is theirs.
-ASKING = ("model.directory", "privacy.account.file", "privacy.account.locks", "cli.holder")
+ASKING = ("model.directory", "privacy.account.store", "privacy.account.locks", "cli.holder")
 
 
 def keep_manners() -> None:
