@@ -101,7 +101,7 @@ def _draw(model: Model, browser: Browser) -> None:
                 page.fill("#search", known[place])
                 page.keyboard.press("Enter")
                 page.locator("#history li").last.locator("label").get_by_text(str(rating), exact=True).click()
-            page.locator("#list summary").first.click()
+            page.locator("#list button[aria-controls]").first.click()
             page.evaluate("scrollTo(0, 0)")
             page.wait_for_timeout(800)
             page.screenshot(path=IMAGES / f"page-{width}-{scheme}.png")

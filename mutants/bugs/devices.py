@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "a device's file that does not wait for the disk",
-        "devices/device/store_file.py",
+        "devices/device/store.py",
         'run("PRAGMA synchronous = EXTRA")',
         'run("PRAGMA synchronous = OFF")',
         "an answer is on the disk before it is sent",

@@ -1,4 +1,4 @@
-"""The device as one file: a zipapp and a wheel, built from this checkout and run without anything else."""
+"""The device as one file: a zipapp, built from this checkout and run without anything else."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from discreet.devices.package import main, write_wheel, write_zipapp
-from discreet.version import __version__
+from discreet.devices.package import main, write_zipapp
 from tests.devices.support.running import Running
 
 
@@ -52,48 +51,16 @@ def test_the_zipapp_is_a_whole_device(folder: Path, tmp_path: Path) -> None:
     assert (refused.returncode, "Error: nothing has been released" in refused.stderr) == (2, True)
 
 
-def test_the_wheel_installs_without_dependencies(folder: Path, tmp_path: Path) -> None:
-    wheel, target = write_wheel(folder), tmp_path / "installed"
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-index",
-        "--target",
-        str(target),
-        str(wheel),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stderr
-    code = (
-        f"import sys; sys.path.insert(0, {str(target)!r})\n"
-        "import discreet_device.client, discreet_device.transcript as shown\n"
-        "from importlib.metadata import distribution\n"
-        "print(distribution('discreet-device').version, len(shown.page()) > 30000)\n"
-        "print(sorted(n for n in sys.modules if n.partition('.')[0] in ('discreet', 'numpy')))\n"
-    )
-    ran = alone("-c", code)
-    assert ran.stdout.splitlines() == [f"{__version__} True", "[]"], ran.stderr
-    assert (target / "bin" / "discreet-device").exists()
-
-
-def test_both_hold_the_folder_and_nothing_else(folder: Path) -> None:
-    files = {}
-    for built in (write_zipapp(folder), write_wheel(folder)):
-        with ZipFile(built) as archive:
-            files[built.suffix] = {name for name in archive.namelist() if name.startswith("discreet_device/")}
-            rest = set(archive.namelist()) - files[built.suffix]
-            assert rest == {"__main__.py"} or all(".dist-info/" in name for name in rest)
-    assert files[".pyz"] == files[".whl"]
-    assert {"discreet_device/answer.py", "discreet_device/javascript/discreet-device.js"} <= files[".pyz"]
-    assert not [name for name in files[".pyz"] if "__pycache__" in name]
-
-
-def test_the_same_sources_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    for write in (write_zipapp, write_wheel):
-        assert write(folder).read_bytes() == write(tmp_path).read_bytes()
+def test_it_holds_the_folder_and_nothing_else_and_the_same_sources_give_the_same_bytes(
+    folder: Path, tmp_path: Path
+) -> None:
+    built = write_zipapp(folder)
+    with ZipFile(built) as archive:
+        files = {name for name in archive.namelist() if name.startswith("discreet_device/")}
+        assert set(archive.namelist()) - files == {"__main__.py"}
+    assert {"discreet_device/answer.py", "discreet_device/javascript/discreet-device.js"} <= files
+    assert not [name for name in files if "__pycache__" in name]
+    assert built.read_bytes() == write_zipapp(tmp_path).read_bytes()
 
 
 def test_the_command_writes_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_three_ratings_give_the_models_list_and_not_one_request(
     assert len(shown) == 10
     assert len(set(shown) & {one.title for one in expected}) >= 9  # factors are int8 here
     assert f"{expected[0].score:.1f} of 5" in page.locator("#list .score").first.inner_text()
-    page.locator("#list summary").first.click()
+    page.locator("#list button[aria-controls]").first.click()
     page.locator("#list .why li").first.wait_for()
     assert host.asked[loaded:] == []
 
@@ -95,7 +95,7 @@ def test_what_pulls_a_title_is_said_and_adds_up(host: Host, rated: Model, opened
     page = opened(host)
     for number, rating in ((12, 5), (40, 1)):
         choose(page, number, rating)
-    page.locator("#list summary").first.click()
+    page.locator("#list button[aria-controls]").first.click()
     text = page.locator("#list .why").first.inner_text()
     assert "your 5 for The Película number 12" in text
     assert "your 1 for The Película number 40" in text
@@ -152,7 +152,7 @@ def test_with_the_keyboard_alone(host: Host, opened: Opened) -> None:
 def test_narrow_and_wide_light_and_dark(host: Host, opened: Opened, width: int, scheme: str) -> None:
     page = opened(host, viewport={"width": width, "height": 800}, color_scheme=scheme)
     choose(page, 12, 5)
-    page.locator("#list summary").first.click()
+    page.locator("#list button[aria-controls]").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     colour = "getComputedStyle(document.documentElement).backgroundColor"
     before = page.evaluate(colour)
@@ -169,7 +169,7 @@ def test_a_title_is_never_markup(opened: Opened, tmp_path: Path) -> None:
         page = opened(host)
         page.fill("#search", "film 3")
         page.keyboard.press("Enter")
-        page.locator("#list summary").first.click()
+        page.locator("#list button[aria-controls]").first.click()
         page.locator("#list .why li").first.wait_for()
         assert page.locator("#list .why li").count() == 1
         assert "<img src=x" in titles(page)[0]
@@ -197,8 +197,8 @@ def test_like_and_not_for_me_move_the_list_as_the_model_says(opened: Opened, tmp
         page.get_by_role("button", name=f"Not for me: {liked[0]}", exact=True).click()
         first = model.recommend(["film-7"])[0].item
         assert titles(page) == [one.title for one in model.recommend(["film-7"], disliked=[first])]
-        page.locator("#list summary").first.click()
-        assert "speaks for it" in page.locator("#list details[open] p").first.inner_text()
+        page.locator("#list button[aria-controls]").first.click()
+        assert "speaks for it" in page.locator("#list .why:not([hidden]) p").first.inner_text()
         page.locator("#history li").first.locator("label").get_by_text("Not for me", exact=True).click()
         assert titles(page) == [one.title for one in model.recommend([], disliked=["film-7", first])]
         page.get_by_role("button", name=f"Remove {liked[0]}").click()

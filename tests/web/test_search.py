@@ -12,10 +12,13 @@ TITLES = [
     "It", "It Happened One Night", "Bit by Bit", "The Seven Samurai (七人の侍)", "Amélie", "Amelie's Garden", "AMELIE",
     "WALL·E", "Wall Street", "8½", "Léon: The Professional", "2001: A Space Odyssey", "Straße", "ﬁnd me", "---",
     "Été 85", "Happened", "İstanbul", "Night, It Happened", "O’Brother",
+    "Star Wars: Episode IV - A New Hope (1977)", "Star Trek II: The Wrath of Khan", "Starship Wardens",
 ]  # fmt: skip
 QUESTIONS = [
     "it", "IT ", "happened it", "amelie", "amé", "七人", "wall e", "walle", "8½", "8 1/2", "leon professional", "2001",
     "strasse", "straße", "find", "", "  ", "-", "été", "ete 85", "istanbul", "o brother", "o'b", "x" * 300, "night one",
+    "starwars", "star wars 4", "Star Wars IV", "satr wars", "samurei", "streett", "happend",
+    "star trek 2", "oddysey", "hapen", "zzzz",
 ]  # fmt: skip
 
 
@@ -31,3 +34,12 @@ def test_the_page_finds_what_the_service_finds(tmp_path: Path) -> None:
         assert there == ([] if len(here) == len(TITLES) else here), text  # nothing asked, nothing shown
     assert [TITLES[place] for place in search.find("it")][:2] == ["It", "It Happened One Night"]
     assert [TITLES[place] for place in search.find("amelie")] == ["AMELIE", "Amélie", "Amelie's Garden"]
+    for words, title in (
+        ("starwars", "Star Wars"),
+        ("STAR WARS 4", "Star Wars"),
+        ("satr wars", "Star Wars"),
+        ("seven samurei", "The Seven"),
+        ("star trek 2", "Star Trek"),
+    ):
+        assert TITLES[search.find(words)[0]].startswith(title), words
+    assert search.find("zzzz") == []

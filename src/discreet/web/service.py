@@ -98,7 +98,7 @@ class _Admitted:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it before its body is read."""
-        free = scope["type"] != "http" or scope["path"].startswith("/health/")
+        free = self._token is None or scope["type"] != "http" or scope["path"].startswith("/health/")
         if free or presents(dict(scope["headers"]), self._token):
             await self._app(scope, receive, send)
             return
@@ -124,16 +124,25 @@ def make_app(settings: ServiceSettings, current: Current, metrics: Metrics) -> S
     )
 
 
-def _lists(current: Current) -> list[Route]:
-    batches = Batches()
+class _Recommend:
+    """``POST /recommend`` as an ASGI application: the usual request, for which a framework's wrapping is not small."""
 
-    async def recommend(request: Request) -> Response:
-        if not request.headers.get("content-type", "").startswith("application/json"):
+    def __init__(self, current: Current) -> None:
+        self._current, self._batches = current, Batches()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The best items for the owner of a history, which is forgotten with the answer."""
+        kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+        if not kind.startswith(b"application/json"):
             raise HTTPException(415, "send application/json")
-        asked = RecommendRequest.model_validate_json(await request.body())
-        prepared = current.served.prepared
-        return _listed(await batches.recommend(prepared, prepared.person(asked)), prepared.digest)
+        message = await receive()  # whole: the limits have seen to it
+        asked = RecommendRequest.model_validate_json(message.get("body", b""))
+        prepared = self._current.served.prepared
+        found = await self._batches.recommend(prepared, prepared.person(asked))
+        await _listed(found, prepared.digest)(scope, receive, send)
 
+
+def _lists(current: Current) -> list[Route]:
     async def similar(request: Request) -> Response:
         asked, prepared = _query(SimilarQuery, request), current.served.prepared
         found = await asyncio.to_thread(prepared.model.similar, asked.item, asked.n)  # looks at all factors
@@ -146,7 +155,7 @@ def _lists(current: Current) -> list[Route]:
         return JSONResponse(content, headers=PRIVATE)
 
     return [
-        Route("/recommend", recommend, methods=["POST"]),
+        Route("/recommend", _Recommend(current), methods=["POST"]),
         Route("/similar", similar),
         Route("/items", items),
     ]

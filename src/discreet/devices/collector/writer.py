@@ -30,14 +30,16 @@ _RECORDS = f"""
         FROM place
     )
 """
-INSERT = (
+_INSERT = (
     _RECORDS
     + "INSERT INTO reports(task, round, device, bit) SELECT :task, :round, device, bit FROM sent WHERE true"
     " ON CONFLICT DO NOTHING"
 )
-_STORED = "JOIN reports AS kept ON kept.task = :task AND kept.round = :round AND kept.device = sent.device"
-CHANGED = _RECORDS + f"SELECT i FROM sent CROSS {_STORED} WHERE kept.bit <> sent.bit"
-KNOWN = _RECORDS + f"SELECT i, kept.bit = sent.bit FROM sent CROSS {_STORED}"
+_KNOWN = (
+    _RECORDS + "SELECT i, kept.bit = sent.bit FROM sent CROSS JOIN reports AS kept"
+    " ON kept.task = :task AND kept.round = :round AND kept.device = sent.device"
+    " WHERE :late OR kept.bit <> sent.bit"  # of an open round as good as none: rows are slow here
+)
 
 
 class Verdict(enum.Enum):
@@ -74,8 +76,7 @@ class Writer:
         self._reports: deque[_Report] = deque()
         self._works: deque[_Work] = deque()
         self._wake = threading.Event()
-        self._stopping = False
-        self._failed = False
+        self._stopping = self._failed = False
         self._thread = threading.Thread(target=self._run, name="collector-writer", daemon=True)
         self._thread.start()
 
@@ -123,83 +124,56 @@ class Writer:
             self._wake.clear()
             while self._reports or self._works:
                 while self._works:
-                    self._run_work(self._works.popleft())
+                    one = self._works.popleft()
+                    self._commit([one.answer], lambda work=one: [work.run(self._connection)])  # type: ignore[misc]
                 if self._reports:
-                    self._run_batch()
+                    count = min(len(self._reports), LARGEST_BATCH)
+                    batch = [self._reports.popleft() for _ in range(count)]
+                    self._commit([one.answer for one in batch], lambda batch=batch: self._write(batch))  # type: ignore[misc]
             if self._stopping:
                 return
 
-    def _run_work(self, work: _Work) -> None:
+    def _commit(self, answers: list[asyncio.Future[Any]], work: Callable[[], list[Any]]) -> None:
+        """Do the work in one transaction; whoever waits is told after it, and of a full disk nothing else."""
         try:
-            result = self._transaction(lambda: work.run(self._connection))
-        except Exception as error:  # whatever it is belongs to the request that asked
-            self._tell([(work.answer, error)])
-        else:
-            self._tell([(work.answer, result)])
-
-    def _run_batch(self) -> None:
-        batch = [self._reports.popleft() for _ in range(min(len(self._reports), LARGEST_BATCH))]
-        rounds: dict[tuple[int, int], list[_Report]] = {}
-        for report in batch:
-            rounds.setdefault((report.task, report.round), []).append(report)
-        try:
-            verdicts = self._transaction(lambda: [self._write(*key, group) for key, group in rounds.items()])
-        except Exception as error:  # a full disk, say: nobody is told that a report was kept
-            self._tell([(report.answer, error) for report in batch])
-        else:
-            pairs = zip(rounds.values(), verdicts, strict=True)
-            self._tell(
-                [
-                    (report.answer, said)
-                    for group, told in pairs
-                    for report, said in zip(group, told, strict=True)
-                ]
-            )
-
-    def _write(self, task: int, number: int, group: list[_Report]) -> list[Verdict]:
-        values = {
-            "task": task,
-            "round": number,
-            "count": len(group),
-            "records": b"".join(report.record for report in group),
-        }
-        run = self._connection.execute
-        row = run("SELECT state FROM rounds WHERE task = ? AND round = ?", (task, number)).fetchone()
-        if row is None:
-            return [Verdict.EARLY] * len(group)
-        if row[0] == "open":
-            run(INSERT, values)
-            verdicts = [Verdict.KEPT] * len(group)
-            for (place,) in run(CHANGED, values):
-                verdicts[place] = Verdict.CHANGED
-        else:
-            verdicts = [Verdict.LATE] * len(group)
-            for place, same in run(KNOWN, values):
-                verdicts[place] = Verdict.KEPT if same else Verdict.CHANGED
-        return verdicts
-
-    def _transaction(self, work: Callable[[], T]) -> T:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            result = work()
+            self._connection.execute("BEGIN IMMEDIATE")
+            results = work()
             self._connection.execute("COMMIT")
             self._failed = False
-        except BaseException as error:
+        except Exception as error:  # whatever it is belongs to the requests that asked
             self._failed = isinstance(error, sqlite3.Error)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            raise
-        return result
-
-    def _tell(self, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+            results = [error] * len(answers)
         try:
-            self._loop.call_soon_threadsafe(_settle, answers)
+            self._loop.call_soon_threadsafe(_settle, answers, results)
         except RuntimeError:  # the loop has ended: nobody waits for an answer any more
             return
 
+    def _write(self, batch: list[_Report]) -> list[Verdict]:
+        rounds: dict[tuple[int, int], list[int]] = {}
+        for place, report in enumerate(batch):
+            rounds.setdefault((report.task, report.round), []).append(place)
+        verdicts = [Verdict.EARLY] * len(batch)
+        for (task, number), places in rounds.items():
+            records = b"".join(batch[place].record for place in places)
+            values: dict[str, Any] = {"task": task, "round": number, "count": len(places), "records": records}
+            run = self._connection.execute
+            row = run("SELECT state FROM rounds WHERE task = ? AND round = ?", (task, number)).fetchone()
+            if row is None:
+                continue
+            late = row[0] != "open"
+            if not late:
+                run(_INSERT, values)
+            for place in places:
+                verdicts[place] = Verdict.LATE if late else Verdict.KEPT
+            for at, same in run(_KNOWN, {**values, "late": late}):
+                verdicts[places[at]] = Verdict.KEPT if same else Verdict.CHANGED
+        return verdicts
 
-def _settle(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, result in answers:
+
+def _settle(answers: list[asyncio.Future[Any]], results: list[Any]) -> None:
+    for future, result in zip(answers, results, strict=True):
         if future.cancelled():
             continue
         if isinstance(result, Exception):

@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with DeviceStore(options.file) as store:
-            print(json.dumps(_COMMANDS[options.command](store, options)))
+            print(json.dumps(options.run(store, options)))
     except (ValueError, ArithmeticError, OSError, sqlite3.Error) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
@@ -96,10 +96,6 @@ def _leave(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     return {"left": options.task, "spent": float(store.spent(options.task))}
 
 
-def _transcript(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
-    return transcript(store)
-
-
 def _page(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     with open(options.out, "w", encoding="utf-8", opener=_own) as file:
         file.write(page(transcript(store)))
@@ -119,20 +115,6 @@ def _status(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     return {"ratings": len(store.ratings()), "tasks": tasks, **spent}
 
 
-_COMMANDS = {
-    "rate": _rate,
-    "join": _join,
-    "answer": _answer,
-    "fetch": _fetch,
-    "recommend": _recommend,
-    "status": _status,
-    "cap": _cap,
-    "leave": _leave,
-    "transcript": _transcript,
-    "page": _page,
-}
-
-
 def _connect(options: argparse.Namespace) -> Connection:
     token = None
     if options.token_file is not None:
@@ -145,47 +127,43 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="device", description=__doc__)
     parser.add_argument("--file", required=True, help="the device's own file; made if it is not there")
     commands = parser.add_subparsers(dest="command", required=True)
-    rate = commands.add_parser("rate", help="write down ratings")
+
+    def add(name: str, run: Any, words: str, *, asks: bool = False) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=words)
+        command.set_defaults(run=run)
+        if asks:
+            command.add_argument("url", help="http(s)://host:port of the collector")
+            command.add_argument("task")
+            command.add_argument("--token-file", help="file with the token for devices")
+            command.add_argument("--authorities", help="file with the certificates to trust")
+        return command
+
+    rate = add("rate", _rate, "write down ratings")
     rate.add_argument("ratings", help="CSV: item, rating")
     rate.add_argument("--catalogue", help="the item list; without it, items are given by index")
-    commands.add_parser("status", help="what was agreed and what is spent")
-    commands.add_parser("transcript", help="every question and answer, and what it cost")
-    shown = commands.add_parser("page", help="the same as a page for a browser, in one file")
-    shown.add_argument("out", help="the file to write")
-    most = commands.add_parser("cap", help="most that all tasks together may spend")
-    most.add_argument("epsilon", help="a number above 0, or none")
-    left = commands.add_parser("leave", help="answer no more questions of a task")
-    left.add_argument("task")
-    best = commands.add_parser("recommend", help="the best items by what was released last; nothing is sent")
+    entering = add("join", _join, "agree to a task's terms", asks=True)
+    entering.add_argument("--epsilon", type=float, required=True, help="most that all answers may cost")
+    given = entering.add_mutually_exclusive_group()
+    given.add_argument("--catalogue", help="the item list: refuse a task about another one")
+    given.add_argument("--digest", help="digest of the item list: refuse a task about another one")
+    paced = "send a whole number of seconds times this after starting, so that time tells nothing; 0: at once"
+    add("answer", _answer, "answer the open round, once", asks=True).add_argument(
+        "--pace", type=float, default=PACE_SECONDS, help=paced
+    )
+    add("fetch", _fetch, "get the item side released after a round", asks=True).add_argument(
+        "round", type=int
+    )
+    best = add("recommend", _recommend, "the best items by what was released last; nothing is sent")
     best.add_argument("task")
     best.add_argument("-n", type=int, default=10)
     best.add_argument("--catalogue", help="the item list; without it, items are shown by index")
-    for name, words in (
-        ("join", "agree to a task's terms"),
-        ("answer", "answer the open round, once"),
-        ("fetch", "get the item side released after a round"),
-    ):
-        command = commands.add_parser(name, help=words)
-        command.add_argument("url", help="http(s)://host:port of the collector")
-        command.add_argument("task")
-        command.add_argument("--token-file", help="file with the token for devices")
-        command.add_argument("--authorities", help="file with the certificates to trust")
-        if name == "join":
-            command.add_argument(
-                "--epsilon", type=float, required=True, help="most that all answers may cost"
-            )
-            given = command.add_mutually_exclusive_group()
-            given.add_argument("--catalogue", help="the item list: refuse a task about another one")
-            given.add_argument("--digest", help="digest of the item list: refuse a task about another one")
-        if name == "answer":
-            command.add_argument(
-                "--pace",
-                type=float,
-                default=PACE_SECONDS,
-                help="send a whole number of seconds times this after starting, so that time tells nothing; 0: at once",
-            )
-        if name == "fetch":
-            command.add_argument("round", type=int)
+    add("status", _status, "what was agreed and what is spent")
+    most = add("cap", _cap, "most that all tasks together may spend")
+    most.add_argument("epsilon", help="a number above 0, or none")
+    add("leave", _leave, "answer no more questions of a task").add_argument("task")
+    add("transcript", lambda store, _: transcript(store), "every question and answer, and what it cost")
+    shown = add("page", _page, "the same as a page for a browser, in one file")
+    shown.add_argument("out", help="the file to write")
     return parser
 
 

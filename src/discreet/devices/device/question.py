@@ -135,28 +135,24 @@ class Question:
 
 def _check(question: Question) -> None:
     """Refuse a question with any field out of its range."""
+    task, seed, rotations, rank = question.task, question.seed, question.rotations, question.rank
     low, high = question.range
     index, count = question.participants
-    largest = (1 << 32) - 1
-    _demand(
-        isinstance(question.task, str) and _TASK.match(question.task), "task", "1 to 64 of a-z, 0-9 and -"
-    )
-    _demand(_whole(question.round, 1, largest), "round", "a whole number from 1")
+    finite = type(low) is float and type(high) is float and math.isfinite(low) and math.isfinite(high)
+    ranks = (1, 64) if question.kind == "factors" else (0, 0)
+    power = _whole(rotations, 1, 256) and rotations.bit_count() == 1
+    _demand(isinstance(task, str) and _TASK.match(task), "task", "1 to 64 of a-z, 0-9 and -")
+    _demand(_whole(question.round, 1, (1 << 32) - 1), "round", "a whole number from 1")
     _demand(question.kind in KINDS, "kind", f"one of {', '.join(KINDS)}")
-    _demand(
-        type(question.epsilon) is float and 0.0 < question.epsilon <= 20.0, "epsilon", "above 0, at most 20"
-    )
-    _demand(isinstance(question.seed, str) and _SEED.match(question.seed), "seed", "64 digits of 0-9 and a-f")
-    power = _whole(question.rotations, 1, 256) and question.rotations.bit_count() == 1
+    affordable = type(question.epsilon) is float and 0.0 < question.epsilon <= 20.0
+    _demand(affordable, "epsilon", "above 0, at most 20")
+    _demand(isinstance(seed, str) and _SEED.match(seed), "seed", "64 digits of 0-9 and a-f")
     _demand(power, "rotations", "a power of two from 1 to 256")
     _demand(_whole(question.items, 1, MAX_ITEMS), "items", f"a whole number from 1 to {MAX_ITEMS}")
-    ranks = (1, 64) if question.kind == "factors" else (0, 0)
-    _demand(_whole(question.rank, *ranks), "rank", "1 to 64 for factors and 0 for anything else")
+    _demand(_whole(rank, *ranks), "rank", "1 to 64 for factors and 0 for anything else")
     _demand(question.coordinates <= MAX_COORDINATES, "rank", f"at most {MAX_COORDINATES} / items")
-    finite = type(low) is float and type(high) is float and math.isfinite(low) and math.isfinite(high)
-    _demand(
-        finite and low < high and math.isfinite(high - low), "range", "two finite numbers, the lower first"
-    )
+    rises = finite and low < high and math.isfinite(high - low)
+    _demand(rises, "range", "two finite numbers, the lower first")
     _demand(_whole(count, 1, 1 << 20), "participants", "an index and a count from 1 to 1048576")
     _demand(_whole(index, 0, count - 1), "participants", "an index below the count")
 

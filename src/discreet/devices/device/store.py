@@ -17,10 +17,34 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .question import DEVICE_ID_BYTES, Question
-from .store_file import APPLICATION, Transaction, prepare
 from .terms import Terms, TermsInvalid
 
 __all__ = ["APPLICATION", "Answer", "DeviceStore", "Round", "StoreInvalid"]
+
+APPLICATION = 0x64736364
+_SCHEMA = f"""
+CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
+CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
+CREATE TABLE cap(one INTEGER PRIMARY KEY CHECK (one = 1), epsilon REAL NOT NULL);
+CREATE TABLE tasks(
+    task TEXT PRIMARY KEY,
+    device BLOB NOT NULL,
+    terms TEXT NOT NULL,
+    left INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE rounds(
+    task TEXT NOT NULL REFERENCES tasks(task),
+    round INTEGER NOT NULL,
+    question BLOB NOT NULL,
+    epsilon REAL NOT NULL,
+    bit INTEGER CHECK (bit IN (0, 1)),
+    sent INTEGER NOT NULL DEFAULT 0,
+    asked TEXT NOT NULL,
+    PRIMARY KEY (task, round)
+);
+CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
+PRAGMA application_id = {APPLICATION}
+"""
 
 
 class StoreInvalid(ValueError):
@@ -61,7 +85,7 @@ class DeviceStore:
         except (OSError, sqlite3.Error) as error:
             raise StoreInvalid(f"{self.path} cannot be opened: {error}") from error
         try:
-            prepare(self._connection)
+            _prepare(self._connection)
         except sqlite3.Error as error:
             self._connection.close()
             raise StoreInvalid(f"{self.path} is not a device's file: {error}") from error
@@ -78,12 +102,12 @@ class DeviceStore:
 
     def pin_catalogue(self, digest: str) -> None:
         """Number items by the list of this digest from now on; another than the one pinned before is refused."""
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             _pin(run, digest)
 
     def rate(self, ratings: dict[int, float]) -> None:
         """Write ratings down, over what was there for these items."""
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             for item, rating in ratings.items():
                 run("INSERT OR REPLACE INTO ratings(item, rating) VALUES (?, ?)", (int(item), float(rating)))
 
@@ -97,7 +121,7 @@ class DeviceStore:
         Ratings are by number, so all tasks of one file must be about one item list: the first one pins it. Where there
         is a cap over all tasks, what they may all spend together must stay within it.
         """
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             _pin(run, terms.catalogue)
             if terms.task not in self.tasks():
                 self._check_promise(terms)
@@ -113,7 +137,7 @@ class DeviceStore:
     def leave(self, task: str) -> None:
         """Answer no more questions of a task; what it was promised and has not spent is free for others."""
         self._task(task)
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             run("UPDATE tasks SET left = 1 WHERE task = ?", (task,))
 
     def has_left(self, task: str) -> bool:
@@ -128,7 +152,7 @@ class DeviceStore:
         """
         if epsilon is not None and not 0.0 < epsilon < math.inf:
             raise TermsInvalid(f"a cap is a finite number above 0, got {epsilon}")
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             run("DELETE FROM cap")
             if epsilon is not None:
                 run("INSERT INTO cap(one, epsilon) VALUES (1, ?)", (float(epsilon),))
@@ -176,7 +200,7 @@ class DeviceStore:
         """
         device, terms = self._task(question.task)
         mark = hashlib.sha256(question.to_json().encode()).digest()
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             row = run(
                 "SELECT question, bit, sent FROM rounds WHERE task = ? AND round = ?",
                 (question.task, question.round),
@@ -201,12 +225,12 @@ class DeviceStore:
 
     def mark_sent(self, task: str, number: int) -> None:
         """Remember that the answer arrived."""
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             run("UPDATE rounds SET sent = 1 WHERE task = ? AND round = ?", (task, number))
 
     def keep_released(self, task: str, number: int, body: bytes) -> None:
         """Keep the latest released item side, for the next question and for recommendations."""
-        with Transaction(self._connection) as run:
+        with _Transaction(self._connection) as run:
             run("INSERT OR REPLACE INTO released(task, round, body) VALUES (?, ?, ?)", (task, number, body))
 
     def released(self, task: str) -> tuple[int, bytes] | None:
@@ -251,3 +275,30 @@ def _pin(run: Callable[..., sqlite3.Cursor], digest: str) -> None:
             f"this is about another item list (digest {digest[:12]}...) than this device numbers its ratings by"
             f" ({pinned[:12]}...); use another file for another list"
         )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new file, or check that this is a device's file."""
+    run = connection.execute
+    run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
+    run("PRAGMA foreign_keys = ON")
+    with _Transaction(connection):  # two programs may open a new file at once
+        empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if not empty and run("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            raise sqlite3.DatabaseError("it belongs to another program")
+        for statement in _SCHEMA.split(";") if empty else ():
+            run(statement)
+
+
+class _Transaction:
+    """Everything or nothing; nobody else writes meanwhile."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Callable[..., sqlite3.Cursor]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection.execute
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")

@@ -11,30 +11,35 @@ const MARKS = {
 
 // entries: { item, title, score, mark, fresh }; context: goal, highest rating.
 export function showList(entries, context, { know, why }) {
-  const open = new Set([...document.querySelectorAll("#list details[open]")].map((one) => one.dataset.item));
+  const open = new Set([...document.querySelectorAll("#list .why:not([hidden])")].map(({ id }) => id));
   find("list").replaceChildren(...entries.map((entry) => line(entry, context, { know, why }, open)));
 }
 
 function line(entry, context, { know, why }, open) {
-  const details = element("details", { "data-item": String(entry.item) },
-    element("summary", {}, element("span", {}, "Why"), element("span", { class: "unseen" }, ` is ${entry.title} here?`)));
-  const fill = () => { if (details.open && details.childElementCount === 1) details.append(reasons(why(entry.item), context)); };
-  details.addEventListener("toggle", fill);
-  if (open.has(String(entry.item))) {
-    details.open = true;
-    fill();
-  }
+  const id = `why-${entry.item}`;
+  const panel = element("div", { class: "why", id });
+  const toggle = element("button", {
+    type: "button", class: "quiet", "aria-controls": id, "aria-label": `Why is ${entry.title} here?`,
+    onclick: () => show(panel.hidden),
+  }, "Why");
+  const show = (shown) => {
+    if (shown && panel.childElementCount === 0) panel.append(...reasons(why(entry.item), context));
+    panel.hidden = !shown;
+    toggle.setAttribute("aria-expanded", String(shown));
+  };
+  show(open.has(id));
   return element("li", { class: entry.fresh ? "fresh" : null },
     element("div", { class: "what" },
       element("span", { class: "title" }, entry.title),
       entry.fresh ? element("span", { class: "tag" }, "new here") : null,
-      context.goal === "rate" ? rating(entry, context) : null),
-    sureness(entry),
+      context.goal === "rate" ? rating(entry, context) : null,
+      sureness(entry)),
     element("div", { class: "acts" },
-      details,
       ...answers(context).map(([label, value]) => element("button", {
         type: "button", class: "quiet", "aria-label": `${label}: ${entry.title}`, onclick: () => know(entry.item, value),
-      }, label))));
+      }, label)),
+      toggle),
+    panel);
 }
 
 // What can be said of a title in the list.
@@ -56,8 +61,8 @@ function sureness({ mark }) {
 function reasons({ before, pulls: all }, { goal, rated, table }) {
   const pulls = table ? all.filter(({ pull }) => pull !== 0) : all;
   const unit = (value) => (goal === "rate" ? value.toFixed(2) : (100 * value).toFixed(1));
-  if (all.length === 0) return element("p", {}, "Because people in general like it. You have not rated anything yet.");
-  if (pulls.length === 0) return element("p", {}, "Because people in general like it. Nothing you said speaks for it or against it.");
+  if (all.length === 0) return [element("p", {}, "Because people in general like it. You have not rated anything yet.")];
+  if (pulls.length === 0) return [element("p", {}, "Because people in general like it. Nothing you said speaks for it or against it.")];
   const largest = Math.max(...pulls.map(({ pull }) => Math.abs(pull)), 1e-12);
   const strongest = [...pulls].sort((a, b) => Math.abs(b.pull) - Math.abs(a.pull)).slice(0, MOST_PULLS);
   const rows = strongest.map(({ title, rating: value, pull }) => {
@@ -68,9 +73,10 @@ function reasons({ before, pulls: all }, { goal, rated, table }) {
     return element("li", {}, element("span", {}, `${pull < 0 ? "−" : "+"}${unit(Math.abs(pull))}  ${said}`), bar);
   });
   const rest = all.length > rows.length ? ` The other ${all.length - rows.length} ${table ? "say little or nothing of it" : "of your ratings matter less"}.` : "";
-  return element("div", { class: "why" },
+  return [
     element("p", {}, table ? "What you said of these titles speaks for it or against it, in points:"
       : `For everybody it has ${unit(before)}${goal === "rate" ? "" : " points"}; your ratings pull it up or down:`),
     element("ul", {}, ...rows),
-    element("p", { class: "soft" }, `Remove one, and see what changes.${rest}`));
+    element("p", { class: "soft" }, `Remove one, and see what changes.${rest}`),
+  ];
 }
