@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.catalogue import Catalogue
@@ -230,3 +231,17 @@ def test_ten_of_27000_titles_in_less_than_200_ms(opened: Opened, tmp_path: Path,
         history = {f"film-{500 + number}": 4 for number in range(5)}
         assert len(set(titles(page)) & {one.title for one in model.recommend(history)}) >= 9
         assert min(took) < 200, took
+
+
+def test_where_nothing_was_learnt_there_is_no_list_and_it_is_said(opened: Opened, tmp_path: Path) -> None:
+    made = make_model("Table", 50)
+    side = made.weights
+    nothing = np.zeros(0, np.float32)
+    silent = replace(
+        side, base=np.zeros(50), starts=np.zeros(51, np.int64), others=np.zeros(0, np.int32),
+        weights=nothing, together=nothing,
+    )  # fmt: skip
+    with hosted(exported(replace(made, item_side=silent), tmp_path)) as there:
+        page = opened(there)
+        assert page.locator("#list > li").count() == 0
+        assert "Nothing was learnt" in page.locator("#list-about").inner_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,19 @@ def test_search_finds_words_in_any_order_case_and_accent() -> None:
     ones = [entry["title"] for entry in prepared.items(prepared.search.find("number 1"))]
     assert len(ones) == 138  # those with a 1 somewhere; the 111 that begin with one come first
     assert all("number 1" in str(title) for title in ones[:111])
+
+
+@pytest.mark.parametrize("learnt", [True, False])
+def test_models_of_devices_are_listed_by_popularity_here_as_well(learnt: bool) -> None:
+    made = make_model("Ridge", rank=4)
+    often = (
+        np.random.default_rng(3).permutation(np.geomspace(0.001, 0.2, 300)) if learnt else np.full(300, 0.1)
+    )
+    side = replace(made.factors, popularity=often)
+    prepared = Prepared(replace(made, item_side=side, method="devices"), "digest")
+    (found,) = prepared.recommend([prepared.person(asked(prepared.model, {"film-3": 5.0, "film-7": 1.0}))])
+    expected = prepared.model.recommend({"film-3": 5.0, "film-7": 1.0})
+    assert found.items == expected.items
+    assert len(found) == (10 if learnt else 0)
+    assert [one.score for one in found] == pytest.approx([one.score for one in expected])
+    assert found.notes == expected.notes

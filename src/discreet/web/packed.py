@@ -30,6 +30,7 @@ from discreet.model import Model
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import ItemWeights
+from discreet.model.recommendations import NOTHING_LEARNT
 from discreet.statements.document import Document
 from discreet.statements.words import alone, answers, attack_sentence, headline, printable
 from discreet.types import Floats, Ints, Singles
@@ -65,6 +66,7 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "precision": precision,
         "titles": _titles(model),
         "notes": model.notes,
+        "lists": NOTHING_LEARNT not in model.notes,
         "statement": _words(document),
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

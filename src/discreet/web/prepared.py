@@ -21,6 +21,7 @@ from discreet.model.fold_in.histories import Rows
 from discreet.model.history import ReadHistory, locate
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import Evidence, ItemWeights
+from discreet.model.listing import drowned, order_terms
 from discreet.types import Bools, Floats, Indices
 from discreet.web.packed import well_known
 from discreet.web.requests import RecommendRequest
@@ -56,7 +57,9 @@ class Prepared:
     def __init__(self, model: Model, digest: str) -> None:
         self.model, self.digest = model, digest
         side = model.item_side
-        self._ranked_by = _Table(side) if isinstance(side, ItemWeights) else _Factors(side)
+        self._ranked_by = (
+            _Table(side) if isinstance(side, ItemWeights) else _Factors(side, model.by_popularity)
+        )
         self._ids = model.catalogue.ids.tolist()
         self._titles = [model.catalogue.titles.get(one) for one in self._ids]
         model.catalogue.index([self._ids[0]])  # the index of ids is made now and not by the first request
@@ -196,10 +199,11 @@ class _Touched:
 class _Factors:
     """Factors in the order in which the ranking reads them; ``marks`` is one for each item, or ``None``."""
 
-    def __init__(self, side: ItemSide) -> None:
-        self._side = side
-        self._panels = panels(side.design())
-        self._base = side.offsets + side.centre
+    def __init__(self, side: ItemSide, by_popularity: bool) -> None:
+        self._side, self._by_popularity = side, by_popularity
+        design, self._base = order_terms(side, by_popularity)
+        self._panels = panels(design)
+        self._nobody = np.zeros(side.n_items, np.bool_) if by_popularity and drowned(side) else None
         self._moments = side.moments
         self.marks: npt.NDArray[Any] | None = None
         if side.doubt is not None:
@@ -215,15 +219,20 @@ class _Factors:
 
     def best(self, people: Sequence[Any], n: int, seen: _Seen, allowed: Bools | None) -> _Best:
         """Positions and scores of the ``n`` best items of each."""
+        coefficients = np.concatenate(people)
         index, scores = kernels.top_n(
-            np.concatenate(people),
+            coefficients,
             self._panels,
             self._base,
             n,
             exclude_indptr=seen.indptr,
             exclude_items=seen.items,
-            allowed=allowed,
+            allowed=allowed if self._nobody is None else self._nobody,
         )
+        if self._by_popularity:
+            found = index >= 0
+            scores[found] = self._side.predict(coefficients, np.nonzero(found)[0], index[found])
+            return index, scores
         return index, self._side.clipped(scores)
 
 

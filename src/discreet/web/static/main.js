@@ -22,7 +22,7 @@ function start(side) {
     const begun = performance.now();
     const items = rated().map(([item]) => item);
     const { scores, pulls } = weigh(side, items, rated().map(([, rating]) => rating));
-    const top = best(scores, LENGTH, new Set(history.keys()));
+    const top = side.lists ? best(scores, LENGTH, new Set(history.keys())) : [];
     const entries = top.map((item) => {
       const score = clipped(side, scores[item]);
       return {
@@ -55,7 +55,9 @@ function start(side) {
     showList(entries, context, { know: add, why: why(now) });
     const mine = now.items.length > 0;
     find("list-title").textContent = mine ? "For you" : "For everybody";
-    find("list-about").textContent = mine
+    find("list-about").textContent = !side.lists
+      ? "Nothing was learnt: no title's popularity stands out of the noise, so there is no list to give."
+      : mine
       ? `From ${now.items.length === 1 ? "one title" : `${now.items.length} titles`} that you know.`
       : "What people in general like best. It becomes yours with the first thing you say.";
     find("news").textContent = entries.length ? `The list has changed. First: ${entries[0].title}.` : "No titles are left.";

@@ -1,4 +1,4 @@
-// The released model as `discreet.web.item_side` packs it: safetensors, compressed, with everything else as JSON.
+// The released model as `discreet.web.packed` packs it: safetensors, compressed, with everything else as JSON.
 
 import { readTable } from "./table.js";
 
