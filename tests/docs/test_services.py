@@ -133,16 +133,12 @@ def test_the_page_on_devices(folder: Path) -> None:
         terms = shlex.split("--catalogue items.csv --rating-range 1 5 --epsilon 4 --minimum 1")
         run(["collect", "task", "create", url, "films", *terms])
         rate, join, answer, fetch, recommend = device
-        for number in range(
-            100
-        ):  # each is asked in some of the rounds: on with new ones until one is asked in the first
-            changed = {"https://collector.example": url, "me.sqlite": f"me-{number}.sqlite"}
-            told(rate, changed)
-            told(join, changed)
-            if "not asked" not in told(answer, changed):
-                break
+        changed = {"https://collector.example": url}
+        told(rate, changed)
+        told(join, changed)
+        assert '"answered"' in told(answer, changed)
         run(["collect", "task", "close", url, "films", "1"])
         told(fetch, changed)
-    assert "item-" in told(recommend, changed)
+    assert told(recommend, changed) == '{"items": []}\n'  # one device tells nobody what is popular
     for command in (cap, leave):
         told(command, changed)
