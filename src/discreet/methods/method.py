@@ -130,7 +130,7 @@ class PrivateMethod(Estimator):
         ----------
         ratings
             With a public catalogue, or without one if ``discover_share`` is set; in memory, or prepared on disk
-            (:func:`discreet.data.blocks.prepare`), which changes no bit of the model.
+            (:func:`discreet.data.prepare`), which changes no bit of the model.
         budget
             What the run may spend.
         rng
