@@ -92,8 +92,8 @@ def _promise(report: Report, told: Told) -> Iterator[str]:
     if meaning is not None and statement.released:
         yield (
             "<section><h2>What the promise means</h2><div class='beside'><div>"
-            f"<p>{escape(attack_sentence(statement, meaning))}</p>{_wide(PARTS.attack_table(meaning), 'attackers')}</div>"
-            f"{PARTS.curve(meaning)}</div></section>"
+            f"<p>{escape(attack_sentence(statement, meaning))}</p>"
+            f"{_wide(PARTS.attack_table(meaning), 'attackers')}</div>{PARTS.curve(meaning)}</div></section>"
         )
     if statement.earlier_runs:
         yield f"<section><h2>Who was not in all runs</h2>{PARTS.bullets(alone(statement))}</section>"
