@@ -11,7 +11,7 @@ from discreet import Budget
 from discreet.audit import game
 from discreet.audit.game import Scores, judge, play
 from discreet.audit.instances import instance_of
-from discreet.audit.planted import HalfNoise
+from tests.audit.planted import HalfNoise
 from discreet.errors import SettingsInvalid
 from discreet.privacy import Noise
 from discreet.privacy.gaussian import gate

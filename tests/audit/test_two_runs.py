@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Budget, Statement
 from discreet.audit.game import Scores, judge
-from discreet.audit.planted import HalfNoise
+from tests.audit.planted import HalfNoise
 from discreet.audit.two_runs import PAIRS, play_two
 
 BUDGET = Budget(4.0, 1e-5)
