@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from discreet.kernels.nonnegative import solve_nonnegative
-from discreet.methods.prototypes.public.factorise import Entries, nonnegative_factors
+from discreet.methods.prototypes.public.server import Entries, nonnegative_factors
 from discreet.methods.prototypes.settings import FactorSettings
 
 
