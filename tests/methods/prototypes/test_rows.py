@@ -14,7 +14,7 @@ from discreet.methods.prototypes.private.swap import cell_threshold
 from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
 from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import GRID
-from discreet.privacy.pure.losses import LOSS_STEPS, Distances
+from discreet.privacy.pure.clusters import LOSS_STEPS, Distances
 from tests.methods.prototypes.worlds import hostile, ratings, silo
 
 CROWD = [*silo(50, 3), *hostile().values()]

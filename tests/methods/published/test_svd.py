@@ -1,6 +1,5 @@
 """Private SVD end to end: what it spends, what it depends on, what it learns."""
 
-
 import numpy as np
 import pytest
 

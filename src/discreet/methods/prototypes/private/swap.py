@@ -29,15 +29,16 @@ from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
 from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import BoundedRows
 from discreet.privacy.clusters import Clusters
-from discreet.privacy.pure.cluster_sums import (
+from discreet.privacy.pure.clusters import (
+    Distances,
     cluster_sizes,
     cluster_values,
     count_users,
     item_sizes,
+    nearest_tables,
     top_items,
 )
 from discreet.privacy.pure.gate import PureGate
-from discreet.privacy.pure.losses import Distances, nearest_tables
 from discreet.privacy.pure.noise import PureNoise
 from discreet.types import Ints
 
