@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet import ALS, Budget
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import MemoryEngine

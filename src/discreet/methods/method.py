@@ -31,8 +31,7 @@ from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
-from discreet.privacy.account.resumed import ResumedRun
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.run import LedgerRun, ResumedRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
@@ -131,7 +130,7 @@ class PrivateMethod(Estimator):
         ----------
         ratings
             With a public catalogue, or without one if ``discover_share`` is set; in memory, or prepared on disk
-            (:func:`discreet.data.blocks.prepare`), which changes no bit of the model.
+            (:func:`discreet.data.prepare`), which changes no bit of the model.
         budget
             What the run may spend.
         rng

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from discreet import Budget, BudgetedALS, ItemMean, LedgerFile, Ratings
 from discreet.cli import main
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.engines.cluster import Cluster
 from discreet.engines.cluster import engine as engine_module
 from discreet.engines.cluster.engine import RayEngine
