@@ -61,8 +61,8 @@ hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and
 	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
 	DISCREET_RUN_KILLS=100 $(BIN)/pytest -q --timeout 4000 tests/engines/test_kills.py
 	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 3600 tests/silos/transport -k "kill"
-	DISCREET_EXCHANGES=100 $(BIN)/pytest -q --timeout 1800 tests/service/test_exchange.py
-	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 3600 tests/service/test_fuzz.py
+	DISCREET_EXCHANGES=100 $(BIN)/pytest -q --timeout 1800 tests/web/test_exchange.py
+	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 3600 tests/web/test_fuzz.py
 	DISCREET_CLEAN=1 $(BIN)/pytest -q tests/packaging
 	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
 		tests/methods/prototypes/test_messages_fuzz.py

@@ -24,8 +24,8 @@ import ray
 from benchmarks.scale import BUDGET, COLUMNS, RANGE, RECORD
 from benchmarks.scale_market import catalogue, chosen_files, write_market
 from discreet import BudgetedALS
-from discreet.data.blocks import StoredRatings, prepare
-from discreet.data.blocks.sizes import block_size
+from discreet.data import StoredRatings, prepare
+from discreet.data.preparation import block_size
 from discreet.data.rules import ROW_BY_ROW
 from discreet.engines.cluster import Cluster
 from discreet.privacy import Noise

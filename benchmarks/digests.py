@@ -153,7 +153,7 @@ def of_devices() -> Iterator[tuple[str, dict[str, str]]]:
     """Offsets alone, and with factors."""
     ratings = market(6_000, 24, 40_000, rng=1)
     for settings in ({}, {"factor_rounds": 3, "passes": 2}):
-        fitted = devices.fit(ratings, 6.0, **settings, rng=4, fixed_key_not_private=5)
+        fitted = devices.fit(ratings, 6.0, goal="rate", **settings, rng=4, fixed_key_not_private=5)
         side = fitted.model_.item_side
         coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values)
         pairs = np.arange(100), np.arange(100) % 24

@@ -15,10 +15,10 @@ import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
 from discreet.model import Model
-from discreet.web.item_side import PRECISIONS
-from tests.service.support.models import make_model
+from discreet.web.packed import PRECISIONS
 from tests.web.conftest import exported
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, hosted
+from tests.web.support.models import make_model
 from tests.web.support.node import in_the_page
 from tests.web.test_fold_in import folded, histories_of, overlap
 

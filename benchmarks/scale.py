@@ -10,7 +10,7 @@ memory; and a round over a million items, for what a round takes whatever the ra
 benchmarks/results/scale.json as soon as it is there, and not measured again: an interrupted run goes on, and sizes can
 be run in pieces. Then scale.md, docs/images/scale.svg and the calculated part of docs/scale.md are written from it.
 
-Disk that it takes: 4 bytes a rating for the market, and for one size at a time 12 in runs and 4 in blocks: 2 GB at 100
+Disk that it takes: 4 bytes a rating for the market, and for one size at a time 12 in runs and 5 in blocks: 2 GB at 100
 million, 20 GB at a billion.
 """
 
@@ -35,7 +35,7 @@ import numpy as np
 from benchmarks.scale_market import catalogue, chosen_files, write_market
 from benchmarks.scale_page import draw, paper, table
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
-from discreet.data.blocks import StoredRatings, prepare
+from discreet.data import StoredRatings, prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.engines.choice import AnyRatings

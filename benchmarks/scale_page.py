@@ -249,7 +249,7 @@ def _breaks(
         f"item parts divide by blocks of items; until they do, the process with the gate needs {item_gb:,.0f} GB, and "
         f"every block of users adds to sums of {side_gb:.1f} GB for {block_seconds:.1f} s of work on its own four "
         "million ratings. Preparation assumes that each machine has the rows of its own users: it cuts every run into "
-        "as many pieces as there are partitions, which on one machine grows with the square of the rows. The promise "
+        "as many pieces as there are blocks, which on one machine grows with the square of the rows. The promise "
         "does not break: sums of 64 bits hold 2^32 users.",
     ]
 

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from discreet.model import Model
-from discreet.service.serve import serve
-from discreet.service.settings import ServiceSettings
-from tests.service.support.models import make_model
+from discreet.web.service import ServiceSettings, serve
+from tests.web.support.models import make_model
 
 RESULTS = Path(__file__).parent / "results" / "service.md"
 ITEMS, RANK, HISTORY = 10_000, 64, 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 
 import click
@@ -70,20 +71,16 @@ def _settings() -> str:
     parts = [
         "# Settings of the methods",
         "Keyword parameters in Python, `--set NAME=VALUE` on the command line (`--rank` and `--rounds` have "
-        "options of their own). What each one does stands under the method's name in the [Python interface](api.md).",
+        "options of their own). A method's symbols in its paper stand in [notation](../notation.md).",
     ]
     for name, method in METHODS.items():
-        parameters = [
-            one
-            for one in inspect.signature(method.__init__).parameters.values()
-            if one.kind is inspect.Parameter.KEYWORD_ONLY
-        ]
-        parts.append(f"## {name}\n\n`discreet.{method.__name__}`")
-        if not parameters:
-            parts.append("No settings.")
-            continue
-        rows = "\n".join(f"| `{one.name}` | `{one.default!r}` |" for one in parameters)
-        parts.append(f"| setting | default |\n|---|---|\n{rows}")
+        settings = method.settings_type
+        defaults = ", ".join(f"`{key}={value!r}`" for key, value in settings.defaults().items())
+        parts.append(f"## {name}\n\n`discreet.{method.__name__}`, with the defaults {defaults}.")
+        # Names stand at the margin and their words below, indented.
+        for entry in re.split(r"\n(?=\S)", settings.in_words()):
+            names, _, words = entry.partition("\n")
+            parts.append(f"- `{names.replace(', ', '`, `')}`: {' '.join(words.split()).replace('``', '`')}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.entropy import entropy_of
-from tests.forked import FORK, Forked
+from tests.forked import Forked
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, PATIENCE
 
 VERSION = "4.10.3"
@@ -60,7 +60,6 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     popen = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
     monkeypatch.setattr("discreet.silos.transport.simulate.subprocess", popen)
     monkeypatch.setattr("discreet.devices.loopback.subprocess", popen)
-    monkeypatch.setattr("discreet.devices.loopback.get_context", lambda kind: FORK)
 
 
 @pytest.fixture(scope="module")

@@ -164,8 +164,8 @@ MUTANTS = (
     Mutant(
         "k + 1 rounds at epsilon / k, as printed",
         "devices/schedule.py",
-        "rounds, factors = self.passes * settings.groups, settings.factor_rounds",
-        "rounds, factors = (self.passes + 1) * settings.groups, settings.factor_rounds",
+        "rounds, factors = self.passes * self.groups, settings.factor_rounds",
+        "rounds, factors = (self.passes + 1) * self.groups, settings.factor_rounds",
         "all answers of a device together cost epsilon",
         ("devices/test_learner.py",),
     ),
@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "reports with the time they came",
-        "devices/collector/schema.py",
+        "devices/collector/store.py",
         "    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),\n    PRIMARY KEY (task, round, device)",
         "    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),\n"
         "    came INTEGER NOT NULL DEFAULT (unixepoch()),\n    PRIMARY KEY (task, round, device)",
@@ -197,7 +197,7 @@ MUTANTS = (
     ),
     Mutant(
         "reports in the order they came",
-        "devices/collector/schema.py",
+        "devices/collector/store.py",
         "    PRIMARY KEY (task, round, device)\n) STRICT, WITHOUT ROWID;",
         "    PRIMARY KEY (task, round, device)\n) STRICT;",
         "the order of arrival is not stored",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _GATE = "privacy/gaussian/kept_gate.py"
-_RESUMED = "privacy/account/resumed.py"
+_RESUMED = "privacy/account/run.py"
 _CHECKPOINT = "methods/checkpoint/checkpoint.py"
 _NOISE = "privacy/gaussian/noise.py"
 _TERMS = "methods/checkpoint/terms.py"
 _DISK = "engines/disk.py"
-_SPOOL = "data/blocks/spool.py"
-_FORMAT = "data/blocks/format.py"
-_PREPARE = "data/blocks/preparation.py"
+_STORED = "data/stored.py"
+_PREPARE = "data/preparation.py"
 _T_KEPT = ("engines/test_checkpoint.py",)
 _T_BLOCKS = ("engines/test_blocks.py",)
 _T_DISK = ("engines/test_disk.py",)
@@ -119,25 +118,25 @@ MUTANTS = (
         "counted_twice or popularity",
     ),
     Mutant(
-        "users of two partitions",
-        _SPOOL,
-        "place = (rows.users.hash(0) % self._partitions).to_numpy()",
-        "place = np.arange(frame.height) % self._partitions",
+        "users of two blocks",
+        _PREPARE,
+        "deal(rows.users, self.blocks))",
+        "np.arange(frame.height) % self.blocks)",
         "a user is in one block, and bounded once",
         _T_BLOCKS,
     ),
     Mutant(
         "of repeated rows the first counts",
-        _SPOOL,
-        "for run in range(self.count):\n            starts",
-        "for run in reversed(range(self.count)):\n            starts",
+        _PREPARE,
+        "for run, starts in enumerate(self.starts):",
+        "for run, starts in reversed(list(enumerate(self.starts))):",
         "row rules are those of ratings in memory",
         _T_BLOCKS,
     ),
     Mutant(
         "damaged blocks are read",
-        _FORMAT,
-        "if hashlib.sha256(content.data).hexdigest() != entry.sha256:",
+        _STORED,
+        "if hashlib.sha256(content).hexdigest() != entry.sha256:",
         "if False:",
         "what was not written is not summed",
         _T_BLOCKS,

@@ -6,7 +6,8 @@ from mutants.mutant import Mutant
 
 _SUITE = ("conformance/test_methods.py",)
 _FIT = "methods/method.py"
-_DPALS = "methods/dpals/private/contributions.py"
+_DPALS = "methods/published/private/dpals.py"
+_SAMPLE = "methods/shared/private/sample.py"
 _DRIVER = "methods/protocol.py"
 _OWN = "own_to_the_last_bit"
 _MOVES = "elses_integers"
@@ -204,9 +205,9 @@ MUTANTS = (
     ),
     Mutant(
         "DPALS: the mean has a trace of everybody's",
-        _DPALS,
-        "return query.mechanism.blocks(pattern, sample.scale.scaled(sample.values))",
-        "values = sample.scale.scaled(sample.values)\n        "
+        _SAMPLE,
+        "return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))",
+        "values = ratings.scale.scaled(ratings.values)\n        "
         "return query.mechanism.blocks(pattern, values - 1e-12 * values.sum())",
         "a user's contribution is their own to the last bit",
         _SUITE,
@@ -241,43 +242,44 @@ MUTANTS = (
     ),
     Mutant(
         "DPALS: tail sampling by the exact counts",
-        _DPALS,
-        "rarity = sampling.counts[sample.items]",
-        "rarity = np.bincount(sample.items, minlength=sample.n_items).astype(np.float64)[sample.items]",
+        _SAMPLE,
+        "rarity = sample.counts[kept.items]",
+        "import numpy as np\n\n                "
+        "rarity = np.bincount(kept.items, minlength=kept.n_items).astype(np.float64)[kept.items]",
         "which ratings take part follows from released counts",
         _SUITE,
         f"({_MOVES} or {_OWN}) and dpals and tail and explicit",
     ),
     Mutant(
         "DPALS: a stale sample",
-        _DPALS,
-        "if self._cache is None or not _same(self._cache[0], sampling):",
-        "if self._cache is None:",
+        _SAMPLE,
+        "if self._last is None or not alike(self._last[0], sample):",
+        "if self._last is None:",
         "what a private half remembers changes no integer",
         _SUITE,
         "remembers and dpals and tail and explicit",
     ),
     Mutant(
         "DPALS: noise for the matrix alone",
-        "methods/dpals/public/plan.py",
+        "methods/published/public/dpals.py",
         "vector = math.sqrt((k * (1.0 + ratio**-2) + moment * ratio**-2) / square)",
         "vector = math.sqrt((k * ratio**-2 + moment * ratio**-2) / square)",
         "both Gaussians of a step are paid for",
-        ("methods/dpals/test_dpals.py",),
+        ("methods/published/test_dpals.py",),
         "accounted",
     ),
     Mutant(
         "DPALS: the mean for the price of sqrt(k)",
-        "methods/dpals/public/plan.py",
+        "methods/published/public/dpals.py",
         "weight = settings.max_ratings * (counts + 2 * mean)",
         "weight = settings.max_ratings * counts + 2 * mean",
         "a user's k ratings move the mean by k",
-        ("methods/dpals/test_dpals.py",),
+        ("methods/published/test_dpals.py",),
         "accounted",
     ),
     Mutant(
         "Frank-Wolfe: errors relative to everybody's mean",
-        "methods/frank_wolfe/private/contributions.py",
+        "methods/published/private/frank_wolfe.py",
         "errors = self._fit(steps) - (ratings.values - steps.centre)",
         "errors = self._fit(steps) - (ratings.values - steps.centre - 1e-12 * float(ratings.values.sum()))",
         "a user's contribution is their own to the last bit",
@@ -286,7 +288,7 @@ MUTANTS = (
     ),
     Mutant(
         "Frank-Wolfe: a fit that is never compared with the steps",
-        "methods/frank_wolfe/private/contributions.py",
+        "methods/published/private/frank_wolfe.py",
         "if self._cache is not None and _continues(steps, self._cache[0]):",
         "if self._cache is not None and len(self._cache[0].eigenvalues) <= len(steps.eigenvalues):",
         "what a private half remembers changes no integer",
@@ -295,7 +297,7 @@ MUTANTS = (
     ),
     Mutant(
         "Frank-Wolfe: the bound is the largest error in the data",
-        "methods/frank_wolfe/private/contributions.py",
+        "methods/published/private/frank_wolfe.py",
         "return query.mechanism.blocks(pattern, errors / steps.row_clip)",
         "return query.mechanism.blocks(pattern, errors / max(float(np.abs(errors).max(initial=0.0)), 1.0))",
         "bounds are public",
@@ -304,7 +306,7 @@ MUTANTS = (
     ),
     Mutant(
         "SVD: item means read off the data",
-        "methods/svd/private/contributions.py",
+        "methods/published/private/svd.py",
         "away = ratings.values - query.centre - query.offsets[pattern.items]",
         "sums = np.bincount(pattern.items, ratings.values, minlength=len(query.offsets))\n        "
         "away = ratings.values - sums[pattern.items] / np.bincount(pattern.items)[pattern.items]",
@@ -314,7 +316,7 @@ MUTANTS = (
     ),
     Mutant(
         "projected gradient: rows that pass their bound",
-        "methods/projected_gradient/private/contributions.py",
+        "methods/published/private/projected_gradient.py",
         "return bound * clip_rows(stepped * (now.factors / bound))",
         "return stepped * now.factors * (1.0 + 1e-12 * len(stepped))",
         "a row is its user's own, within its bound",
@@ -323,7 +325,7 @@ MUTANTS = (
     ),
     Mutant(
         "popularity: votes by the exact popularity",
-        "methods/trivial/private/contributions.py",
+        "methods/published/private/baselines.py",
         "return query.mechanism.blocks(self._pattern)",
         "import numpy as np\n\n            "
         "rare = np.bincount(self._pattern.items, minlength=self._pattern.n_items).argmin()\n            "
@@ -334,7 +336,7 @@ MUTANTS = (
     ),
     Mutant(
         "the mean of the users' means has a trace of the exact one",
-        "methods/trivial/private/contributions.py",
+        "methods/published/private/baselines.py",
         "scaled = self._ratings.scale.scaled(self._ratings.values)",
         "scaled = self._ratings.scale.scaled(self._ratings.values)\n        "
         "scaled = scaled - 1e-12 * scaled.sum()",

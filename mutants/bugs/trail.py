@@ -5,15 +5,14 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _ACCOUNT = "privacy/account/account.py"
-_CHAIN = "privacy/account/chain.py"
 _COSTS = "privacy/account/costs.py"
-_FILE = "privacy/account/file.py"
 _LEDGER = "privacy/account/ledger_file.py"
 _PLAN = "privacy/account/plan.py"
 _RUN = "privacy/account/run.py"
-_T_CHAIN = ("privacy/account/test_chain.py",)
+_STORE = "privacy/account/store.py"
 _T_COSTS = ("privacy/account/test_costs.py",)
 _T_LEDGER = ("privacy/account/test_ledger_file.py",)
+_T_STORE = ("privacy/account/test_store.py",)
 
 _LEDGERS = (
     Mutant(
@@ -67,7 +66,7 @@ _LEDGERS = (
         'if known is None or (isinstance(record, Charged | End) and known.state != "running"):',
         "if known is None:",
         "records about a run that is not going on are damage",
-        (*_T_LEDGER, *_T_CHAIN),
+        (*_T_LEDGER, *_T_STORE),
     ),
     Mutant(
         "selections of a reservation are forgotten",
@@ -79,36 +78,44 @@ _LEDGERS = (
         "search",
     ),
     Mutant(
-        "lines are not chained",
-        _CHAIN,
-        "if previous != (hashes[-1] if hashes else _NOTHING):",
-        "if previous is None:",
-        "a line that was taken out is noticed",
-        _T_CHAIN,
+        "records are not chained",
+        _STORE,
+        "return hashlib.sha256(previous.encode() + content).hexdigest()",
+        "return hashlib.sha256(content).hexdigest()",
+        "a record that was taken out or moved is noticed",
+        _T_STORE,
     ),
     Mutant(
         "hashes are not compared",
-        _CHAIN,
-        "return shape and line[len(_START) : _BODY - len(_AFTER)] == hashlib.sha256(body).hexdigest().encode()",
-        "return shape",
-        "an edited line is noticed",
-        _T_CHAIN,
+        _STORE,
+        "            if known != hashes[-1].encode():\n",
+        "            if False:\n",
+        "an edited record is noticed",
+        _T_STORE,
+    ),
+    Mutant(
+        "records may be numbered as they like",
+        _STORE,
+        "if line != number or not",
+        "if not",
+        "records lie one behind the other",
+        _T_STORE,
     ),
     Mutant(
         "a ledger may begin in the middle",
-        _CHAIN,
+        _STORE,
         "if isinstance(record, Begin) != (number == 1):",
         "if False:",
         "one ledger behind another is damage",
-        _T_CHAIN,
+        _T_STORE,
     ),
     Mutant(
-        "a last line without its end is thrown away",
-        _CHAIN,
-        "        if _whole(tail, hashes):\n",
-        "        if False:\n",
-        "a charge whose line end was lost still counts",
-        _T_CHAIN,
+        "any database is a ledger",
+        _STORE,
+        "if kind != APPLICATION:",
+        "if False:",
+        "nothing is written to another file",
+        _T_STORE,
     ),
     Mutant(
         "runs together cost as much as the largest",
@@ -152,37 +159,36 @@ _LEDGERS = (
     ),
     Mutant(
         "the ledger is not synced",
-        _FILE,
-        "            raise\n        _sync(self._descriptor)",
-        "            raise",
+        _STORE,
+        '("synchronous=EXTRA", ',
+        '("synchronous=OFF", ',
         "a charge is on the disk before its noise is drawn",
+        _T_STORE,
+    ),
+    Mutant(
+        "a charge that could not be written is believed",
+        _STORE,
+        "            self.undo()\n            raise _unwritten(self._path, error) from None\n\n    def undo",
+        "            self.undo()\n\n    def undo",
+        "what is not on the disk has no noise drawn for it",
         _T_LEDGER,
         "disk",
     ),
     Mutant(
         "everybody may read the ledger",
-        _FILE,
-        "open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)",
-        "os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)",
+        _STORE,
+        "        make_private(fresh)\n",
+        "",
         "a ledger is its owner's alone",
-        (*_T_LEDGER, *_T_CHAIN, "cli/test_ledger.py"),
+        (*_T_STORE, "cli/test_modes.py"),
     ),
     Mutant(
         "writers do not wait for each other",
-        _FILE,
-        "                lock(descriptor, shared=shared)\n",
-        "                lock(descriptor, shared=True)\n",
+        _STORE,
+        '"BEGIN IMMEDIATE" if writable else "BEGIN"',
+        '"BEGIN"',
         "two runs at once cannot both pass a cap that has room for one",
         ("privacy/account/test_kills.py",),
-    ),
-    Mutant(
-        "half a record stays when the disk is full",
-        _FILE,
-        "                os.ftruncate(self._descriptor, chain.size)\n            raise",
-        "                pass\n            raise",
-        "a full disk leaves a whole file",
-        _T_LEDGER,
-        "disk",
     ),
     Mutant(
         "caps are not asked",
@@ -391,8 +397,8 @@ _LEDGERS = (
     Mutant(
         "a silo's missing charges stay missing",
         _RUN,
-        "            if missing:\n                self._head = locked.append(missing)",
-        "            if missing:\n                pass",
+        "            head = locked.append(missing)\n        self._head",
+        "            head = locked.chain.head\n        self._head",
         "charges of a silo's own store are in the ledger too",
         ("silos/test_silo_ledger.py",),
     ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.methods.svd.estimator import PrivateSVD
-from discreet.methods.trivial.estimators import GlobalMean, ItemMean, UserMean
+from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
+from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.budget import Budget
 from reproduction.central import rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks

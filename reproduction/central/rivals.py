@@ -6,10 +6,10 @@ import math
 from typing import Any, Self
 
 from discreet.engines.choice import AnyRatings
-from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.frank_wolfe.estimator import FrankWolfe
-from discreet.methods.projected_gradient.estimator import ProjectedGradient
-from discreet.methods.svd.estimator import PrivateSVD
+from discreet.methods.published.private.dpals import DPALS
+from discreet.methods.published.private.frank_wolfe import FrankWolfe
+from discreet.methods.published.private.projected_gradient import ProjectedGradient
+from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from reproduction.central.contest import Rival

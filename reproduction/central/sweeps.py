@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.published.private.dpals import DPALS
 from reproduction.central.tasks import Task
 from reproduction.central.yardstick import Yardstick
 from reproduction.checks import yardstick_holds

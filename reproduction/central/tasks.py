@@ -16,7 +16,7 @@ import numpy as np
 from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
-from discreet.methods.trivial.estimators import Popularity, UserMean
+from discreet.methods.published.private.baselines import Popularity, UserMean
 from discreet.privacy.budget import Budget
 from reproduction.central.yardstick import CLICKS, FIRST, RATINGS, Yardstick, tune_yardstick
 from reproduction.context import Context, Size

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.dpals.presets import PRESETS
 from discreet.methods.ease.estimator import EASE
 from discreet.methods.method import PrivateMethod
+from discreet.methods.published.private.dpals import DPALS
+from discreet.methods.published.public.dpals_noise import PRESETS
 from reproduction.central.tasks import TOP, Task
 from reproduction.central.yardstick import Yardstick
 from reproduction.scoring import Draws

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
-from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.frank_wolfe.estimator import FrankWolfe
 from discreet.methods.method import PrivateMethod
+from discreet.methods.published.private.dpals import DPALS
+from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from reproduction.checks import yardstick_holds

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.frank_wolfe.estimator import FrankWolfe
+from discreet.methods.published.private.dpals import DPALS
+from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from reproduction.central.contest import short
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import PUBLISHED

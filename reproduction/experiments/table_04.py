@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.methods.dpals.presets import PRESETS, Preset
+from discreet.methods.published.public.dpals_noise import PRESETS, Preset
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting

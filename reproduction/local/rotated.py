@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from discreet.devices.device.question import Question
 from discreet.devices.learner import Learner
+from discreet.devices.schedule import DeviceSettings
 from discreet.devices.simulation import fit
 from discreet.evaluation import metrics
 from discreet.model.blocks import score_top
@@ -47,10 +48,10 @@ def rotated_top(
 def rotated_traffic(items: int) -> Traffic:
     """Bytes of a round about item offsets, and of what is released at the end."""
     question = Question("films-2026", 10, "offsets", 1.0, "0" * 64, 16, items, 0, (1.0, 5.0), (0, 4))
-    released = Learner("films-2026", items, (1.0, 5.0), 1.0, "0" * 64).released()
+    released = Learner("films-2026", items, (1.0, 5.0), 1.0, "0" * 64, DeviceSettings(goal="rate")).released()
     up = float(len(one_bit("films-2026", 10, bytes(16), 1)))
     return Traffic(ROTATED, up, len(question.to_json()), len(released), 1.0)
 
 
 def _learn(world: World, epsilon: float) -> ItemSide:
-    return fit(world.train, epsilon, rng=world.seed).model_.factors
+    return fit(world.train, epsilon, goal="rate", rng=world.seed).model_.factors

@@ -34,22 +34,22 @@ _HOMES = {
     "Catalogue": "discreet.catalogue",
     "CatalogueInvalid": "discreet.errors",
     "CatalogueMissing": "discreet.errors",
-    "DPALS": "discreet.methods.dpals.estimator",
+    "DPALS": "discreet.methods.published.private.dpals",
     "EASE": "discreet.methods.ease.estimator",
     "DiscreetError": "discreet.errors",
-    "FrankWolfe": "discreet.methods.frank_wolfe.estimator",
-    "GlobalMean": "discreet.methods.trivial.estimators",
+    "FrankWolfe": "discreet.methods.published.private.frank_wolfe",
+    "GlobalMean": "discreet.methods.published.private.baselines",
     "HistoryInvalid": "discreet.errors",
     "LedgerFile": "discreet.privacy.account.ledger_file",
     "LedgerInvalid": "discreet.errors",
-    "ItemMean": "discreet.methods.trivial.estimators",
+    "ItemMean": "discreet.methods.published.private.baselines",
     "Model": "discreet.model",
     "ModelInvalid": "discreet.errors",
     "NotFitted": "discreet.errors",
-    "Popularity": "discreet.methods.trivial.estimators",
+    "Popularity": "discreet.methods.published.private.baselines",
     "PrivateMethod": "discreet.methods.method",
-    "PrivateSVD": "discreet.methods.svd.estimator",
-    "ProjectedGradient": "discreet.methods.projected_gradient.estimator",
+    "PrivateSVD": "discreet.methods.published.private.svd",
+    "ProjectedGradient": "discreet.methods.published.private.projected_gradient",
     "RatingScale": "discreet.catalogue",
     "Ratings": "discreet.data.ratings",
     "RatingsInvalid": "discreet.errors",
@@ -58,7 +58,7 @@ _HOMES = {
     "Statement": "discreet.privacy.statement",
     "UnchargedRelease": "discreet.errors",
     "Unreachable": "discreet.errors",
-    "UserMean": "discreet.methods.trivial.estimators",
+    "UserMean": "discreet.methods.published.private.baselines",
     "evaluate": "discreet.evaluation.protocol",
     "plan": "discreet.planning",
     "tune": "discreet.methods.tuning",
@@ -88,13 +88,13 @@ if TYPE_CHECKING:
     from discreet.evaluation.protocol import evaluate
     from discreet.methods.als import ALS
     from discreet.methods.budgeted.estimator import BudgetedALS
-    from discreet.methods.dpals.estimator import DPALS
     from discreet.methods.ease.estimator import EASE
-    from discreet.methods.frank_wolfe.estimator import FrankWolfe
     from discreet.methods.method import PrivateMethod
-    from discreet.methods.projected_gradient.estimator import ProjectedGradient
-    from discreet.methods.svd.estimator import PrivateSVD
-    from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
+    from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean
+    from discreet.methods.published.private.dpals import DPALS
+    from discreet.methods.published.private.frank_wolfe import FrankWolfe
+    from discreet.methods.published.private.projected_gradient import ProjectedGradient
+    from discreet.methods.published.private.svd import PrivateSVD
     from discreet.methods.tuning import tune
     from discreet.model import Model
     from discreet.planning import plan

@@ -132,3 +132,14 @@ def test_the_number_in_the_documents_is_that_of_the_command() -> None:
     text = (Path(__file__).parents[2] / "docs" / "threat-models.md").read_text()
     (said,) = re.findall(r"some ([0-9,]+) lines of code", text)
     assert sum(trusted().values()) == pytest.approx(int(said.replace(",", "")), rel=0.05)
+
+
+def test_a_walk_names_where_users_are_bounded_noise_is_added_and_the_head_is_chosen(run: Run) -> None:
+    steps = json.loads(run("doctor", "--walk", "train", "--json").stdout)["steps"]
+    order = [step["function"] for step in steps]
+    places = [
+        order.index(name)
+        for name in ("bounded", "Gate.release_totals", "with_noise", "choose_head", "denoised")
+    ]
+    assert places == sorted(places)
+    assert all(step["does"] for step in steps)

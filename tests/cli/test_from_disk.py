@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from discreet.data.blocks import preparation
+from discreet.data import preparation
 from discreet.engines import choice
 from discreet.model import Model
 from tests.cli.conftest import Run

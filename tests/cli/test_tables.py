@@ -13,7 +13,7 @@ import pytest
 
 from discreet.model import Model
 from tests.cli.conftest import Run
-from tests.service.support.models import make_model
+from tests.web.support.models import make_model
 
 SIGNED = {"film-3": 1, "film-20": 1, "film-41": -1}
 

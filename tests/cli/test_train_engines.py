@@ -123,7 +123,7 @@ def test_large_files_stay_on_disk_by_themselves(
     run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "engine" not in told(run(*arguments(shop)))["holder"]
-    needed = 1_100 * choice._PER_RATING
+    needed = 1_100 * choice._PER_ROW
     for memory, engine in (
         (int(needed / choice._SHARE) + 1, None),
         (int(needed / choice._SHARE) - 1, "disk"),

@@ -12,7 +12,7 @@ from discreet.methods.public_half import PublicHalf
 from discreet.methods.query import Query, Trained
 from discreet.methods.settings import MaxRatings, PrivateSettings, Share
 from discreet.methods.shared.private.sample import Sampler
-from discreet.methods.shared.public.sample import UniformSample
+from discreet.methods.shared.public.sample import Sample
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.clipped import ItemCounts
@@ -25,7 +25,7 @@ class ShySettings(PrivateSettings):
 
 @dataclass(frozen=True, eq=False)
 class HowMany(Query):
-    sample: UniformSample
+    sample: Sample
     n_items: int
 
     @property
@@ -34,7 +34,7 @@ class HowMany(Query):
 
 
 def train(settings, facts, rng):
-    sample = UniformSample(int(rng.integers(2**62)), settings.max_ratings)
+    sample = Sample(int(rng.integers(2**62)), settings.max_ratings)
     noisy = yield HowMany("users of each item", facts.mu, sample, facts.n_items, planned=1)
     score = np.maximum(noisy.counts, 0.0) ** settings.power
     return Trained(ItemSide(facts.scale, 0.0, score, np.zeros((facts.n_items, 0)), Clicks()), rounds=1)

@@ -17,7 +17,7 @@ import pytest
 
 from discreet import Catalogue, Ratings, RatingsInvalid
 from discreet.catalogue.names import closest
-from discreet.data.blocks import prepare
+from discreet.data import prepare
 from discreet.data.checks import Columns
 from discreet.data.readers import TextFormat
 from discreet.data.rules import RowRules

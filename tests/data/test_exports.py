@@ -7,7 +7,7 @@ from discreet import catalogue, data
 
 
 def test_names() -> None:
-    assert data.__all__ == ["Ratings", "splits", "synthetic"]
+    assert data.__all__ == ["Ratings", "StoredRatings", "prepare", "splits", "synthetic"]
     assert data.splits.__all__ == ["Rng", "by_fold", "by_rating", "held_out_users", "k_fold", "leave_n_out"]
     assert data.synthetic.__all__ == ["drifting_market", "low_rank", "market", "poisson_silos"]
     assert "Catalogue" in catalogue.__all__

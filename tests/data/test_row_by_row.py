@@ -15,7 +15,7 @@ import pytest
 
 from discreet import Ratings
 from discreet.catalogue import Catalogue
-from discreet.data.blocks import prepare
+from discreet.data import prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid

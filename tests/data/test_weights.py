@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet import Budget, BudgetedALS, Catalogue, PrivateSVD, Ratings, RatingsInvalid
 from discreet.audit.neighbours import moved
 from discreet.audit.recording import record
-from discreet.data.blocks import prepare
+from discreet.data import prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import Duplicates, RowRules
 from discreet.data.weights import grade

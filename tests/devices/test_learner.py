@@ -12,17 +12,18 @@ import pytest
 from discreet.devices.device.question import QuestionInvalid
 from discreet.devices.empirical_bayes import posterior_means
 from discreet.devices.learner import Estimate, Learner, converse
-from discreet.devices.schedule import Schedule, rotations_for
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.schedule import DeviceSettings, Schedule, rotations_for
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from tests.devices.support.questions import SEED
+
+RATE = DeviceSettings(goal="rate")
 
 
 @pytest.mark.parametrize(
     ("epsilon", "passes"), [(0.1, 1), (1.0, 1), (3.0, 1), (4.0, 2), (8.0, 4), (100.0, 46)]
 )
 def test_every_group_is_asked_once_a_pass_within_epsilon(epsilon: float, passes: int) -> None:
-    schedule = Schedule(DeviceSettings(), epsilon)
+    schedule = Schedule(RATE, epsilon)
     assert schedule.passes == passes
     assert passes * Fraction(schedule.cost) <= Fraction(epsilon)
     assert passes * schedule.cost >= 0.999 * epsilon
@@ -32,24 +33,24 @@ def test_every_group_is_asked_once_a_pass_within_epsilon(epsilon: float, passes:
         assert [step.kind for step in one_pass] == ["popularity", "offsets", "offsets", "offsets"]
 
 
-def test_for_lists_every_round_asks_for_popularity_at_the_same_cost() -> None:
-    told, usual = Schedule(DeviceSettings(goal="rank"), 4.0), Schedule(DeviceSettings(), 4.0)
-    assert {step.kind for step in told.steps} == {"popularity"}
-    assert [step.group for step in told.steps] == [step.group for step in usual.steps]
-    assert (told.passes, told.cost) == (usual.passes, usual.cost)
+def test_by_default_everybody_is_asked_for_popularity_at_the_same_cost() -> None:
+    told, rated = Schedule(DeviceSettings(), 4.0), Schedule(RATE, 4.0)
+    assert [(step.kind, step.group, step.groups) for step in told.steps] == [("popularity", 0, 1)] * 2
+    assert (told.passes, told.cost) == (rated.passes, rated.cost)
 
 
 def test_the_last_rounds_ask_for_factors() -> None:
-    told = Schedule(DeviceSettings(factor_rounds=1), 1.0)
+    told = Schedule(DeviceSettings(goal="rate", factor_rounds=1), 1.0)
     assert [step.kind for step in told.steps] == ["popularity", "offsets", "offsets", "factors"]
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: Schedule(DeviceSettings(factor_rounds=3, groups=4), 1.0),
-        lambda: Schedule(DeviceSettings(factor_rounds=1, goal="rank"), 1.0),
+        lambda: Schedule(DeviceSettings(goal="rate", factor_rounds=3, groups=4), 1.0),
+        lambda: Schedule(DeviceSettings(factor_rounds=1), 1.0),
         lambda: Schedule(DeviceSettings(passes=1), 21.0),
+        lambda: Schedule(DeviceSettings(goal="rate", groups=1), 1.0),
         lambda: rotations_for(8, DeviceSettings(rotations=3)),
         lambda: DeviceSettings.checked(unknown=1),
     ],
@@ -73,7 +74,7 @@ def test_large_vectors_get_fewer_rotations() -> None:
 
 def test_a_learner_told_the_same_releases_the_same() -> None:
     def run() -> list[bytes]:
-        learner = Learner("films", 30, (1.0, 5.0), 8.0, SEED, DeviceSettings(factor_rounds=6))
+        learner = Learner("films", 30, (1.0, 5.0), 8.0, SEED, DeviceSettings(goal="rate", factor_rounds=6))
         rng, seen = np.random.default_rng(1), []
         while (asked := learner.question()) is not None:
             assert asked.round == learner.round + 1
@@ -86,7 +87,7 @@ def test_a_learner_told_the_same_releases_the_same() -> None:
 
 def test_a_conversation_that_is_replayed_goes_on_with_the_same_questions() -> None:
     """A collector stores estimates and nothing else; the generator and its moments ask the same to the last bit."""
-    settings = DeviceSettings(factor_rounds=6)
+    settings = DeviceSettings(goal="rate", factor_rounds=6)
     start = Learner("films", 30, (1.0, 5.0), 8.0, SEED, settings)
     rng, told, asked = np.random.default_rng(1), [], []
     conversation = converse(start)
@@ -112,7 +113,7 @@ def test_a_conversation_that_is_replayed_goes_on_with_the_same_questions() -> No
 @pytest.mark.parametrize(
     ("items", "settings"),
     [
-        (1 << 22, DeviceSettings(groups=4, passes=1, rank=64, factor_rounds=1)),
+        (1 << 22, DeviceSettings(goal="rate", groups=4, passes=1, rank=64, factor_rounds=1)),
         (1 << 22, DeviceSettings(groups=2, passes=1, rotations=256)),
     ],
 )
@@ -124,12 +125,12 @@ def test_a_task_with_a_question_too_large_to_ask_is_refused_at_once(
 
 
 def test_popularity_is_released_as_soon_as_it_is_known() -> None:
-    learner = Learner("films", 3, (1.0, 5.0), 1.0, SEED)
+    learner = Learner("films", 3, (1.0, 5.0), 1.0, SEED, RATE)
     assert learner.item_side().popularity is None
     later = learner.after(Estimate(np.array([0.25, -0.1, 0.5]), 1_000))
     popularity = later.item_side().popularity
     assert popularity is not None
-    assert popularity[2] > popularity[0] > popularity[1] > 0.0
+    assert popularity.tolist() == [0.25, float(np.float32(-0.1)), 0.5]
     assert not later.item_side().offsets.any()
     assert (learner.round, learner.item_side().popularity) == (0, None)  # one moment stays as it is
 

@@ -42,7 +42,9 @@ def parts() -> tuple[Ratings, Ratings]:
 def test_it_beats_the_user_mean_where_the_budget_carries(parts: tuple[Ratings, Ratings]) -> None:
     history, test = parts
     free = score_user_means(history, test)
-    learnt = [score(fit(history, epsilon).model_.item_side, history, test) for epsilon in (1.0, 4.0)]
+    learnt = [
+        score(fit(history, epsilon, goal="rate").model_.item_side, history, test) for epsilon in (1.0, 4.0)
+    ]
     assert learnt[1] < learnt[0] < 0.995 * free
     assert learnt[1] < 0.97 * free
 
@@ -58,13 +60,13 @@ def test_it_falls_back_to_the_user_mean_where_there_is_nothing_to_learn(
         iter(k_fold(replace(noise, values=rng.integers(1, 6, noise.n_ratings).astype(float)), 10, 0))
     )
     # In 18 runs the worst was 1.0021, at epsilon 0.5: what is left of noise where the spread is taken for a usual one.
-    assert score(fit(history, epsilon).model_.item_side, history, test) < 1.006 * score_user_means(
-        history, test
-    )
+    assert score(
+        fit(history, epsilon, goal="rate").model_.item_side, history, test
+    ) < 1.006 * score_user_means(history, test)
     history, test = (one.take_users(slice(0, 300)) for one in parts)
-    assert score(fit(history, epsilon).model_.item_side, history, test) < 1.003 * score_user_means(
-        history, test
-    )
+    assert score(
+        fit(history, epsilon, goal="rate").model_.item_side, history, test
+    ) < 1.003 * score_user_means(history, test)
 
 
 def test_factors_are_learnt_where_there_are_answers_enough() -> None:
@@ -82,14 +84,14 @@ def test_factors_are_learnt_where_there_are_answers_enough() -> None:
         rating_range=(1.0, 5.0),
     )
     history, test = next(iter(k_fold(ratings, 10, 0)))
-    side = fit(history, 8.0, factor_rounds=10, rank=1).model_.item_side
+    side = fit(history, 8.0, goal="rate", factor_rounds=10, rank=1).model_.item_side
     assert side.rank == 1
     assert score(side, history, test) < 0.9 * score_user_means(history, test)
 
 
 def test_the_model_says_what_it_promises(parts: tuple[Ratings, Ratings]) -> None:
     history, test = (one.take_users(slice(0, 2000)) for one in parts)
-    found = fit(history, 4.0, rng=1)
+    found = fit(history, 4.0, goal="rate", rng=1)
     model, statement = found.model_, found.statement_
     assert statement.private
     assert statement.model == "local"
@@ -101,15 +103,15 @@ def test_the_model_says_what_it_promises(parts: tuple[Ratings, Ratings]) -> None
 
 def test_a_fixed_coin_voids_the_promise_and_repeats(parts: tuple[Ratings, Ratings]) -> None:
     history = parts[0].take_users(slice(0, 500))
-    first, second = (fit(history, 1.0, rng=7, fixed_key_not_private=3).model_ for _ in range(2))
+    first, second = (fit(history, 1.0, goal="rate", rng=7, fixed_key_not_private=3).model_ for _ in range(2))
     assert not first.statement.private
     assert (first.item_side.offsets == second.item_side.offsets).all()
-    assert (fit(history, 1.0, rng=7).model_.item_side.offsets != first.item_side.offsets).any()
+    assert (fit(history, 1.0, goal="rate", rng=7).model_.item_side.offsets != first.item_side.offsets).any()
 
 
 def test_devices_recommend_what_the_model_does(parts: tuple[Ratings, Ratings]) -> None:
     history = parts[0].take_users(slice(0, 3000))
-    model = fit(history, 4.0, factor_rounds=2, groups=8).model_
+    model = fit(history, 4.0, goal="rate", factor_rounds=2, groups=8).model_
     side = model.item_side
     released = DeviceItemSide.from_bytes(item_side_to_bytes(side, precision="single", round=8))
     ids = history.catalogue.ids  # type: ignore[union-attr]
@@ -135,7 +137,7 @@ def test_the_numbers_of_a_fixed_run_stay_as_they_are() -> None:
     sums = []
     for settings in ({}, {"factor_rounds": 3}):
         side = fit(
-            market(6000, 24, 40_000, rng=1), 6.0, rng=4, fixed_key_not_private=5, **settings
+            market(6000, 24, 40_000, rng=1), 6.0, goal="rate", rng=4, fixed_key_not_private=5, **settings
         ).model_.item_side
         assert side.popularity is not None
         arrays = (side.offsets, side.factors, side.popularity)
@@ -145,7 +147,7 @@ def test_the_numbers_of_a_fixed_run_stay_as_they_are() -> None:
 
 def test_wrong_settings_are_named() -> None:
     with pytest.raises(SettingsInvalid, match="groups"):
-        fit(market(10, 4, 10, rng=1), groups=1)
+        fit(market(10, 4, 10, rng=1), goal="rate", groups=1)
 
 
 def test_importing_the_room_imports_nothing_else() -> None:

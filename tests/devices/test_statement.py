@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.devices.device.question import Question
-from discreet.devices.schedule import Schedule
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.schedule import DeviceSettings, Schedule
 from discreet.devices.statement import state_task
 
 
@@ -18,7 +17,7 @@ def test_at_any_time_the_statement_covers_what_one_device_has_answered(
     groups: int, passes: int, epsilon: float
 ) -> None:
     """A question that is open may have been answered: it counts, whether or not it is in the model."""
-    schedule = Schedule(DeviceSettings(groups=groups, passes=passes), epsilon)
+    schedule = Schedule(DeviceSettings(goal="rate", groups=groups, passes=passes), epsilon)
     answered: Counter[int] = Counter()
     for asked, step in enumerate(schedule.steps, 1):
         answered[step.group] += 1
@@ -37,7 +36,7 @@ def test_at_any_time_the_statement_covers_what_one_device_has_answered(
 
 def test_groups_are_who_takes_part() -> None:
     """One device is in one group: what a group is asked is what one device can answer."""
-    schedule = Schedule(DeviceSettings(groups=3, passes=2), 2.0)
+    schedule = Schedule(DeviceSettings(goal="rate", groups=3, passes=2), 2.0)
     for device in (bytes([number]) * 16 for number in range(20)):
         asked = [
             Question(

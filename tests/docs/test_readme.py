@@ -168,10 +168,10 @@ def test_the_command_lines_of_the_page_on_statements_run(
     "name",
     [
         "discreet.methods.budgeted.estimator",
-        "discreet.methods.dpals.estimator",
-        "discreet.methods.frank_wolfe.estimator",
-        "discreet.methods.projected_gradient.estimator",
-        "discreet.methods.svd.estimator",
+        "discreet.methods.published.private.dpals",
+        "discreet.methods.published.private.frank_wolfe",
+        "discreet.methods.published.private.projected_gradient",
+        "discreet.methods.published.private.svd",
         "discreet.privacy.budget",
         "discreet.privacy.account.ledger_file",
         "discreet.evaluation.comparison",
@@ -201,7 +201,12 @@ def test_files_that_the_documents_name_are_there() -> None:
         if document.name in ("CHANGELOG.md", "results.md"):
             continue
         for path in re.findall(pattern, document.read_text()):
-            known = (ROOT, ROOT / "src/discreet", ROOT / "src", ROOT / "src/discreet/methods/dpals")
+            known = (
+                ROOT,
+                ROOT / "src/discreet",
+                ROOT / "src",
+                ROOT / "src/discreet/methods/published/public",
+            )
             if "NAME" not in path and not any(list(base.glob(path)) for base in known):
                 missing.append((document.name, path))
     assert missing == []

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.model import Model
 from discreet.model.table_file import table_of, write_table
-from tests.service.support.models import TABLES, make_model, random_history
+from tests.web.support.models import TABLES, make_model, random_history
 
 MANUAL = Path(__file__).parents[2] / "docs" / "ecosystem.md"
 PEOPLE = 40

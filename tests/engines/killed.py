@@ -18,8 +18,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from discreet.data.blocks import prepare
-from discreet.data.blocks import spool as spool_module
+from discreet.data import preparation, prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.methods.budgeted.estimator import BudgetedALS
@@ -31,7 +30,7 @@ from discreet.privacy.gaussian.noise import Noise
 BUDGET = Budget(4.0, 1e-6)
 # What is about to happen, or has just happened, at the moments that a proof speaks of.
 INSTANTS: dict[str, tuple[Any, str, str]] = {
-    "before a run of rows is noted": (spool_module, "write_json", "before"),
+    "before a block is noted": (preparation, "BlockEntry", "before"),
     "before an intent": (Checkpoint, "intend", "before"),
     "after an intent": (Checkpoint, "intend", "after"),
     "after a charge": (LedgerRun, "charge", "after"),

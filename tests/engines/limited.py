@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from discreet import Catalogue, Ratings
-from discreet.data.blocks import StoredRatings, preparation, prepare, spool
+from discreet.data import StoredRatings, preparation, prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import ROW_BY_ROW
 
@@ -29,8 +29,8 @@ CATALOGUE = Catalogue(list(range(2_000)))
 SOURCES = {"partitioned folder": "days", "packed files": "text/*.csv.bz2"}
 MOMENTS: dict[str, tuple[Any, str, int]] = {
     "while plain copies are written": (preparation, "copy_files", 1),
-    "before a run is noted": (spool, "write_json", 3),
-    "before a block": (preparation, "write_block", 2),
+    "before a block": (preparation, "_write", 2),
+    "before the manifest": (preparation, "Manifest", 1),
 }
 
 

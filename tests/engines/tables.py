@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from discreet import Catalogue, Ratings
-from discreet.data.blocks import StoredRatings, prepare
+from discreet.data import StoredRatings, prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import ROW_BY_ROW, RowRules
 

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from discreet import Catalogue
-from discreet.data.blocks import StoredRatings, prepare
-from discreet.data.blocks.format import write_block
+from discreet.data import StoredRatings, preparation, prepare
 from discreet.data.checks import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
@@ -158,7 +157,6 @@ def test_prepared_ratings_are_used_again_and_only_for_the_same_query(tmp_path: P
     written = {file: file.stat().st_mtime_ns for file in first.folder.iterdir()}
     assert stored(source, tmp_path / "b").digest == first.digest
     assert {file: file.stat().st_mtime_ns for file in first.folder.iterdir()} == written
-    assert sorted(file.suffix for file in written)[0] == ".json"
     with pytest.raises(RatingsInvalid, match="another file, or otherwise"):
         stored(source, tmp_path / "b", rules=RowRules(out_of_range="clip"))
     table(1).write_parquet(source)
@@ -166,37 +164,39 @@ def test_prepared_ratings_are_used_again_and_only_for_the_same_query(tmp_path: P
         stored(source, tmp_path / "b")
 
 
-def test_a_preparation_that_was_stopped_goes_on_and_starts_again_where_the_table_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, written = tmp_path / "r.parquet", []
-    table().write_parquet(source)
-    whole = stored(source, tmp_path / "whole").digest
+def test_a_preparation_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    written = []
 
-    def stop(folder: Path, file: str, block: object, *, rated: bool) -> object:
-        written.append(file)
-        if len(written) == 3:
-            raise KeyboardInterrupt
-        return write_block(folder, file, block, rated=rated)
+    def stop(*given: object, **named: object) -> object:
+        written.append(len(list((tmp_path / "b").iterdir())))
+        raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.data.blocks.preparation.write_block", stop)
-        with pytest.raises(KeyboardInterrupt):
-            stored(source, tmp_path / "b")
-    first = {file: file.stat().st_mtime_ns for file in (tmp_path / "b").glob("block-*")}
-    assert len(first) == 2
-    assert stored(source, tmp_path / "b").digest == whole
-    assert all(file.stat().st_mtime_ns == time for file, time in first.items())
-    written.clear()
-    with monkeypatch.context() as patch:
-        patch.setattr("discreet.data.blocks.preparation.write_block", stop)
-        with pytest.raises(KeyboardInterrupt):
-            stored(source, tmp_path / "c")
-    table(1).write_parquet(source)
-    assert histories(stored(source, tmp_path / "c")) == histories(in_memory(source))
-    assert sorted(file.suffix for file in (tmp_path / "c").iterdir())[1:] == [".safetensors"] * (
-        len(list((tmp_path / "c").iterdir())) - 1
-    )
+        patch.setattr(preparation, "Manifest", stop)
+        with pytest.raises(OSError, match="space"):
+            stored(tmp_path / "r.parquet", tmp_path / "b")
+    assert written[0] > 5
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_user_of_several_files_is_one_user(tmp_path: Path) -> None:
+    """Ids are numbers in some files; one that is none makes all of them text, and `7` and `7` stay the same person."""
+    rows = [(7, 100), ("x", 101), (7, 102), (8, 103), (7, 104)]
+    for number, (user, item) in enumerate(rows):
+        pl.DataFrame({"who": [user], "what": [item]}).write_csv(tmp_path / f"{number}.csv")
+    blocks = stored(str(tmp_path / "*.csv"), tmp_path / "b", rated=False, block_ratings=1, run_rows=1)
+    assert histories(blocks) == histories(in_memory(str(tmp_path / "*.csv"), rated=False))
+    assert blocks.n_users == 3
+    assert set(blocks.history("7")) == set(blocks.history(7)) == {100, 102, 104}
+
+
+def test_any_tool_reads_a_block(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    blocks = stored(tmp_path / "r.parquet", tmp_path / "b")
+    frame = pl.read_parquet(tmp_path / "b" / "block-*.parquet")
+    assert frame["item"].drop_nulls().len() == blocks.n_ratings
+    assert frame["user"].n_unique() == blocks.n_users
 
 
 def test_a_damaged_block_is_refused_and_says_which(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path, k
         look()
     finally:
         os.umask(umask)
-    assert {"manifest.json", "runs", *({"query.parquet"} if kind == "query" else ())} <= seen
+    assert {"manifest.json", "unfinished", "00000.arrow"} <= seen
 
 
 def test_blocks_that_are_opened_again_know_their_cap(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from discreet import ALS, Budget
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import RatingsInvalid
-from discreet.methods.trivial.private.contributions import TrivialContributions
-from discreet.methods.trivial.public.train import ChoicesQuery
+from discreet.methods.published.private.baselines import BaselineContributions
+from discreet.methods.published.public.baselines import ChoicesQuery
 from discreet.model import Model
 from discreet.privacy import Noise
 from discreet.privacy.gaussian.totals import exact_totals
@@ -59,13 +59,13 @@ def test_a_block_that_is_counted_twice_or_not_at_all_shows(
     """The comparison above has power: one lost or repeated block is another sum."""
     whole, blocks = both[False]
     query = ChoicesQuery("choices", 0.1, whole.n_items)
-    (wanted,) = MemoryEngine(TrivialContributions, whole).totals(query)
-    (found,) = DiskEngine(TrivialContributions, blocks).totals(query)
+    (wanted,) = MemoryEngine(BaselineContributions, whole).totals(query)
+    (found,) = DiskEngine(BaselineContributions, blocks).totals(query)
     assert (found.value == wanted.value).all()
     parts = list(blocks.blocks())
     for wrong in (parts[1:], [*parts, parts[2]]):
         monkeypatch.setattr(StoredRatings, "blocks", lambda self, wrong=wrong: iter(wrong))
-        (found,) = DiskEngine(TrivialContributions, blocks).totals(query)
+        (found,) = DiskEngine(BaselineContributions, blocks).totals(query)
         assert (found.value != wanted.value).any()
 
 
@@ -88,4 +88,4 @@ def test_at_most_two_blocks_are_held(
         assert ratings.n_users
         assert len(read) <= number + 1
     assert len(read) == blocks.n_blocks
-    assert exact_totals(TrivialContributions(ratings).contributions(ChoicesQuery("c", 0.1, ratings.n_items)))
+    assert exact_totals(BaselineContributions(ratings).contributions(ChoicesQuery("c", 0.1, ratings.n_items)))

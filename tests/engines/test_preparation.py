@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.data.blocks.format import Manifest
+from discreet.data.stored import Manifest
 from discreet.errors import CatalogueInvalid
 from discreet.methods.checks import MOST_ITEMS, check_items
 from tests.engines.limited import MOMENTS, prepared, write

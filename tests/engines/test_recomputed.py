@@ -15,7 +15,7 @@ from discreet.data.synthetic import market
 from discreet.engines.disk import DiskEngine
 from discreet.errors import UnchargedRelease
 from discreet.methods.method import PrivateMethod
-from discreet.methods.svd.private.contributions import SVDContributions
+from discreet.methods.published.private.svd import SVDContributions
 from discreet.privacy import Gate
 from discreet.privacy.gaussian.blocks import Block, ItemVector, UserVector
 from discreet.privacy.gaussian.pattern import Pattern

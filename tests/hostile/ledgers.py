@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 from discreet import Budget, LedgerFile
 from discreet.cli.ledger.show import _content
 from discreet.privacy.account.records import Price
+from discreet.privacy.account.store import link
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
@@ -50,13 +52,23 @@ class DamagedLedger(Kind):
         self._chain = LedgerFile(self._path).verify()
 
     def attempt(self, draw: Random) -> Outcome:
-        """Spoil the file."""
-        body = damage(draw, self._content)
-        if draw.random() < 0.2:  # whole lines left out, twice or in another order
-            lines = self._content.splitlines(keepends=True)
-            lines[draw.randrange(len(lines))] = draw.choice((b"", draw.choice(lines), draw.choice(lines) * 2))
-            body = b"".join(lines)
-        self._path.write_bytes(body)
+        """Spoil the file, or its records."""
+        if draw.random() < 0.2:
+            self._path.write_bytes(self._content)
+            line, other = draw.sample(range(1, len(self._chain.records) + 1), 2)
+            with closing(sqlite3.connect(self._path, isolation_level=None)) as opened:
+                opened.execute(
+                    draw.choice(
+                        (
+                            f"DELETE FROM records WHERE line = {line}",
+                            f"INSERT INTO records SELECT 99, content, hash FROM records WHERE line = {line}",
+                            f"UPDATE records SET content = (SELECT content FROM records WHERE line = {other}) "
+                            f"WHERE line = {line}",
+                        )
+                    )
+                )
+        else:
+            self._path.write_bytes(damage(draw, self._content))
         chain = LedgerFile(self._path).verify(self._chain.head)
         return "same" if chain.records == self._chain.records else "other"
 
@@ -69,17 +81,17 @@ class ForgedLedger(Kind):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._path = folder / "shop.ledger"
-        content = _genuine(self._path)
-        self._bodies = [b"{" + line[75:] for line in content.splitlines()]
+        _genuine(self._path)
         self._records = LedgerFile(self._path).verify().records
-        assert self._chained(self._bodies) == content
+        with closing(sqlite3.connect(self._path)) as opened:
+            self._bodies = [one.encode() for (one,) in opened.execute("SELECT content FROM records")]
 
     def attempt(self, draw: Random) -> Outcome:
         """Spoil one record."""
         bodies = list(self._bodies)
         place = draw.randrange(len(bodies))
         bodies[place] = mutate_json(draw, bodies[place])
-        self._path.write_bytes(self._chained(bodies))
+        self._forge(bodies)
         ledger = LedgerFile(self._path)
         account, chain = ledger.account(), ledger.verify()
         epsilon = account.epsilon(1e-6)
@@ -88,12 +100,13 @@ class ForgedLedger(Kind):
         assert json.dumps(_content(account, 1e-6)).encode()
         return "same" if chain.records == self._records else "other"
 
-    def _chained(self, bodies: list[bytes]) -> bytes:
-        """Lines with the hashes that a careful forger would give them."""
-        previous, lines = "0" * 64, []
-        for body in bodies:
-            old = body.partition(b'"previous":"')[2][:64]
-            linked = body.replace(old, previous.encode(), 1)[1:] if len(old) == 64 else body[1:]
-            previous = hashlib.sha256(linked).hexdigest()
-            lines.append(b'{"hash":"' + previous.encode() + b'",' + linked + b"\n")
-        return b"".join(lines)
+    def _forge(self, bodies: list[bytes]) -> None:
+        """Records with the hashes that a careful forger would give them."""
+        head = "0" * 64
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as opened:
+            opened.execute("BEGIN")
+            opened.execute("DELETE FROM records")
+            for line, body in enumerate(bodies, 1):
+                head = link(head, body)
+                opened.execute("INSERT INTO records VALUES (?, CAST(? AS TEXT), ?)", (line, body, head))
+            opened.execute("COMMIT")

@@ -27,7 +27,7 @@ from discreet.errors import (
     RatingsInvalid,
     SettingsInvalid,
 )
-from discreet.methods.dpals.settings import DPALSSettings
+from discreet.methods.published.public.dpals import DPALSSettings
 from discreet.model.description import describe
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.selection import composed_epsilon

@@ -16,10 +16,9 @@ from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods import tuning
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public_half import Facts, Queries
+from discreet.methods.published.private.baselines import BaselineContributions, UserMean
+from discreet.methods.published.public.baselines import ITEM_MEAN
 from discreet.methods.settings import PrivateSettings
-from discreet.methods.trivial.estimators import UserMean
-from discreet.methods.trivial.private.contributions import TrivialContributions
-from discreet.methods.trivial.public.train import ITEM_MEAN
 from discreet.methods.tuning import draw_settings, release_score, tune
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate
@@ -199,7 +198,7 @@ def moody(settings: MoodySettings, facts: Facts, rng: np.random.Generator) -> Qu
 
 class Moody(PrivateMethod):
     public_half = replace(ITEM_MEAN, name="moody", settings_type=MoodySettings, train=moody)
-    private_half = TrivialContributions
+    private_half = BaselineContributions
 
 
 def test_a_trial_that_ends_with_a_refusal_is_the_worst(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import Budget, BudgetedALS, PrivateSVD, Ratings
-from discreet.methods.trivial.estimators import Popularity, UserMean
+from discreet.methods.published.private.baselines import Popularity, UserMean
 from discreet.methods.tuning import release_score, split_validation, user_losses
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate, Ledger

@@ -13,7 +13,7 @@ import discreet
 from discreet.cli import main
 from discreet.data.synthetic import market
 from discreet.model import Model
-from tests.service.support.models import RULES, make_model, random_history
+from tests.web.support.models import RULES, make_model, random_history
 
 
 def whole(told: dict) -> float:

@@ -31,7 +31,7 @@ MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "uvloop", "posix_ipc")
 CALLS = ("sysconf", "fchmod", "sched_getaffinity", "fork", "geteuid", "getuid", "sync", "mkfifo", "chown")
 SIGNALS = ("SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD", "SIGPIPE")
 # Modules of ours that ask which system this is; what others do with the answer is theirs.
-ASKING = ("model.directory", "privacy.account.file", "privacy.account.locks", "cli.holder")
+ASKING = ("model.directory", "privacy.account.store", "privacy.account.locks", "cli.holder")
 
 
 def keep_manners() -> None:
@@ -185,8 +185,7 @@ def work_together() -> None:
     """Silos and devices within one process, and a collector's store that is copied and put back."""
     import discreet
     from discreet.data.synthetic import market
-    from discreet.devices.collector.backup import back_up, restore
-    from discreet.devices.collector.store import Store
+    from discreet.devices.collector.store import Store, back_up, restore
 
     ratings = market(300, 40, 3_000, rng=0)
     shares = [ratings.take_users(slice(start, None, 3)) for start in range(3)]
@@ -199,8 +198,8 @@ def work_together() -> None:
 
 def serve() -> None:
     """The service answers, and ends when Ctrl-C is pressed."""
-    from discreet.service.serve import serve as start
-    from discreet.service.settings import ServiceSettings
+    from discreet.web.service import ServiceSettings
+    from discreet.web.service import serve as start
 
     asked = []
 

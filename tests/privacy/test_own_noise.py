@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.devices.schedule import Schedule
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.schedule import DeviceSettings, Schedule
 from discreet.devices.statement import state_task
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate

@@ -8,27 +8,28 @@ import numpy as np
 import pytest
 
 from discreet.errors import Refused
-from discreet.methods.dpals.public.queries import CountsQuery, Sampling
 from discreet.methods.ease.public.queries import PairsQuery
+from discreet.methods.shared.public.sample import Sample, SampledCounts
 from discreet.silos.silo.checks import check_question
 
-SAMPLING = Sampling("tail", 1, 5, np.array([1.0, 20.0, 3.0]), np.ones(3))
-EXPECTED = CountsQuery("counts", 0.1, SAMPLING)
+COUNTS = np.array([1.0, 20.0, 3.0])
+SAMPLE = Sample(1, 5, "tail", COUNTS, np.ones(3))
+EXPECTED = SampledCounts("counts", 0.1, SAMPLE, 3)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, -1.0, 1.00001, 0.0])
 def test_another_number_in_any_place_is_refused(number: float) -> None:
     for place in range(3):
-        counts = SAMPLING.counts.copy()
+        counts = COUNTS.copy()
         counts[place] = number * (1.0 if abs(number) != 1.00001 else counts[place])
-        asked = replace(EXPECTED, sampling=replace(SAMPLING, counts=counts))
+        asked = replace(EXPECTED, sample=replace(SAMPLE, counts=counts))
         with pytest.raises(Refused, match="counts differs"):
             check_question(asked, EXPECTED)
 
 
 def test_the_last_bits_may_differ_and_no_more() -> None:
-    counts = SAMPLING.counts * (1.0 + 1e-9)
-    check_question(replace(EXPECTED, sampling=replace(SAMPLING, counts=counts)), EXPECTED)
+    counts = COUNTS * (1.0 + 1e-9)
+    check_question(replace(EXPECTED, sample=replace(SAMPLE, counts=counts)), EXPECTED)
     check_question(EXPECTED.at(0.05), EXPECTED)
     for mu in (0.1001, np.nan, np.inf):
         with pytest.raises(Refused, match="less noise"):

@@ -35,7 +35,7 @@ from discreet.statements.card import card
 from discreet.statements.page import page
 from discreet.statements.text import text_lines
 from discreet.statements.words import in_a_hundred
-from discreet.web.item_side import _words
+from discreet.web.packed import _words
 
 DELTA = 1e-5
 FIRST, SECOND = Budget(4.0, DELTA), Budget(2.0, DELTA)

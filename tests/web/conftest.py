@@ -11,8 +11,9 @@ import pytest
 from discreet.model import Model
 from discreet.statements.document import write_document
 from discreet.web.page import page_files
-from tests.service.support.models import make_model
 from tests.web.support.browser import PATIENCE, Host, hosted
+from tests.web.support.models import make_model
+from tests.web.support.running import Running
 
 
 @pytest.fixture
@@ -49,6 +50,14 @@ def exported(model: Model, folder: Path, precision: Any = "int8") -> Path:
 @pytest.fixture(scope="session")
 def rated() -> Model:
     return make_model("Ridge")
+
+
+@pytest.fixture(scope="session")
+def running(rated: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One running service for the tests that only ask."""
+    folder: Path = rated.save(tmp_path_factory.mktemp("service") / "model")
+    with Running(folder) as service:
+        yield service
 
 
 @pytest.fixture(scope="session")

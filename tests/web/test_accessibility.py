@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.service.support.models import make_model
 from tests.web.conftest import exported
 from tests.web.support.browser import Host, hosted
+from tests.web.support.models import make_model
 from tests.web.test_page import choose
 
 

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from discreet.cli import main
-from discreet.web.item_side import quantised
+from discreet.web.packed import quantised
 from discreet.web.page import POLICY
-from tests.service.support.models import make_model
+from tests.web.support.models import make_model
 from tests.web.support.node import STATIC
 
 

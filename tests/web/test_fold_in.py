@@ -10,7 +10,7 @@ import pytest
 
 from discreet.model import Model
 from discreet.model.blocks import score_top
-from tests.service.support.models import RULES, make_model, random_history
+from tests.web.support.models import RULES, make_model, random_history
 from tests.web.support.node import in_the_page
 
 HISTORIES = 1000

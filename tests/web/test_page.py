@@ -11,9 +11,9 @@ import pytest
 
 from discreet.catalogue import Catalogue
 from discreet.model import Model
-from tests.service.support.models import make_model
 from tests.web.conftest import exported
 from tests.web.support.browser import Host, hosted
+from tests.web.support.models import make_model
 
 Opened = Callable[..., Any]
 

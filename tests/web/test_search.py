@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from discreet.service.search import Search
+from discreet.web.search import Search
 from tests.web.support.node import run
 
 TITLES = [

@@ -11,9 +11,9 @@ import pytest
 
 from discreet.model import Model
 from discreet.statements.document import write_document
+from discreet.web.packed import rounded_weights
 from discreet.web.page import page_files
-from discreet.web.table import rounded_weights
-from tests.service.support.models import TABLES, make_model
+from tests.web.support.models import TABLES, make_model
 from tests.web.support.node import in_the_page
 from tests.web.test_fold_in import folded, histories_of
 

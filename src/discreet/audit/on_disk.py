@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.data.blocks import prepare
+from discreet.data import prepare
 from discreet.data.checks import Columns
 from discreet.data.ratings import Ratings
 from discreet.engines.disk import DiskEngine

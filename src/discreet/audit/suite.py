@@ -18,7 +18,7 @@ from discreet.audit.prototypes import audit_prototypes, replay_prototypes
 from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
-from discreet.devices.settings import METHOD as DEVICES
+from discreet.devices.schedule import METHOD as DEVICES
 from discreet.errors import BudgetInvalid, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.prototypes.settings import PrototypeSettings

@@ -20,7 +20,7 @@ from discreet.audit.instances import Instance, instance_of
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing
 from discreet.methods.discovery import discover_catalogue
-from discreet.methods.trivial.estimators import GlobalMean
+from discreet.methods.published.private.baselines import GlobalMean
 from discreet.model import Model
 from discreet.model.start import Start
 from discreet.privacy.budget import Budget

@@ -23,13 +23,22 @@ from typing import IO
 
 from discreet.catalogue.names import no_file
 
-__all__ = ["STANDARD_INPUT", "check_encoding", "copy_plain", "is_plain", "kind_of", "opened", "unpacked_name"]
+__all__ = [
+    "PACKED",
+    "STANDARD_INPUT",
+    "check_encoding",
+    "copy_plain",
+    "is_plain",
+    "kind_of",
+    "opened",
+    "unpacked_name",
+]
 
 STANDARD_INPUT = "-"
 """What stands for it in place of a path."""
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}
-_PACKED = (".gz", ".zst", ".bz2", ".zip")
+PACKED = (".gz", ".zst", ".bz2", ".zip")
 _BY_POLARS = (".gz", ".zst")
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".ndjson", ".jsonl")
 _CHUNK = 1 << 20
@@ -38,7 +47,7 @@ _CHUNK = 1 << 20
 def unpacked_name(path: str | os.PathLike[str]) -> Path:
     """The name of a file without what says how it is packed; a zip's may be told by the file in it alone."""
     path = Path(path)
-    return Path(path.stem) if path.suffix.lower() in _PACKED else path
+    return Path(path.stem) if path.suffix.lower() in PACKED else path
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
@@ -65,7 +74,7 @@ def is_plain(path: str | os.PathLike[str], encoding: str | None) -> bool:
     if os.fspath(path) == STANDARD_INPUT or not _is_utf_8(encoding):
         return False
     packing = Path(path).suffix.lower()
-    return packing not in _PACKED or (packing in _BY_POLARS and kind_of(path) in (".csv", ".tsv"))
+    return packing not in PACKED or (packing in _BY_POLARS and kind_of(path) in (".csv", ".tsv"))
 
 
 def opened(path: Path, kind: str | None, encoding: str | None) -> tuple[str, Path | io.BytesIO]:
@@ -80,7 +89,7 @@ def opened(path: Path, kind: str | None, encoding: str | None) -> tuple[str, Pat
     if not path.is_file():
         raise FileNotFoundError(no_file(path))
     kind = kind or kind_of(path)
-    if is_plain(path, encoding) or (kind not in _TEXT and path.suffix.lower() not in _PACKED):
+    if is_plain(path, encoding) or (kind not in _TEXT and path.suffix.lower() not in PACKED):
         return kind, path
     with _unpacking(path), path.open("rb") as packed, _stream(packed, path.suffix.lower(), path) as file:
         content = file.read()

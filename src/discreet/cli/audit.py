@@ -12,13 +12,14 @@ from discreet.audit.neighbours import replay
 from discreet.audit.plot import draw
 from discreet.audit.recording import IN_MEMORY
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
-from discreet.cli.columns import features_option
+from discreet.catalogue import Catalogue
+from discreet.cli.columns import features_option, read_features
 from discreet.cli.ledger_option import given_ledger, ledger_options, refuse_ledger
 from discreet.cli.output import json_option, print_json, printer, spinner
-from discreet.cli.row_options import row_options
+from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.cli.setting_options import merge_settings, rating_range_option, set_option
-from discreet.cli.train_request import read_ratings
-from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
+from discreet.data.ratings import Ratings
+from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
 from discreet.privacy.account.run import LedgerRun
@@ -123,7 +124,7 @@ def _own(ctx: click.Context, name: str, options: dict[str, Any], as_json: bool) 
         raise CatalogueMissing("an audit needs a public list of items: give it with --catalogue FILE")
     asked = method(**merge_settings(ctx, options["sets"]))
     run = _enter(ctx, asked, budget, options)
-    ratings = read_ratings({**options, "implicit": False})
+    ratings = _read(options)
     with spinner("replaying neighbours"):
         found = replay(asked, ratings, budget, ledger=run, engines=IN_MEMORY)
     if as_json:
@@ -134,6 +135,17 @@ def _own(ctx: click.Context, name: str, options: dict[str, Any], as_json: bool) 
             f"{name}: {said}; worst ratio over synthetic neighbours {found.worst:.4f} of the bound"
         )
     return found.passed
+
+
+def _read(options: dict[str, Any]) -> Ratings:
+    if (options["rating"] is None) != (options["rating_range"] is None):
+        raise RatingsInvalid("give both --rating and --rating-range LO HI, or neither for clicks")
+    catalogue, columns = options["catalogue"], ("user", "item", "rating", "rating_range", *ROW_OPTIONS)
+    return Ratings.from_file(
+        options["source"],
+        **{name: options[name] for name in columns},
+        catalogue=Catalogue.from_file(catalogue, features=read_features(options["features"], catalogue)),
+    )
 
 
 def _enter(

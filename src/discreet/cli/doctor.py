@@ -5,18 +5,19 @@ from __future__ import annotations
 import platform
 import sys
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import click
 import threadpoolctl
 from rich.table import Table
 
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import Output, print_json, printer
+from discreet.cli.request import Option, takes
 from discreet.cli.self_test import CHECKS, Outcome
 from discreet.cli.trusted import trusted
+from discreet.cli.walk import walk
 from discreet.kernels.threads import get_threads
 
-__all__ = ["command"]
+__all__ = ["Doctor", "command"]
 
 PACKAGES = (
     "discreet",
@@ -35,15 +36,17 @@ PACKAGES = (
 EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch", "ray")
 
 
-@click.command("doctor")
-@click.option(
-    "--trusted",
-    "show_trusted",
-    is_flag=True,
-    help="List the files one must trust to believe train, no checks.",
-)
-@json_option
-def command(show_trusted: bool, as_json: bool) -> None:
+class Doctor(Output):
+    """What `doctor` can be asked."""
+
+    trusted: Annotated[bool, Option("List the files one must trust to believe train, no checks.")] = False
+    walk: Annotated[
+        Literal["train"] | None, Option("Follow a run from file to file, function by function; no checks.")
+    ] = None
+
+
+@takes(Doctor, "doctor")
+def command(request: Doctor) -> None:
     """Show versions, threads and libraries, and test noise, kernels and storage on this machine.
 
     Exit code 1 if something is not as it must be.
@@ -52,14 +55,18 @@ def command(show_trusted: bool, as_json: bool) -> None:
     Example:
       discreet doctor
       discreet doctor --trusted
+      discreet doctor --walk train
     """
-    if show_trusted:
-        _show_trusted(as_json)
+    if request.trusted:
+        _show_trusted(request.as_json)
+        return
+    if request.walk is not None:
+        _show_walk(request.walk, request.as_json)
         return
     outcomes = [_run(name) for name in CHECKS]
     healthy = all(outcome["ok"] for outcome in outcomes)
     report = {"ok": healthy, **_surroundings(), "checks": outcomes}
-    if as_json:
+    if request.as_json:
         print_json(report)
     else:
         _show(report)
@@ -85,6 +92,18 @@ def _show_trusted(as_json: bool) -> None:
     for module, number in lines.items():
         table.add_row(module, f"{number:,}")
     table.add_row(f"{len(lines)} files", f"{sum(lines.values()):,}")
+    printer().print(table)
+
+
+def _show_walk(name: str, as_json: bool) -> None:
+    """Which file does what in a run."""
+    steps = walk(name)
+    if as_json:
+        print_json({"walk": name, "steps": [step._asdict() for step in steps]})
+        return
+    table = Table("file", "function", "what it does")
+    for step in steps:
+        table.add_row(*step)
     printer().print(table)
 
 

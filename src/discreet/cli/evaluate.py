@@ -17,7 +17,7 @@ from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.cli.place_options import Place, place_options
 from discreet.cli.recommendation_file import check_file
 from discreet.cli.row_options import row_options
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.data.rules import GRADES
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocol import Only, evaluate, no_errors

@@ -14,7 +14,7 @@ from discreet.model.directory import replace_directory, replace_file
 from discreet.model.table_file import write_table
 from discreet.statements.card import card as model_card
 from discreet.statements.document import write_document
-from discreet.web.item_side import PRECISIONS, Precision
+from discreet.web.packed import PRECISIONS, Precision
 from discreet.web.page import INDEX, MODEL, page_files
 
 __all__ = ["arrays", "card", "command", "table", "web"]

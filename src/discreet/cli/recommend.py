@@ -20,7 +20,7 @@ from discreet.cli.output import print_json, printer
 from discreet.cli.place_options import BlocksFolder, EngineName, Place
 from discreet.cli.recommendation_file import check_file, recommend_in_parts, write_frames
 from discreet.cli.request import Option, takes
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid

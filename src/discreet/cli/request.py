@@ -55,6 +55,8 @@ class Option:
         As click knows them.
     value
         What the option means where it is given without a value.
+    eager
+        Whether it is read before others, because it says what they are.
     """
 
     words: str
@@ -63,6 +65,7 @@ class Option:
     callback: Callable[[click.Context, click.Parameter, Any], Any] | None = None
     envvar: str | None = None
     value: str | None = None
+    eager: bool = False
 
 
 def options(kind: type[R]) -> Callable[[Callable[[R], Any]], Callable[..., Any]]:
@@ -123,7 +126,7 @@ def _parameter(name: str, info: FieldInfo) -> Callable[[Callable[..., Any]], Cal
         settings |= {"envvar": told.envvar, "show_envvar": True}
     if told.value is not None:
         settings |= {"is_flag": False, "flag_value": told.value}
-    return click.option(told.name or "--" + name.replace("_", "-"), name, **settings)
+    return click.option(told.name or "--" + name.replace("_", "-"), name, is_eager=told.eager, **settings)
 
 
 def _kind_of(info: FieldInfo) -> dict[str, Any]:

@@ -50,13 +50,12 @@ def command(as_json: bool, token_file: str | None, **options: Any) -> None:
         http://127.0.0.1:8080/recommend
       discreet serve model/ --host 0.0.0.0 --anyone --token-file token
     """
-    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "prometheus_client")):
         raise SettingsInvalid(
-            "a service needs fastapi, uvicorn and prometheus-client; install them with: pip install 'discreet[serve]'"
+            "a service needs starlette, uvicorn and prometheus-client; install them with: pip install 'discreet[serve]'"
         )
-    from discreet.devices.collector.settings import read_token
-    from discreet.service.serve import serve
-    from discreet.service.settings import ServiceSettings
+    from discreet.web.server import read_token
+    from discreet.web.service import ServiceSettings, serve
 
     try:
         settings = ServiceSettings(token=read_token(token_file), **options)

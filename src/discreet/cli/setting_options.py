@@ -17,6 +17,7 @@ __all__ = [
     "apply_config",
     "auto_option",
     "config_option",
+    "integer_or_auto",
     "merge_settings",
     "rating_range_option",
     "set_option",
@@ -32,23 +33,6 @@ _LARGEST = 1e308
 _ONLY_TYPED = {"config", "set", "json", "force", "resume"}
 # What JSON does not take for a number although it is one: .05, 5., +2.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-def _integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
-    """Read an option as a whole number of at least ``low``, or ``auto``: the method's public rule chooses."""
-
-    def read(ctx: click.Context, param: click.Parameter, value: Any) -> int | str:
-        if value == "auto":
-            return "auto"
-        try:
-            number = int(str(value))
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is neither a whole number nor 'auto'") from None
-        if number < low:
-            raise click.BadParameter(f"{number} is below {low}")
-        return number
-
-    return read
 
 
 def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
@@ -76,6 +60,23 @@ def apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -
     }
 
 
+def integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], int | str]:
+    """Read an option as a whole number of at least ``low``, or ``auto``: the method's public rule chooses."""
+
+    def read(ctx: click.Context, param: click.Parameter, value: Any) -> int | str:
+        if value == "auto":
+            return "auto"
+        try:
+            number = int(str(value))
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is neither a whole number nor 'auto'") from None
+        if number < low:
+            raise click.BadParameter(f"{number} is below {low}")
+        return number
+
+    return read
+
+
 rating_range_option = click.option(
     "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
 )
@@ -91,7 +92,7 @@ config_option = click.option(
 
 def auto_option(name: str, low: int, words: str) -> Option:
     """An option that takes a whole number of at least ``low`` or, if left out, is for a rule to choose."""
-    return click.option(name, callback=_integer_or_auto(low), default="auto", show_default=True, help=words)
+    return click.option(name, callback=integer_or_auto(low), default="auto", show_default=True, help=words)
 
 
 def set_option(words: str) -> Option:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from typing import Any
 
 import click
 from rich.table import Table
 
+from discreet import DPALS
+from discreet.catalogue import Catalogue
 from discreet.cli.engine_options import (
     chosen_engine,
     clear_run,
-    engine_options,
     join_cluster,
     leaves_nothing,
     open_checkpoint,
@@ -20,15 +20,12 @@ from discreet.cli.engine_options import (
 )
 from discreet.cli.holder import counts, peak_rss_mb, say_dropped
 from discreet.cli.output import print_json, printer, progress_bar
+from discreet.cli.request import takes
 from discreet.cli.resumable import ResumableCommand, resumed
-from discreet.cli.room import check_room
-from discreet.cli.train_request import read_ratings, read_reading, read_request
 from discreet.cli.train_summary import show, summarise
-from discreet.cli.training_options import training_options
+from discreet.cli.training import Training, check_room
 from discreet.engines.choice import AnyRatings
-from discreet.errors import SettingsInvalid
-from discreet.methods.dpals.estimator import DPALS
-from discreet.methods.dpals.presets import Accounting
+from discreet.methods.published.public.dpals_noise import Accounting
 from discreet.model.storage import check_target
 from discreet.privacy.statement_text import round_up
 from discreet.silos.shared.saving import save_once
@@ -36,48 +33,8 @@ from discreet.silos.shared.saving import save_once
 __all__ = ["command"]
 
 
-@click.command("train", cls=ResumableCommand)
-@training_options
-@engine_options
-@click.option(
-    "--discover-items",
-    "discover",
-    is_flag=False,
-    flag_value="0.1",
-    metavar="[SHARE]",
-    help="Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
-)
-@click.option(
-    "--start",
-    metavar="MODEL",
-    help="An earlier model of the same method and goal, to start from; its catalogue may be another.",
-)
-@click.option(
-    "--start-is-public",
-    is_flag=True,
-    help="The ratings that --start was trained on are public: nobody pays for it.",
-)
-@click.option(
-    "--device",
-    metavar="cpu|cuda",
-    default="cpu",
-    show_default=True,
-    help="Where users' contributions are computed; cuda: a GPU (extra gpu, --method budgeted).",
-)
-@click.option(
-    "--preset", metavar="NAME", help="With --method dpals: a column of its paper's table 4 (ml-10m-eps-1)."
-)
-@click.option(
-    "--accounting",
-    type=click.Choice(["owed", "paper"]),
-    default="owed",
-    show_default=True,
-    help="paper: with --method dpals, print what its paper would have claimed beside what is owed.",
-)
-@click.pass_context
-def command(
-    ctx: click.Context, /, out: str, force: bool, as_json: bool, accounting: str, **options: Any
-) -> None:
+@takes(Training, "train", cls=ResumableCommand)
+def command(request: Training) -> None:
     """Train a model on RATINGS (CSV, Parquet or NDJSON) and save it.
 
     \b
@@ -106,34 +63,33 @@ def command(
           --accounting paper --out published/
     """
     started = time.perf_counter()
-    check_target(out, overwrite=force or resumed(ctx) is not None)
-    request = read_request(ctx, options)
-    if accounting == "paper" and not isinstance(request.method, DPALS):
-        raise SettingsInvalid(
-            "--accounting paper belongs to --method dpals; other methods have no other count"
-        )
-    engine = chosen_engine(options, private=request.budget is not None)
-    cluster = join_cluster(ctx, options, engine)
-    reading = read_reading(options)
-    check_room(out, reading["catalogue"], options)
-    request.say_start(reading["catalogue"])
-    kept = open_checkpoint(ctx, options, out, engine, private=request.budget is not None)
+    check_target(request.out, overwrite=request.force or resumed(click.get_current_context()) is not None)
+    chosen = request.chosen()
+    private = chosen.budget is not None
+    engine = chosen_engine(request, private=private)
+    cluster = join_cluster(request, engine)
+    reading = request.file_reading()
+    catalogue = reading["catalogue"]
+    assert catalogue is None or isinstance(catalogue, Catalogue)
+    check_room(request, catalogue)
+    chosen.say_start(catalogue)
+    kept = open_checkpoint(request, engine, private=private)
     with leaves_nothing(kept), progress_bar() as report:
-        run = request.enter(ctx, options, out, reading["catalogue"], kept)
+        run = chosen.reserve(request, catalogue, kept)
         ratings: AnyRatings
         if engine != "memory" and kept is not None:
-            ratings = prepare_ratings(reading, options, kept, report)
+            ratings = prepare_ratings(reading, request, kept, report)
         else:
-            ratings = read_ratings(options, reading)
+            ratings = request.read(reading)
         say_dropped(ratings)
-        fitted = request.fit(ratings, options["seed"], report, run, kept, options["device"], cluster)
-    save_once(fitted.model_, out, overwrite=force)
+        fitted = chosen.fit(ratings, request, report, run, kept, cluster)
+    save_once(fitted.model_, request.out, overwrite=request.force)
     counted_rows = counts(ratings, fitted.model_.item_side.n_items)
     del ratings  # blocks on disk are mapped into memory, and Windows does not remove what is
     if kept is not None:
         clear_run(kept)
     result = summarise(fitted)
-    counted = fitted.accounting_ if accounting == "paper" and isinstance(fitted, DPALS) else None
+    counted = fitted.accounting_ if request.accounting == "paper" and isinstance(fitted, DPALS) else None
     if counted is not None:
         result["accounting"] = asdict(counted)
     result["holder"] = {
@@ -142,11 +98,11 @@ def command(
         "seconds": round(time.perf_counter() - started, 3),
         "peak_rss_mb": peak_rss_mb(),
     }
-    if as_json:
+    if request.as_json:
         print_json(result)
-    else:
-        show("Trained", result, fitted.model_, out)
-    if counted is not None and not as_json:
+        return
+    show("Trained", result, fitted.model_, request.out)
+    if counted is not None:
         printer().print(_counted(counted))
 
 

@@ -19,7 +19,7 @@ __all__ = ["ENTRY_POINTS", "PUBLIC", "code_lines", "trusted"]
 
 ENTRY_POINTS = (
     "discreet.data.ratings",
-    "discreet.data.blocks.stored",
+    "discreet.data.stored",
     "discreet.engines.memory",
     "discreet.engines.disk",
     "discreet.methods.ease.estimator",

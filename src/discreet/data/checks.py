@@ -28,7 +28,6 @@ __all__ = [
     "check_ids",
     "check_inside",
     "check_known",
-    "check_pairs",
     "check_range",
     "check_reading",
     "check_values",
@@ -199,16 +198,6 @@ def check_known(unknown: Mask, items: pl.Series, before: int = 0) -> None:
         raise RatingsInvalid(
             f"row {before + row + 1}: item {items[row]!r} is not in the catalogue ({int(unknown.sum())} rows name "
             f"{distinct} unlisted items); list it there, or leave such rows out with unknown_items='drop'"
-        )
-
-
-def check_pairs(repeats: npt.NDArray[np.int64], users: pl.Series, items: pl.Series) -> None:
-    """Refuse repeated pairs; `repeats` are the rows, counted from 0, whose pair was seen before."""
-    if len(repeats):
-        row = int(repeats.min())
-        raise RatingsInvalid(
-            f"row {row + 1}: user {users[row]!r} has rated item {items[row]!r} in an earlier row; keep one "
-            "of them, or let the last one win with duplicates='last'"
         )
 
 

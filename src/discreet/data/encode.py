@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.catalogue import Catalogue, IdArray, positions
+from discreet.catalogue import Catalogue, IdArray, as_ids, positions
 from discreet.data.arrays import Arrays, arrange
 from discreet.data.checks import (
     Columns,
@@ -17,7 +17,6 @@ from discreet.data.checks import (
     check_ids,
     check_inside,
     check_known,
-    check_pairs,
     check_reading,
     check_values,
     read_ids,
@@ -30,13 +29,14 @@ from discreet.errors import RatingsInvalid
 
 __all__ = [
     "Encoded",
+    "Grouped",
     "Rows",
     "bring_inside",
     "encode",
+    "group",
     "read_rows",
     "refuse_all",
     "refuse_weightless",
-    "weighed",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -66,28 +66,72 @@ def encode(
     rating_range = check_reading(columns, rating_range, rules)
     check_filled(frame.height)
     read = read_rows(frame, columns, rating_range, catalogue, rules)
-    rows = _rows(read.out, read.items, read.left_out)
+    if read.out.all():
+        refuse_all(frame.height, read.items[0], read.left_out)
     check_dropped(frame.height, read.left_out, rules)
-    named = read.users if not read.nobody.any() else read.users.filter(pl.Series(~read.nobody))
-    user_ids = named.unique().sort()
-    place = positions(read.users, user_ids)
-    listed = catalogue if read.seen_items is None else read.seen_items
+    listed = catalogue.ids if catalogue is not None else read.seen_items
     assert listed is not None
-    times = None if read.times is None else read.times[rows]
-    entries = (place[rows], read.place[rows], read.values[rows])
-    arrays, repeats = arrange(*entries, len(user_ids), len(listed), rules.duplicates, times)
-    if rules.duplicates == "error":
-        check_pairs(np.arange(frame.height)[rows][repeats], read.users, read.items)
-    arrays, weightless = weighed(arrays, columns, rules)
-    if weightless and not len(arrays.items):
+    place = np.where(read.out, -1, read.place)
+    users, place, values, times = read.users, place, read.values, read.times
+    if read.nobody.any():
+        kept = np.flatnonzero(~read.nobody)
+        users, place, values = users[kept], place[kept], values[kept]
+        times = None if times is None else times[kept]
+    else:
+        kept = np.arange(frame.height)
+    grouped = group(users, place, values, times, listed, columns, rules, kept)
+    if grouped.weightless and not len(grouped.arrays.items):
         refuse_weightless()
-    left_out = read.left_out._replace(merged=len(repeats), weightless=weightless)
-    return Encoded(arrays, user_ids.to_numpy(writable=True), read.seen_items, rating_range, left_out)
+    left_out = read.left_out._replace(merged=grouped.merged, weightless=grouped.weightless)
+    return Encoded(
+        grouped.arrays, grouped.user_ids.to_numpy(writable=True), read.seen_items, rating_range, left_out
+    )
 
 
-def weighed(arrays: Arrays, columns: Columns, rules: RowRules) -> tuple[Arrays, int]:
-    """What weights make of entries, where there are weights; and how many pairs had none above 0."""
-    return (arrays, 0) if columns.weight is None else weigh(arrays, rules.graded)
+class Grouped(NamedTuple):
+    """Users in the order of their ids, their ratings, and how many rows went into others, or had no weight."""
+
+    arrays: Arrays
+    user_ids: pl.Series
+    merged: int
+    weightless: int
+
+
+def group(
+    users: pl.Series,
+    place: Integers,
+    values: npt.NDArray[np.float64],
+    times: pl.DataFrame | None,
+    listed: IdArray,
+    columns: Columns,
+    rules: RowRules,
+    rows: Integers | None,
+) -> Grouped:
+    """Rows in the order of their table, by user; a place of -1 is a row that is left out, whose user stays.
+
+    Parameters
+    ----------
+    listed
+        The items' ids.
+    rows
+        Numbers of the rows, from 0, for the words of a refusal.
+    """
+    user_ids = users.unique().sort()
+    kept = slice(None) if (place >= 0).all() else np.flatnonzero(place >= 0)
+    times = None if times is None else times[kept]
+    entries = (positions(users, user_ids)[kept], place[kept], values[kept])
+    arrays, repeats = arrange(*entries, len(user_ids), len(listed), rules.duplicates, times)
+    if rules.duplicates == "error" and len(repeats):
+        assert rows is not None
+        again = np.arange(len(place))[kept][repeats]
+        first = again[np.argmin(rows[again])]
+        item = as_ids(listed)[int(place[first])]
+        raise RatingsInvalid(
+            f"row {rows[first] + 1}: user {users[int(first)]!r} has rated item {item!r} in an "
+            "earlier row; keep one of them, or let the last one win with duplicates='last'"
+        )
+    arrays, weightless = (arrays, 0) if columns.weight is None else weigh(arrays, rules.graded)
+    return Grouped(arrays, user_ids, len(repeats), weightless)
 
 
 class Rows(NamedTuple):
@@ -180,15 +224,6 @@ def _item_index(items: pl.Series, used: Mask, catalogue: Catalogue | None) -> tu
         return catalogue.index(items), None
     seen = (items if used.all() else items.filter(pl.Series(used))).unique().sort()
     return positions(items, seen), seen.to_numpy(writable=True)
-
-
-def _rows(out: Mask, items: pl.Series, left_out: LeftOut) -> Integers | slice:
-    """The rows to keep, of which there must be one."""
-    if not out.any():
-        return slice(None)  # the usual case: nothing to copy
-    if out.all():
-        refuse_all(len(out), items[0], left_out)
-    return np.flatnonzero(~out)
 
 
 def refuse_all(rows: int, first_item: object, left_out: LeftOut) -> NoReturn:

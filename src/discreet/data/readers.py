@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
-from discreet.catalogue.packed import STANDARD_INPUT, copy_plain, is_plain, kind_of
+from discreet.catalogue.packed import PACKED, STANDARD_INPUT, copy_plain, is_plain, kind_of
 from discreet.catalogue.tables import Scan, find_separator, scan_json
 from discreet.data.checks import Columns, check_columns
 from discreet.data.objects import What, read_objects
@@ -31,6 +31,8 @@ __all__ = [
     "TextFormat",
     "check_lines",
     "copy_files",
+    "count_filled",
+    "estimate_rows",
     "list_files",
     "needs_copy",
     "read_file",
@@ -40,6 +42,8 @@ __all__ = [
     "without_types",
 ]
 
+# Bytes of a row of text, and of one that is packed: few, so that nothing is taken for smaller than it is.
+_ROW, _ROW_PACKED = 12, 3
 _PATTERN = re.compile(r"[*?\[]")
 _QUOTE = ": put quotes around text that has a separator in it, or name the separator (--separator)"
 # What polars says, and what a person can do about it.
@@ -238,10 +242,26 @@ def check_lines(frame: pl.DataFrame, columns: Columns, before: int = 0) -> None:
 
 def without_types(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """Finish a table that came as text: no blank rows at the end, and integer ids where all of them are."""
-    blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
-    if len(blank) and blank[-1]:
-        frame = frame.head(0 if blank.all() else len(blank) - int(np.argmin(blank[::-1])))
+    frame = frame.head(count_filled(frame))
     return frame.with_columns(infer_ids(frame[columns.user]), infer_ids(frame[columns.item]))
+
+
+def count_filled(frame: pl.DataFrame) -> int:
+    """How many rows there are up to the last one that is not blank."""
+    filled = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
+    return int(filled[-1]) + 1 if len(filled) else 0
+
+
+def estimate_rows(source: str | os.PathLike[str]) -> int:
+    """How many rows the files of a source have, about: by the sizes of text files, at least as many as are usual."""
+    with readable(source):
+        return sum(_estimate(file) for file in list_files(source) if file.is_file())
+
+
+def _estimate(file: Path) -> int:
+    if file.suffix in (".parquet", ".pq"):
+        return int(pl.scan_parquet(file).select(pl.len()).collect().item())
+    return -(-file.stat().st_size // (_ROW_PACKED if file.suffix in PACKED else _ROW))
 
 
 def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "DeviceFit": "discreet.devices.simulation",
-    "DeviceSettings": "discreet.devices.settings",
+    "DeviceSettings": "discreet.devices.schedule",
     "fit": "discreet.devices.simulation",
 }
 
 if TYPE_CHECKING:
-    from discreet.devices.settings import DeviceSettings
+    from discreet.devices.schedule import DeviceSettings
     from discreet.devices.simulation import DeviceFit, fit
 
 __all__ = ["DeviceFit", "DeviceSettings", "fit"]

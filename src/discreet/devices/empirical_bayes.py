@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.types import Floats
 
-__all__ = ["PosteriorMeans", "expected_popularity", "posterior_means"]
+__all__ = ["PosteriorMeans", "posterior_means"]
 
 
 _GRID = 40
@@ -65,20 +65,6 @@ def posterior_means(
     return PosteriorMeans(
         clear * (share * guess).sum(axis=1), _expected(share, grid, popularity, popularity_variance)
     )
-
-
-def expected_popularity(popularity: Floats, variance: float) -> Floats:
-    """Posterior mean of each item's share from its popularity alone: what is known before offsets were asked for.
-
-    It rises with what was seen, below zero as well: the order of the items is that of the estimates.
-    """
-    grid, seen = _shares(popularity, variance)
-    likely = np.exp(seen - seen.max(axis=1, keepdims=True))
-    chance = np.full(_GRID, 1.0 / _GRID)
-    for _ in range(_ROUNDS * _STEPS):
-        chance = (likely * chance / (likely @ chance)[:, None]).mean(axis=0)
-    joint = likely * chance
-    return _expected(joint / joint.sum(axis=1, keepdims=True), grid, popularity, variance)
 
 
 def _expected(share: Floats, grid: Floats, popularity: Floats, variance: float) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.devices.device.question import Question
-from discreet.errors import ModelInvalid, SettingsInvalid
+from discreet.errors import SettingsInvalid
 from discreet.kernels import walsh_hadamard
 from discreet.privacy.local.rotation import DeviceIds, as_ids, packed_signs, places
 from discreet.types import Floats
@@ -53,15 +53,6 @@ class Estimator:
         np.add.at(self._sums, (rotation, coordinate), 2 * given.astype(np.int32) - 1)
         self.answers += len(ids)
 
-    def merge(self, other: Estimator) -> None:
-        """Count another estimator's answers to the same question as well."""
-        if other.question != self.question:
-            raise SettingsInvalid("answers to different questions cannot be counted together")
-        if self.answers + other.answers > _MOST_ANSWERS:
-            raise SettingsInvalid(f"one round counts at most {_MOST_ANSWERS} answers")
-        self._sums += other._sums
-        self.answers += other.answers
-
     def estimate(self) -> Floats:
         """The mean unit vector, one number for each coordinate of the question; zeros without answers."""
         size = self.question.dimension
@@ -74,26 +65,3 @@ class Estimator:
         mean = total[: self.question.coordinates].astype(np.float64)
         mean *= gain(self.question.epsilon) / max(self.answers, 1)
         return mean
-
-    @property
-    def variance(self) -> float:
-        """Largest variance of one coordinate of the estimate."""
-        return noise_variance(self.question.epsilon, self.answers)
-
-    def state(self) -> bytes:
-        """Everything counted so far, to be stored; exact."""
-        return self.answers.to_bytes(8, "little") + self._sums.astype("<i4").tobytes()
-
-    @classmethod
-    def from_state(cls, question: Question, state: bytes) -> Estimator:
-        """Go on from what :meth:`state` gave."""
-        estimator = cls(question)
-        if len(state) != 8 + estimator._sums.nbytes:
-            raise ModelInvalid("the stored sums do not belong to this question")
-        estimator.answers = int.from_bytes(state[:8], "little")
-        estimator._sums = (
-            np.frombuffer(state[8:], dtype="<i4").reshape(estimator._sums.shape).astype(np.int32)
-        )
-        if not 0 <= estimator.answers <= _MOST_ANSWERS or np.abs(estimator._sums).max() > estimator.answers:
-            raise ModelInvalid("the stored sums are damaged")
-        return estimator

@@ -18,12 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.catalogue import RatingScale
-from discreet.devices.catalogue_order import stands_out
 from discreet.devices.device.question import Question
-from discreet.devices.empirical_bayes import PosteriorMeans, expected_popularity, posterior_means
+from discreet.devices.empirical_bayes import PosteriorMeans, posterior_means
 from discreet.devices.estimator import noise_variance
-from discreet.devices.schedule import Schedule, rotations_for
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.popularity import stands_out
+from discreet.devices.schedule import DeviceSettings, Schedule, rotations_for
 from discreet.errors import SettingsInvalid
 from discreet.methods.shared.public.shrinkage import denoise
 from discreet.model.fold_in import Ridge
@@ -78,31 +77,31 @@ class _Seen:
 
     @cached_property
     def means(self) -> PosteriorMeans:
-        """Popularity and offsets, as far as they were asked for, shrunk by the known noise level."""
+        """Popularity and offsets as far as they were asked for; with both, shrunk by the known noise level."""
         nothing = np.zeros(len(self.popularity))
         if not self.popularity_answers:
             return PosteriorMeans(nothing, nothing)
         popularity = self.popularity / self.popularity_answers
-        variance = noise_variance(self.cost, self.popularity_answers)
         if not self.offsets_answers:
-            return PosteriorMeans(nothing, expected_popularity(popularity, variance))
+            return PosteriorMeans(nothing, popularity)
+        offsets = self.offsets / self.offsets_answers
         return posterior_means(
-            popularity,
-            variance,
-            self.offsets / self.offsets_answers,
-            noise_variance(self.cost, self.offsets_answers),
+            popularity, self._variance, offsets, noise_variance(self.cost, self.offsets_answers)
         )
+
+    @property
+    def _variance(self) -> float:
+        return noise_variance(self.cost, self.popularity_answers)
 
     @cached_property
     def listed(self) -> Floats | None:
-        """Popularity for lists: the same for all items, which leaves the catalogue's order, where noise drowns it."""
+        """Popularity for lists: the same for all items where noise drowned it, and then there are no lists."""
         if not self.popularity_answers:
             return None
-        expected = self.means.popularity
-        variance = noise_variance(self.cost, self.popularity_answers)
-        if stands_out(expected, self.popularity / self.popularity_answers, variance):
-            return expected
-        return np.full(len(expected), expected.mean())
+        estimates = self.popularity / self.popularity_answers
+        if stands_out(estimates, self._variance):
+            return self.means.popularity
+        return np.full(len(estimates), estimates.mean())
 
 
 class Learner:

@@ -1,4 +1,4 @@
-"""Thousands of real devices against a real collector on this machine: each has its own file, and all goes over HTTP.
+"""Real devices against a real collector on this machine: each has its own file, and all goes over HTTP.
 
 :mod:`.simulation` is the quick way, in one process; this one runs every line that devices and a collector would run.
 """
@@ -11,42 +11,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.devices.collector.admin import Admin
-from discreet.devices.collector.model import fetch_model
+from discreet.devices.collector.admin import Admin, fetch_model
 from discreet.devices.collector.task_config import make_config
-from discreet.devices.device.client import Cost, answer_round, fetch_released, join
+from discreet.devices.device.client import Cost, answer_round, fetch_released, join, recommend_items
 from discreet.devices.device.recommend import predict
 from discreet.devices.device.store import DeviceStore
-from discreet.devices.device.terms import Terms
 from discreet.devices.device.transport import Connection
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.schedule import DeviceSettings
 from discreet.errors import Unreachable
 from discreet.model import Model
 
 __all__ = ["Outcome", "run_on_loopback", "running_collector"]
 
-TASK = "simulation"
-THREADS = 8
-PROCESSES = 2
-Pairs = dict[int, float]
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Some of the devices: their files, and where they send to."""
-
-    url: str
-    files: list[str]
+TASK, THREADS, LISTED = "simulation", 8, 10
 
 
 @dataclass(frozen=True)
@@ -83,40 +69,48 @@ def run_on_loopback(
     minimum: int,
     report: Callable[[str, int, int], None] = lambda stage, done, total: None,
 ) -> Outcome:
-    """Let every user be a device: join, answer every round, fetch what is released and predict the test ratings."""
+    """Let every user be a device: join, answer every round, fetch what is released and judge it by the test ratings."""
     assert train.rating_range is not None
     assert train.catalogue is not None
     config = make_config(TASK, train.catalogue, train.rating_range, epsilon, settings.model_dump(), minimum)
+    rounds, users = config.terms.rounds, range(train.n_users)
+    costs: list[Cost] = []
+    seconds = 0.0
     with (
         tempfile.TemporaryDirectory() as folder,
         running_collector(f"{folder}/collector.sqlite") as url,
-        ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
+        ThreadPoolExecutor(THREADS) as threads,
     ):
+
+        def everyone(work: Callable[[int, DeviceStore, Connection], Any]) -> list[Any]:
+            def one(user: int) -> Any:
+                with DeviceStore(f"{folder}/device-{user}.sqlite") as store, Connection(url) as connection:
+                    return work(user, store, connection)
+
+            return list(threads.map(one, users))
+
+        def enter(user: int, store: DeviceStore, connection: Connection) -> None:
+            store.rate(_ratings_of(train, user))
+            join(store, connection, TASK, epsilon, config.terms.catalogue)
+
         admin = Admin(url)
         admin.create(config)
-        rounds = config.terms.rounds
-        files = [f"{folder}/device-{user}.sqlite" for user in range(train.n_users)]
-        batches = [_Batch(url, files[start::PROCESSES]) for start in range(PROCESSES)]
-        kept = [
-            [_ratings_of(train, user) for user in range(start, train.n_users, PROCESSES)]
-            for start in range(PROCESSES)
-        ]
-        list(pool.map(_join_all, batches, kept, [config.terms] * PROCESSES))
-        costs, seconds = [], 0.0
+        everyone(enter)
         for number in range(1, rounds + 1):
             started = time.perf_counter()
-            given = [cost for batch in pool.map(_answer_all, batches) for cost in batch]
-            costs += given
+            costs += everyone(lambda _, store, connection: answer_round(store, connection, TASK, pace=0.0))
             seconds += time.perf_counter() - started
             admin.close(TASK, number)
             report("rounds", number, rounds)
-        asked = [
-            [_ratings_of(test, user) for user in range(start, train.n_users, PROCESSES)]
-            for start in range(PROCESSES)
-        ]
-        wrong = list(pool.map(_test_all, batches, asked, [rounds] * PROCESSES))
+        judged = everyone(
+            lambda user, store, connection: _judged(store, connection, _ratings_of(test, user), rounds)
+        )
         model = fetch_model(admin, TASK)
-    return Outcome(model, {"rounds": rounds, **_summarise(costs, seconds), **_errors(wrong)})
+    ours, own_mean, found, count = np.sum(np.array(judged), axis=0)
+    worth = {f"found_in_{LISTED}": float(found / count)}
+    if settings.goal == "rate":
+        worth |= {"rmse": float(np.sqrt(ours / count)), "rmse_user_mean": float(np.sqrt(own_mean / count))}
+    return Outcome(model, {"rounds": rounds, **_summarise(costs, seconds), **worth})
 
 
 def _summarise(costs: list[Cost], seconds: float) -> dict[str, Any]:
@@ -131,45 +125,23 @@ def _summarise(costs: list[Cost], seconds: float) -> dict[str, Any]:
     }
 
 
-def _errors(wrong: list[tuple[int, float, float]]) -> dict[str, Any]:
-    count, ours, own_mean = np.sum(np.array(wrong), axis=0)
-    return {"rmse": float(np.sqrt(ours / count)), "rmse_user_mean": float(np.sqrt(own_mean / count))}
-
-
-def _ratings_of(ratings: Ratings, user: int) -> Pairs:
+def _ratings_of(ratings: Ratings, user: int) -> dict[int, float]:
     part = slice(ratings.indptr[user], ratings.indptr[user + 1])
     return dict(zip(ratings.items[part].tolist(), ratings.values[part].tolist(), strict=True))
 
 
-def _join_all(batch: _Batch, kept: list[Pairs], terms: Terms) -> None:
-    def one(file: str, ratings: Pairs) -> None:
-        with DeviceStore(file) as store, Connection(batch.url) as connection:
-            store.rate(ratings)
-            join(store, connection, TASK, terms.epsilon, terms.catalogue)
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        list(threads.map(one, batch.files, kept))
-
-
-def _answer_all(batch: _Batch) -> list[Cost]:
-    def one(file: str) -> Cost:
-        with DeviceStore(file) as store, Connection(batch.url) as connection:
-            return answer_round(store, connection, TASK, pace=0.0)
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        return list(threads.map(one, batch.files))
-
-
-def _test_all(batch: _Batch, asked: list[Pairs], rounds: int) -> tuple[int, float, float]:
-    def one(file: str, hidden: Pairs) -> tuple[int, float, float]:
-        with DeviceStore(file) as store, Connection(batch.url) as connection:
-            side = fetch_released(store, connection, TASK, rounds)
-            ratings, span = store.ratings(), store.terms(TASK).range
-        guesses = predict(ratings, side, span, hidden)
-        mean = sum(ratings.values()) / len(ratings) if ratings else 0.5 * (span[0] + span[1])
-        ours = sum((guess - true) ** 2 for guess, true in zip(guesses, hidden.values(), strict=True))
-        return len(hidden), ours, sum((mean - true) ** 2 for true in hidden.values())
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        results = list(threads.map(one, batch.files, asked))
-    return sum(r[0] for r in results), sum(r[1] for r in results), sum(r[2] for r in results)
+def _judged(
+    store: DeviceStore, connection: Connection, hidden: dict[int, float], rounds: int
+) -> tuple[float, float, float, int]:
+    """Squared errors of the device's predictions and of its own mean, how many its list finds, and of how many."""
+    side = fetch_released(store, connection, TASK, rounds)
+    ratings, span = store.ratings(), store.terms(TASK).range
+    listed = {item for item, _ in recommend_items(store, TASK, LISTED)}
+    mean = sum(ratings.values()) / len(ratings) if ratings else 0.5 * (span[0] + span[1])
+    pairs = zip(predict(ratings, side, span, hidden), hidden.values(), strict=True)
+    return (
+        sum((guess - true) ** 2 for guess, true in pairs),
+        sum((mean - true) ** 2 for true in hidden.values()),
+        len(listed & set(hidden)),
+        len(hidden),
+    )

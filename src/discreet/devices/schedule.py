@@ -1,15 +1,20 @@
-"""Which question is asked in which round, of whom, and at what cost; fixed before the first answer."""
+"""Public settings of a task, and its rounds: which question, of whom, at what cost; fixed before the first answer."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
 
 from discreet.devices.device.question import Kind
-from discreet.devices.settings import DeviceSettings
 from discreet.errors import BudgetInvalid, SettingsInvalid
+from discreet.methods.settings import Auto, Settings
 
-__all__ = ["BEST_EPSILON", "Schedule", "Step", "rotations_for"]
+__all__ = ["BEST_EPSILON", "METHOD", "DeviceSettings", "Schedule", "Step", "rotations_for"]
+
+METHOD = "devices"
+"""Name of the method in a model's folder."""
 
 BEST_EPSILON = 2.18
 """Cost at which one answer tells most for its epsilon: where tanh(eps / 2)^2 / eps is largest."""
@@ -19,6 +24,38 @@ _SUMS = 1 << 24
 _MOST_SUMS = 1 << 28
 # Below it the noise drowns any number of answers, and its scale would leave the range of the released numbers.
 _LEAST_COST = 1e-9
+
+
+class DeviceSettings(Settings):
+    """Public settings of a task.
+
+    Attributes
+    ----------
+    goal
+        ``"rank"``: a private count of popularity, on which lists rest; every question is about it. ``"rate"``:
+        predicted ratings, which takes many more devices; popularity and offsets, and factors where they are asked for.
+    groups
+        Devices are dealt into this many groups; in every pass each group is asked one question. The first question of
+        a pass is popularity, the others are offsets. ``"auto"``: all together for lists, four groups for ratings.
+    passes
+        How many questions each device answers, each for its share of epsilon; ``"auto"`` takes as many as leaves each
+        the cost at which answers tell most.
+    factor_rounds, rank
+        How many of the last rounds ask for factors instead, and how many factors. 0 rounds: offsets alone,
+        which is best unless there are hundreds of devices for each item and each has many ratings.
+    rotations
+        Public rotations of a round, a power of two; ``"auto"``: 16, fewer where memory would pass 64 MiB.
+    spread
+        How much one user's ratings vary (standard deviation); ``"auto"``: a quarter of the range's width.
+    """
+
+    goal: Literal["rate", "rank"] = "rank"
+    groups: Annotated[int, Field(ge=1, le=64)] | Auto = "auto"
+    passes: Annotated[int, Field(ge=1, le=64)] | Auto = "auto"
+    factor_rounds: Annotated[int, Field(ge=0, le=1000)] = 0
+    rank: Annotated[int, Field(ge=1, le=64)] = 2
+    rotations: Annotated[int, Field(ge=1, le=256)] | Auto = "auto"
+    spread: Annotated[float, Field(gt=0.0)] | Auto = "auto"
 
 
 class Step(NamedTuple):
@@ -52,7 +89,8 @@ class Schedule:
     def __init__(self, settings: DeviceSettings, epsilon: float) -> None:
         if not 0.0 < epsilon <= 1000.0:
             raise BudgetInvalid(f"epsilon must be above zero and at most 1000, got {epsilon}")
-        self.epsilon, self.groups = float(epsilon), settings.groups
+        usual = 1 if settings.goal == "rank" else 4
+        self.epsilon, self.groups = float(epsilon), usual if settings.groups == "auto" else settings.groups
         best = max(1, round(epsilon / BEST_EPSILON))
         self.passes = min(best, 64) if settings.passes == "auto" else settings.passes
         # Rounded down, so that the exact sum over all passes stays within epsilon.
@@ -63,18 +101,18 @@ class Schedule:
             )
         if self.cost > 20.0:
             raise SettingsInvalid(f"one answer would cost {self.cost:g}, more than 20; ask for more passes")
-        rounds, factors = self.passes * settings.groups, settings.factor_rounds
+        if settings.goal == "rate" and self.groups == 1:
+            raise SettingsInvalid("ratings need two groups or more: one for popularity, one for offsets")
+        rounds, factors = self.passes * self.groups, settings.factor_rounds
         if settings.goal == "rank" and factors:
             raise SettingsInvalid("factors are of ratings; with the goal rank leave factor_rounds at 0")
-        if factors > rounds - 2:
+        if factors and factors > rounds - 2:
             raise SettingsInvalid(
                 f"{factors} of {rounds} rounds cannot ask for factors: the first two are needed for "
                 "popularity and offsets. Ask for fewer, or for more groups or passes"
             )
         asked: Kind = "popularity" if settings.goal == "rank" else "offsets"
-        self.steps = tuple(
-            _step(number, settings.groups, rounds - factors, asked) for number in range(rounds)
-        )
+        self.steps = tuple(_step(number, self.groups, rounds - factors, asked) for number in range(rounds))
 
     def passes_begun(self, rounds: int) -> int:
         """In how many passes a device can have answered once so many rounds were asked."""

@@ -12,12 +12,14 @@ from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import DEVICE_ID_BYTES, Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner, Round, converse
-from discreet.devices.settings import METHOD, DeviceSettings
+from discreet.devices.popularity import popularity_list
+from discreet.devices.schedule import METHOD, DeviceSettings
 from discreet.devices.statement import refuse_paid, state_task
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.methods.public_half import check_features
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.local.rotated import answers
 from discreet.privacy.local.rotation import DeviceIds, participants
@@ -42,8 +44,8 @@ def fit(
     ratings: Ratings,
     epsilon: float = 4.0,
     *,
-    goal: Literal["rate", "rank"] = "rate",
-    groups: int = 4,
+    goal: Literal["rate", "rank"] = "rank",
+    groups: int | Literal["auto"] = "auto",
     passes: int | Literal["auto"] = "auto",
     factor_rounds: int = 0,
     rank: int = 2,
@@ -86,7 +88,7 @@ def fit(
     >>> from discreet.data.synthetic import market
     >>> found = fit(market(2_000, 40, 20_000, rng=0), epsilon=4.0, rng=0)
     >>> found.model_
-    Model(devices, 1 to 5, goal rate, 40 items, rank 0)
+    Model(devices, 1 to 5, goal rank, 40 items, 0 weights)
     >>> found.statement_.epsilon, found.statement_.relation
     (4.0, "replace all of one user's ratings")
     """
@@ -113,8 +115,11 @@ def fit(
         "simulation", ratings.n_items, ratings.rating_range, epsilon, public.bytes(32).hex(), settings
     )
     ids = np.frombuffer(public.bytes(DEVICE_ID_BYTES * ratings.n_users), np.uint8)
-    side = _run(learner, ratings, ids.reshape(-1, DEVICE_ID_BYTES), coin)
-    statement = state_task(learner.schedule, len(learner.schedule.steps), coin)
+    schedule = learner.schedule
+    side: AnySide = _run(learner, ratings, ids.reshape(-1, DEVICE_ID_BYTES), coin)
+    if isinstance(side, ItemSide) and settings.goal == "rank":
+        side = popularity_list(side, schedule.cost, schedule.passes * ratings.n_users)
+    statement = state_task(schedule, len(schedule.steps), coin)
     return DeviceFit(Model(side, ratings.catalogue, statement, METHOD, settings.model_dump()))
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import polars as pl
-
 from discreet.catalogue.packed import STANDARD_INPUT
-from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
-from discreet.data.readers import list_files, readable
+from discreet.data.readers import estimate_rows
+from discreet.data.stored import StoredRatings
 from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
 
 __all__ = ["AnyRatings", "engine_of", "fits_into_memory"]
 
-# Bytes that training in memory may take for each rating, and for each byte of a text file: some 70 were measured for
-# reading clicks (benchmarks/results/scale.md), and ratings have values and residuals beside.
-_PER_RATING, _PER_BYTE, _PER_PACKED_BYTE = 120, 10, 40
+# Bytes that training in memory may take for each row: some 70 were measured for reading clicks
+# (benchmarks/results/scale.md), and ratings have values and residuals beside.
+_PER_ROW = 120
 # Share of the machine's memory that ratings may take before they stay on disk.
 _SHARE = 0.5
 _UNKNOWN = 1 << 33  # bytes, where the system does not say
@@ -40,16 +38,7 @@ def fits_into_memory(source: str) -> bool:
     """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
     if source == STANDARD_INPUT:
         return True  # how many rows there are is known when all have come
-    with readable(source):
-        return sum(_needed(file) for file in list_files(source) if file.is_file()) <= _SHARE * _memory()
-
-
-def _needed(file: Path) -> int:
-    if file.suffix in (".parquet", ".pq"):
-        return _PER_RATING * int(pl.scan_parquet(file).select(pl.len()).collect().item())
-    return file.stat().st_size * (
-        _PER_PACKED_BYTE if file.suffix in (".gz", ".zst", ".bz2", ".zip") else _PER_BYTE
-    )
+    return _PER_ROW * estimate_rows(source) <= _SHARE * _memory()
 
 
 def _memory() -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
+from discreet.data.stored import StoredRatings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.query import Query

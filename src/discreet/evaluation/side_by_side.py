@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, RatingsInvalid
 from discreet.evaluation.recommender import Recommender
@@ -68,28 +68,13 @@ def _parts(history: AnyRatings, test: AnyRatings) -> Iterator[tuple[Ratings, Rat
         return
     if isinstance(history, Ratings) or isinstance(test, Ratings):
         raise RatingsInvalid("the history and the test must both be in memory, or both be prepared on disk")
-    if history.partitions != test.partitions:
+    if history.dealt != test.dealt:
         raise RatingsInvalid(
             f"{history.folder} and {test.folder} were not prepared to be read side by side; prepare the test again, "
             "with alike=history"
         )
-    for number in range(history.partitions):
-        for held_out in test.partition(number):
-            yield from _shared(history, held_out, number)
-
-
-def _shared(history: StoredRatings, held_out: Ratings, number: int) -> Iterator[tuple[Ratings, Ratings]]:
-    """One block of the test beside each block that may have its users, and last those who have no history."""
-    left, empty = np.ones(held_out.n_users, dtype=bool), None
-    for past in history.partition(number):
-        if past.user_ids.dtype != held_out.user_ids.dtype:
-            raise RatingsInvalid(
-                f"the user ids of {history.folder} and of the test are not of one kind: whole numbers, and text"
-            )
-        here = np.isin(held_out.user_ids, past.user_ids)
-        left &= ~here
-        empty = past.take_users(slice(0, 0))
-        if here.any():
-            yield past, held_out.take_users(here)
-    if left.any():
-        yield held_out.take_users(slice(0, 0)) if empty is None else empty, held_out.take_users(left)
+    for number in range(history.dealt):
+        held_out = test.users_dealt(number)
+        if held_out is not None:
+            past = history.users_dealt(number)
+            yield held_out.take_users(slice(0, 0)) if past is None else past, held_out

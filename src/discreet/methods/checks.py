@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.data.blocks.stored import StoredRatings
 from discreet.data.ratings import Ratings
+from discreet.data.stored import StoredRatings
 from discreet.errors import CatalogueInvalid, RatingsInvalid
 
 __all__ = ["MOST_ITEMS", "check_items", "check_ratings", "check_users"]

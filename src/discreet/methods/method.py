@@ -31,8 +31,7 @@ from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start
 from discreet.privacy.account.ledger_file import AnyLedger, open_run
 from discreet.privacy.account.records import Price
-from discreet.privacy.account.resumed import ResumedRun
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.run import LedgerRun, ResumedRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
@@ -61,7 +60,7 @@ def carried_by(catalogue: Catalogue | None, start: Model | None, *, start_is_pub
 
 
 class PrivateMethod(Estimator):
-    """A method that spends a budget. Subclasses name their two halves, and their parameters in the constructor.
+    """A method that spends a budget. Subclasses name their two halves; parameters are the public half's settings.
 
     Attributes
     ----------
@@ -95,9 +94,9 @@ class PrivateMethod(Estimator):
     rounds_: int
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         if "public_half" in vars(cls):
             cls.settings_type = cls.public_half.settings_type
+        super().__init_subclass__(**options)
 
     @classmethod
     def method_name(cls) -> str:
@@ -131,7 +130,7 @@ class PrivateMethod(Estimator):
         ----------
         ratings
             With a public catalogue, or without one if ``discover_share`` is set; in memory, or prepared on disk
-            (:func:`discreet.data.blocks.prepare`), which changes no bit of the model.
+            (:func:`discreet.data.prepare`), which changes no bit of the model.
         budget
             What the run may spend.
         rng

@@ -1,10 +1,9 @@
-"""Estimators with scikit-learn's conventions: explicit parameters, get_params, set_params, clone, a readable repr."""
+"""Estimators with scikit-learn's conventions: parameters by name, get_params, set_params, clone, a readable repr."""
 
 from __future__ import annotations
 
 import html
 import inspect
-from functools import cache
 from typing import Any, ClassVar, Self
 
 from discreet.errors import NotFitted, SettingsInvalid
@@ -18,41 +17,36 @@ _LEARNT = ("model_", "statement_", "rank_", "rounds_")
 class Estimator:
     """Parameters of a method, checked when they are given and again when they are used.
 
-    A parameter is an attribute of the same name. Nothing that was learnt is a parameter, and nothing of the training
-    data is kept. A class without a constructor of its own takes the fields of its settings.
+    Parameters are the fields of ``settings_type``: signature and documentation are made of these. A parameter is an
+    attribute of the same name. Nothing that was learnt is a parameter, and nothing of the training data is kept.
     """
 
     settings_type: ClassVar[type[Settings]]
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "settings_type" in vars(cls):
+            shown = [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+                for name, default in cls.settings_type.defaults().items()
+            ]
+            cls.__signature__ = inspect.Signature(shown)
+            about, notes, more = inspect.cleandoc(cls.__doc__ or "").partition("Notes\n-----\n")
+            parts = about.strip(), f"Parameters\n----------\n{cls.settings_type.in_words()}", f"{notes}{more}"
+            cls.__doc__ = "\n\n".join(part for part in parts if part)
 
     def __new__(cls, *positional: Any, **parameters: Any) -> Self:
-        """Refuse names that are no parameters in words, an old name with its new one."""
+        """Refuse what is not given by name."""
         if positional:
             raise SettingsInvalid(
                 f"parameters of {cls.__name__} are given by name, as in {cls.__name__}(rank=8)"
             )
-        unknown = {name: value for name, value in parameters.items() if name not in cls._defaults()}
-        if unknown:
-            cls.settings_type.checked(**unknown)
-            raise SettingsInvalid(f"{', '.join(unknown)}: no parameter of {cls.__name__}")
         return super().__new__(cls)
 
     def __init__(self, **parameters: Any) -> None:
-        vars(self).update(self._defaults() | parameters)
-        _ = self.settings
-
-    @classmethod
-    @cache
-    def _defaults(cls) -> dict[str, Any]:
-        """Names and default values of all parameters, as the constructor or else the settings state them."""
-        if cls.__init__ is Estimator.__init__:
-            fields = cls.settings_type.model_fields.items()
-            return {name: field.get_default(call_default_factory=True) for name, field in fields}
-        return {
-            name: parameter.default
-            # Of the constructor itself: which one a class has is looked up differently from one Python to the next.
-            for name, parameter in inspect.signature(cls.__init__).parameters.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        }
+        _ = self.settings_type.checked(**parameters)
+        vars(self).update(self.settings_type.defaults() | parameters)
 
     @property
     def settings(self) -> Any:
@@ -61,7 +55,7 @@ class Estimator:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name. ``deep`` is there for scikit-learn; nothing here is nested."""
-        return {name: getattr(self, name) for name in self._defaults()}
+        return {name: getattr(self, name) for name in self.settings_type.defaults()}
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; all of them or, where one is wrong, none.
@@ -100,5 +94,5 @@ class Estimator:
 
     def _changed(self) -> dict[str, Any]:
         """Parameters that are not at their default."""
-        defaults = self._defaults()
+        defaults = self.settings_type.defaults()
         return {name: value for name, value in self.get_params().items() if value != defaults[name]}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from discreet.errors import SettingsInvalid
 from discreet.methods.budgeted.public.train import BUDGETED
-from discreet.methods.dpals.public.train import DPALS_HALF
 from discreet.methods.ease.public.train import EASE_HALF
-from discreet.methods.frank_wolfe.public.train import FRANK_WOLFE
 from discreet.methods.lookup import find_class
-from discreet.methods.projected_gradient.public.train import PROJECTED_GRADIENT
 from discreet.methods.public_half import PublicHalf
-from discreet.methods.svd.public.train import SVD
-from discreet.methods.trivial.public.train import GLOBAL_MEAN, ITEM_MEAN, POPULARITY, USER_MEAN
+from discreet.methods.published.public.baselines import GLOBAL_MEAN, ITEM_MEAN, POPULARITY, USER_MEAN
+from discreet.methods.published.public.dpals import DPALS_HALF
+from discreet.methods.published.public.frank_wolfe import FRANK_WOLFE
+from discreet.methods.published.public.projected_gradient import PROJECTED_GRADIENT
+from discreet.methods.published.public.svd import SVD
 
 __all__ = ["PUBLIC_HALVES", "find_public_half"]
 

@@ -8,14 +8,14 @@ from discreet.catalogue import Goal
 from discreet.errors import SettingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.dpals.estimator import DPALS
 from discreet.methods.ease.estimator import EASE
-from discreet.methods.frank_wolfe.estimator import FrankWolfe
 from discreet.methods.lookup import find_class, other_names
 from discreet.methods.method import PrivateMethod
-from discreet.methods.projected_gradient.estimator import ProjectedGradient
-from discreet.methods.svd.estimator import PrivateSVD
-from discreet.methods.trivial.estimators import GlobalMean, ItemMean, Popularity, UserMean
+from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean
+from discreet.methods.published.private.dpals import DPALS
+from discreet.methods.published.private.frank_wolfe import FrankWolfe
+from discreet.methods.published.private.projected_gradient import ProjectedGradient
+from discreet.methods.published.private.svd import PrivateSVD
 
 __all__ = ["DEFAULTS", "METHODS", "Method", "find_method"]
 

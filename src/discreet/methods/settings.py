@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
@@ -29,9 +30,15 @@ Rounds = Annotated[int, Field(ge=1, le=1000)]
 MaxRatings = Annotated[int, Field(ge=1, le=100_000)]
 Auto = Literal["auto"]
 
+_PARAMETERS = "Parameters\n----------\n"
+
 
 class Settings(BaseModel):
-    """Frozen, strict, nothing unknown, no infinities."""
+    """Frozen, strict, nothing unknown, no infinities.
+
+    A class of settings states names, types, defaults and words of a method's parameters, once: the method's signature
+    and documentation are made of it (:class:`discreet.methods.parameters.Estimator`).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -45,11 +52,27 @@ class Settings(BaseModel):
             known = ", ".join(sorted(cls.model_fields))
             raise SettingsInvalid(f"{'; '.join(wrong)}. Known settings: {known}") from None
 
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Names and default values, a class's own before those that it shares with others."""
+        own = (
+            name for part in cls.__mro__ for name in inspect.get_annotations(part) if name in cls.model_fields
+        )
+        fields = {name: cls.model_fields[name] for name in dict.fromkeys(own)}
+        return {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+
+    @classmethod
+    def in_words(cls) -> str:
+        """What each setting does, in the same order: the classes' own parts on parameters, one after the other."""
+        documents = (inspect.cleandoc(vars(part).get("__doc__") or "") for part in cls.__mro__)
+        parts = (text.partition(_PARAMETERS)[2].partition("\n\n")[0].strip() for text in documents)
+        return "\n".join(part for part in parts if part)
+
 
 class PrivateSettings(Settings):
     """What every private method can be told.
 
-    Attributes
+    Parameters
     ----------
     discover_share
         Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.

@@ -13,7 +13,7 @@ from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid
 from discreet.model.history import Histories
 from discreet.model.item_weights import AnySide, ItemWeights
-from discreet.model.listing import order_terms
+from discreet.model.listing import drowned, order_terms
 from discreet.types import Bools, Floats
 
 __all__ = ["Block", "check_histories", "fold_in_blocks", "score_top"]
@@ -60,6 +60,8 @@ def score_top(
         return item_side.top(coefficients, min(n, item_side.n_items), seen, allowed)
     indptr, items = (None, None) if seen is None else seen
     design, level = order_terms(item_side, by_popularity)
+    if by_popularity and drowned(item_side):
+        allowed = np.zeros(item_side.n_items, np.bool_)
     index, scores = kernels.top_n(
         coefficients,
         design,

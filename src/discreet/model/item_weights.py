@@ -146,6 +146,18 @@ class ItemWeights:
         return len(self.others) == 0
 
     @cached_property
+    def says_nothing(self) -> bool:
+        """Whether not even popularity stood out of the noise: there is nothing to order a list by."""
+        return self.same_for_all and self.n_items > 1 and bool(np.ptp(self.base) == 0.0)
+
+    @cached_property
+    def standing_out(self) -> int | None:
+        """How many items are more popular than the average by over two deviations of the noise, where it is known."""
+        if self.sums is None or not self.sums.counts_sigma:
+            return None
+        return int(np.count_nonzero(self.counts - self.counts.mean() > 2.0 * self.sums.counts_sigma))
+
+    @cached_property
     def table(self) -> kernels.Table:
         """The weights as the kernels read them."""
         return kernels.Table(self.starts, self.others, self.weights)
@@ -171,6 +183,8 @@ class ItemWeights:
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         """Positions (-1 where fewer remain) and scores (NaN there) of the ``n`` best items of each person."""
         indptr, items = (None, None) if seen is None else seen
+        if self.says_nothing:
+            allowed = np.zeros(self.n_items, np.bool_)
         return kernels.table_top(
             evidence, self.table, self.base, n, exclude_indptr=indptr, exclude_items=items, allowed=allowed
         )

@@ -6,19 +6,15 @@ import numpy as np
 
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
+from discreet.model.recommendations import NOTHING_LEARNT
 from discreet.types import Floats
 
-__all__ = ["BY_CATALOGUE", "BY_POPULARITY", "listed_by_popularity", "order_of", "order_terms"]
+__all__ = ["BY_POPULARITY", "drowned", "listed_by_popularity", "order_of", "order_terms"]
 
 BY_POPULARITY = (
     "items are in the order of popularity times predicted rating above the lowest, not of the ratings shown"
 )
 """What is said with every list that is not in the order of its predictions."""
-
-BY_CATALOGUE = (
-    "which items are popular could not be told from the noise: items are in the order of the catalogue"
-)
-"""What is said where the same popularity was released for all items."""
 
 # Devices are asked for popularity before anything else, and their lists are what it was paid for.
 _METHODS = frozenset({"devices"})
@@ -36,9 +32,7 @@ def listed_by_popularity(item_side: AnySide, method: str) -> bool:
 
 def order_of(item_side: ItemSide) -> str:
     """What is said of a list that popularity has a part in."""
-    return (
-        BY_CATALOGUE if item_side.popularity is not None and _drowned(item_side.popularity) else BY_POPULARITY
-    )
+    return NOTHING_LEARNT if drowned(item_side) else BY_POPULARITY
 
 
 def order_terms(item_side: ItemSide, by_popularity: bool) -> tuple[Floats, Floats]:
@@ -50,12 +44,11 @@ def order_terms(item_side: ItemSide, by_popularity: bool) -> tuple[Floats, Float
     if not by_popularity or item_side.popularity is None:
         return item_side.design(), item_side.offsets + item_side.centre
     popularity = item_side.popularity
-    if _drowned(popularity):
-        return np.zeros((item_side.n_items, 1 + item_side.rank)), np.zeros(item_side.n_items)
     rows = np.column_stack([np.zeros(item_side.n_items), popularity[:, None] * item_side.factors])
     return rows, popularity * (item_side.centre - item_side.scale.bounds[0] + item_side.offsets)
 
 
-def _drowned(popularity: Floats) -> bool:
-    """Whether nothing could be told of popularity: it is the same for all items."""
-    return bool(popularity.min() == popularity.max())
+def drowned(item_side: ItemSide) -> bool:
+    """Whether nothing could be told of popularity: it is the same for all items, and there are no lists by it."""
+    popularity = item_side.popularity
+    return popularity is not None and len(popularity) > 1 and bool(popularity.min() == popularity.max())

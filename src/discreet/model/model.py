@@ -36,6 +36,7 @@ from discreet.model.new_items import add_items, check_features
 from discreet.model.recommendations import (
     FEW_STAND_OUT,
     NO_TASTE,
+    NOTHING_LEARNT,
     SAME_ORDER,
     Recommendation,
     Recommendations,
@@ -370,9 +371,9 @@ class Model:
     def notes(self) -> tuple[str, ...]:
         """What to know about every list of this model, in whole sentences."""
         if isinstance(self.item_side, ItemWeights):
-            return (NO_TASTE,) if self.item_side.same_for_all else ()
+            return _of_table(self.item_side)
         order = (order_of(self.item_side),) if self.by_popularity else ()
-        return (*order, SAME_ORDER) if self.item_side.same_for_all else order
+        return (*order, SAME_ORDER) if self.item_side.same_for_all and NOTHING_LEARNT not in order else order
 
     @property
     def by_popularity(self) -> bool:
@@ -496,6 +497,10 @@ class Model:
 
 
 _GUESSED = "no pairs of {} were counted: what is like it is guessed from its features"
+_TRUSTED = (
+    "{} of {} items are clearly more popular than the average one, by over two deviations of the noise; the order of "
+    "the others is partly noise"
+)
 
 _NOTHING_ALIKE = (
     "too little of this item is known beyond the noise: the model does not know which items are like it"
@@ -505,6 +510,17 @@ _ABOUT: dict[Mark, str] = {
     "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",
     "guess": "{} was added after training: what is like it is guessed from its features",
 }
+
+
+def _of_table(side: ItemWeights) -> tuple[str, ...]:
+    """What to know about the lists of a table, and of popularity alone how far it is to be trusted."""
+    if not side.same_for_all:
+        return ()
+    if side.says_nothing:
+        return (NOTHING_LEARNT,)
+    if side.standing_out is None:
+        return (NO_TASTE,)
+    return NO_TASTE, _TRUSTED.format(side.standing_out, side.n_items)
 
 
 def _says_nothing(side: AnySide) -> bool:

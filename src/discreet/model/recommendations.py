@@ -10,7 +10,7 @@ import polars as pl
 
 from discreet.model.doubt import Mark
 
-__all__ = ["FEW_STAND_OUT", "NO_TASTE", "SAME_ORDER", "Recommendation", "Recommendations"]
+__all__ = ["FEW_STAND_OUT", "NOTHING_LEARNT", "NO_TASTE", "SAME_ORDER", "Recommendation", "Recommendations"]
 
 FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"
 """Why there are fewer similar items than were asked for, of a table."""
@@ -20,6 +20,12 @@ SAME_ORDER = "this model has no taste directions: everybody gets the same order,
 
 NO_TASTE = "no taste stands out of the noise: everybody's list is popularity, minus what they have seen"
 """What is said with every list of a table without weights."""
+
+
+NOTHING_LEARNT = (
+    "nothing was learnt: no item's popularity stands out of the noise, so there is no list to give"
+)
+"""What is said in place of a list where everything was drowned by noise."""
 
 
 class Recommendation(NamedTuple):

@@ -10,9 +10,9 @@ from importlib.resources import files
 from discreet.model import Model
 from discreet.statements.document import Document
 from discreet.statements.page import page as statement_page
-from discreet.web.item_side import Precision, pack
+from discreet.web.packed import Precision, pack
 
-__all__ = ["INDEX", "MODEL", "POLICY", "STATEMENT", "File", "page_files"]
+__all__ = ["INDEX", "MODEL", "POLICY", "SENT_WITH", "STATEMENT", "File", "page_files"]
 
 INDEX, MODEL, STATEMENT = "index.html", "model.bin", "statement.html"
 POLICY = (
@@ -20,6 +20,14 @@ POLICY = (
     "form-action 'none'"
 )
 """What the page may load. The page itself allows nothing at all any more once the model is there."""
+SENT_WITH = {
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+"""Headers of each file where the service hands it out."""
 
 _TYPES = {
     "html": "text/html; charset=utf-8",

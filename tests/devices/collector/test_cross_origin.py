@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.collector.app import CollectorSettings
 from discreet.devices.device.question import Question
 from discreet.errors import SettingsInvalid
 from tests.devices.support.running import CONFIG, PATIENCE, Running, asked_devices, body_of

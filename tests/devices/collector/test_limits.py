@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.devices.collector.serve import serve
-from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.collector.app import CollectorSettings, serve
 from discreet.devices.collector.store import Store
 from discreet.errors import SettingsInvalid
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from discreet.devices.collector import app as app_module
 from discreet.devices.collector import writer
 from discreet.devices.collector.admin import Admin
-from discreet.devices.collector.app import make_app
-from discreet.devices.collector.settings import CollectorSettings
+from discreet.devices.collector.app import CollectorSettings, make_app
 from discreet.devices.collector.task_config import TaskConfig
+from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.errors import Refused
 from discreet.operations import KINDS, Counts, Gauge, prometheus
@@ -88,6 +89,7 @@ def test_refusals_are_counted_by_kind_and_nobody_is_named(tmp_path: Path) -> Non
             "round": 1,
             "reports": 6,
             "minimum": 5,
+            "released": [],
         }
         assert server.ask("POST", "/v1/tasks/films/close", {"round": 1}, MINE)[0] == 200
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -145,7 +147,15 @@ def test_too_much_at_once_is_refused_in_words_and_with_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "LONGEST_QUEUE", 3)
-    app = make_app(CollectorSettings(store=tmp_path / "s.sqlite"))
+    made: list[Writer] = []
+
+    class Seen(Writer):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr(app_module, "Writer", Seen)
+    app = make_app(CollectorSettings(store=tmp_path / "s.sqlite"), Counts())
     busy, go_on = threading.Event(), threading.Event()
 
     def hold(_: object) -> None:
@@ -153,25 +163,24 @@ def test_too_much_at_once_is_refused_in_words_and_with_a_time(
         go_on.wait()
 
     async def run() -> None:
-        async with app.rest.router.lifespan_context(app.rest):
-            state = app.state
-            await _post(app, "/v1/tasks", json.dumps(CONFIG).encode())
-            question = state.tasks.get("films").question
-            holding = asyncio.ensure_future(state.writer.run(hold))
+        async with app.router.lifespan_context(app):
+            status, _, body = await _post(app, "/v1/tasks", json.dumps(CONFIG).encode())
+            question = Question.from_fields(json.loads(body)["question"])
+            holding = asyncio.ensure_future(made[0].run(hold))
             await asyncio.to_thread(busy.wait)
             bodies = [body_of(question, device, 1) for device in itertools.islice(asked_devices(question), 4)]
             waiting = [asyncio.ensure_future(_post(app, "/v1/reports", body)) for body in bodies[:3]]
-            await asyncio.sleep(0)
+            while made[0].waiting < 3:
+                await asyncio.sleep(0)
             status, headers, body = await _post(app, "/v1/reports", bodies[3])
             assert status == 503
             assert headers[b"retry-after"] == b"1"
             assert "send it again" in json.loads(body)["error"]
-            assert "too many reports are waiting" in str(state.why_not_ready())
+            assert "too many reports are waiting" in str(made[0].trouble)
             go_on.set()
             await holding
             assert [(await answer)[0] for answer in waiting] == [200, 200, 200]
             assert (await _post(app, "/v1/reports", bodies[3]))[0] == 200
-            assert state.counts.refused == {"overloaded": 1}
 
     asyncio.run(run())
 

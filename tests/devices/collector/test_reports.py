@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import resource
-import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,7 +146,7 @@ def test_size_and_type_are_checked_before_anything_else(server: Running) -> None
     [
         {"epsilon": -1.0},
         {"range": [5.0, 1.0]},
-        {"settings": {"groups": 1}},
+        {"settings": {"goal": "rate", "groups": 1}},
         {"minimum": 0},
         {"catalogue": {"ids": []}},
         {"catalogue": {"ids": ["a", "a"]}},
@@ -215,7 +213,7 @@ def test_a_token_for_devices_alone_keeps_reading_to_them(tmp_path: Path) -> None
         {"range": [0.0, 1e60]},
         {"range": [0.0, 1e-200]},
         {"epsilon": 1e-310},
-        {"settings": {"groups": 2, "passes": 1, "spread": 1e-200}},
+        {"settings": {"goal": "rate", "groups": 2, "passes": 1, "spread": 1e-200}},
     ],
 )
 def test_tasks_that_could_never_be_released_are_refused(server: Running, change: dict[str, object]) -> None:
@@ -267,31 +265,3 @@ def test_localhost_is_this_machine_and_no_other_name_is(tmp_path: Path, host: st
 def test_with_a_token_any_name_is_answered(tmp_path: Path) -> None:
     with Running(tmp_path / "s.sqlite", token="0123456789abcdef") as running:
         assert running.ask("GET", "/v1/tasks", None, {"Host": "collector.example"})[0] == 200
-
-
-def test_readers_of_a_release_share_one_copy_of_it(tmp_path: Path) -> None:
-    size, readers = 8 << 20, 40
-    with Running(tmp_path / "s.sqlite") as running:
-        question = running.create()
-        for device in itertools.islice(asked_devices(question), 5):
-            running.report(device, 1)
-        assert running.close()[0] == 200
-        connection = sqlite3.connect(tmp_path / "s.sqlite")
-        with connection:
-            connection.execute("UPDATE rounds SET released = zeroblob(?) WHERE round = 1", (size,))
-        connection.close()
-        assert len(running.ask("GET", "/v1/tasks/films/released/1")[1]) == size
-        before = _resident(running)
-        held = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(readers)]
-        for one in held:
-            one.sendall(b"GET /v1/tasks/films/released/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert one.recv(15) == b"HTTP/1.1 200 OK"
-        grown = _resident(running) - before
-        for one in held:
-            one.close()
-        assert grown < 8 * size
-
-
-def _resident(running: Running) -> int:
-    pages = Path(f"/proc/{running.process.pid}/statm").read_text().split()[1]
-    return int(pages) * resource.getpagesize()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.devices.collector.store import CHUNK, Store, read_reports
+from discreet.devices.collector.store import CHUNK, Store
 from discreet.errors import SettingsInvalid
 from tests.devices.support.running import Running, asked_devices
 
@@ -28,12 +28,12 @@ def test_reports_are_read_once_each_in_memory_that_does_not_grow(tmp_path: Path)
             connection.executemany("INSERT INTO reports VALUES (2, 3, ?, 1)", [(b"y" * 16,)])
             connection.execute("COMMIT")
             left = dict(sent)
-            for devices, bits in read_reports(connection, 1, 3):
+            for devices, bits in store.reports(1, 3):
                 assert len(devices) <= CHUNK
                 assert all(left.pop(device) == bit for device, bit in zip(devices, bits, strict=True))
             assert not left
             tracemalloc.start()
-            assert sum(len(devices) for devices, _ in read_reports(connection, 1, 3)) == len(sent)
+            assert sum(len(devices) for devices, _ in store.reports(1, 3)) == len(sent)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         store.close()

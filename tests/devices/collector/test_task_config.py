@@ -31,7 +31,7 @@ def test_ids_titles_and_digest_survive_the_way_to_the_collector(catalogue: Catal
     assert config.items == catalogue
     assert config.items.titles == catalogue.titles
     assert config.terms.catalogue == catalogue.digest
-    assert (config.terms.items, config.terms.rounds) == (len(catalogue), 4)
+    assert (config.terms.items, config.terms.rounds) == (len(catalogue), 1)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_ids_titles_and_digest_survive_the_way_to_the_collector(catalogue: Catal
         ({"rating_range": (5.0, 1.0)}, "reversed"),
         ({"rating_range": (1.0, float("inf"))}, "range"),
         ({"minimum": 0}, "minimum"),
-        ({"settings": {"groups": 1}}, "groups"),
+        ({"settings": {"goal": "rate", "groups": 1}}, "groups"),
         ({"settings": {"nonsense": 1}}, "nonsense"),
         ({"settings": {"rotations": 3}}, "power of two"),
-        ({"settings": {"factor_rounds": 3}}, "first two are needed"),
+        ({"settings": {"goal": "rate", "factor_rounds": 3}}, "first two are needed"),
     ],
 )
 def test_mistakes_are_named(change: dict[str, Any], why: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from discreet.catalogue import CLICKS, RatingScale
 from discreet.devices.device.item_side import DeviceItemSide, ItemSideInvalid, largest_file
 from discreet.devices.learner import Estimate, Learner
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.schedule import DeviceSettings
 from discreet.errors import ModelInvalid
 from discreet.model.fold_in import Clicks, OwnMean, Ridge
 from discreet.model.item_side import ItemSide
@@ -58,7 +58,7 @@ def test_a_device_reads_what_the_package_writes(rank: int, popularity: bool) -> 
 
 
 def test_what_devices_download_is_the_learners_item_side() -> None:
-    learner = Learner("films", 30, (1.0, 5.0), 8.0, SEED, DeviceSettings(factor_rounds=6))
+    learner = Learner("films", 30, (1.0, 5.0), 8.0, SEED, DeviceSettings(goal="rate", factor_rounds=6))
     rng = np.random.default_rng(1)
     while (asked := learner.question()) is not None:
         learner = learner.after(Estimate(0.2 * rng.standard_normal(asked.coordinates), 1000))

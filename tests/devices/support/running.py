@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import resource
@@ -18,6 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from discreet.devices.device.answer import answer
 from discreet.devices.device.question import Question
 from tests.forked import FORK
 from tests.ports import free_port
@@ -35,7 +37,7 @@ CONFIG: dict[str, Any] = {
     "epsilon": 4.0,
     "minimum": 5,
     "seed": SEED,
-    "settings": {"groups": 2, "passes": 1},
+    "settings": {"goal": "rate", "groups": 2, "passes": 1},
 }
 
 
@@ -44,8 +46,7 @@ def _serve(settings: dict[str, Any], told: Connection, largest_file: int | None,
         sys.stderr = log.open("a")
     if largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-    from discreet.devices.collector.serve import serve
-    from discreet.devices.collector.settings import CollectorSettings
+    from discreet.devices.collector.app import CollectorSettings, serve
 
     serve(CollectorSettings(**settings), told.send)
 
@@ -134,6 +135,13 @@ def asked_devices(question: Question) -> Iterator[bytes]:
         device = os.urandom(16)
         if question.takes_part(device):
             yield device
+
+
+def all_like(server: Running, item: int, number: int = 1, count: int = 60) -> None:
+    """Reports of devices that have rated nothing but one item, to a question about popularity."""
+    question = server.question()
+    for device in itertools.islice(asked_devices(question), count):
+        assert server.report(device, answer(question, {item: 5.0}, device), number)[0] == 200
 
 
 def body_of(question: Question, device: bytes, bit: int) -> bytes:

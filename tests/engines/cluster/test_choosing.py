@@ -43,7 +43,7 @@ def test_an_engine_that_does_not_go_with_the_rest_is_refused(
     whole, blocks = in_memory(source), stored(source, source.parent / "blocks")
     with pytest.raises(SettingsInvalid, match="there is no engine 'spark'"):
         method.fit(blocks, BUDGET, engine="spark")
-    with pytest.raises(SettingsInvalid, match=r"prepare them with discreet\.data\.blocks\.prepare"):
+    with pytest.raises(SettingsInvalid, match=r"prepare them with discreet\.data\.prepare"):
         method.fit(whole, BUDGET, engine="ray")
 
 

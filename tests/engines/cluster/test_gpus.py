@@ -22,7 +22,7 @@ import numpy as np
 import ray
 
 from discreet import Budget, BudgetedALS
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.engines.cluster import Cluster
 from discreet.engines.cluster import engine as engine_module
 from discreet.engines.cluster.engine import RayEngine

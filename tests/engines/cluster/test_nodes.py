@@ -19,7 +19,7 @@ pytest.importorskip("ray", reason="the extra ray is not installed; make ray inst
 import ray
 
 from discreet import Budget, BudgetedALS, ItemMean, LedgerFile, Ratings
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.engines.cluster import Cluster
 from discreet.engines.cluster import engine as engine_module
 from discreet.errors import SettingsInvalid, Unreachable

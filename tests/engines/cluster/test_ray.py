@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from discreet import Budget, BudgetedALS, ItemMean, LedgerFile, Ratings
 from discreet.cli import main
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.engines.cluster import Cluster
 from discreet.engines.cluster import engine as engine_module
 from discreet.engines.cluster.engine import RayEngine
@@ -28,8 +28,8 @@ from discreet.engines.memory import MemoryEngine
 from discreet.errors import RatingsInvalid, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
 from discreet.methods.method import PrivateMethod
-from discreet.methods.trivial.private.contributions import TrivialContributions
-from discreet.methods.trivial.public.train import ChoicesQuery
+from discreet.methods.published.private.baselines import BaselineContributions
+from discreet.methods.published.public.baselines import ChoicesQuery
 from discreet.model import Model
 from discreet.privacy import Noise
 from tests.conformance.cases import CASES
@@ -116,10 +116,10 @@ def test_sums_in_a_tree_of_many_small_shards(
     whole: Ratings, blocks: StoredRatings, local: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = ChoicesQuery("choices", 0.1, whole.n_items)
-    (wanted,) = MemoryEngine(TrivialContributions, whole).totals(query)
+    (wanted,) = MemoryEngine(BaselineContributions, whole).totals(query)
     # Two at a time, so that sums of sums are added too.
     monkeypatch.setattr(engine_module, "FAN_IN", 2)
-    engine = RayEngine(TrivialContributions, blocks, workers=5, shard_bytes=30)
+    engine = RayEngine(BaselineContributions, blocks, workers=5, shard_bytes=30)
     (found,) = engine.totals(query)
     assert (found.value == wanted.value).all()
     assert (found.unit == wanted.unit).all()

@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from discreet import Budget, BudgetedALS, kernels
-from discreet.data import synthetic
-from discreet.data.blocks import prepare
+from discreet.data import prepare, synthetic
 from discreet.data.checks import Columns
 from discreet.engines.device_memory import PER_ENTRY, PER_RATING
 from discreet.engines.disk import DiskEngine

@@ -7,7 +7,7 @@ from discreet import ALS, Catalogue, Ratings
 from discreet.data import splits
 from discreet.data.synthetic import market
 from discreet.evaluation.protocols import evaluate_ranking
-from discreet.methods.als.click_factors import ClickFactors
+from discreet.methods.als.clicks import ClicksFit
 from discreet.model.fold_in import Clicks
 from discreet.types import Floats
 
@@ -89,7 +89,7 @@ def test_a_round_is_two_dense_least_squares_solves(clicks: Ratings, rank: int, e
     assert catalogue is not None
     wide = clicks.with_catalogue(Catalogue([*np.asarray(catalogue.ids).tolist(), "unused"]))
     gravity, penalty = 0.05, 0.8
-    fit = ClickFactors(wide, rank, gravity, exponent, np.random.default_rng(0))
+    fit = ClicksFit(wide, rank, gravity, exponent, np.random.default_rng(0))
     for _ in range(2):
         before = fit.item_side(penalty)
         fit.round(penalty)

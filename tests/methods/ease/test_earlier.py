@@ -121,6 +121,37 @@ def test_the_noise_is_what_it_is_said_to_be_and_no_pair_has_more() -> None:
         assert np.std(rest) / pairs.sigma == pytest.approx(1.0, abs=6.0 / math.sqrt(2.0 * part.sum()) + 0.03)
 
 
+def counts_of_both(
+    earlier_sigma: float, sigma: float, items: int = 40, multiple: float = 2.0
+) -> tuple[NoisyCounts, float]:
+    """Counts of two runs that say the same, but for their noise; the earlier one has twice the people."""
+    truth = np.linspace(50.0, 90.0, items)
+    bare = Sums(np.zeros(0, np.int32), np.zeros(0, np.float32), 3.0, earlier_sigma, 400.0, 4.0)
+    earlier = EarlierSums(multiple * truth, np.ones(items, np.bool_), np.full(items, -1), bare)
+    return added_counts(earlier, NoisyCounts(truth, sigma, 200.0, 3.0), 1.0)
+
+
+def test_counts_are_weighed_by_the_noise_that_each_has() -> None:
+    """Twice as many people before: a share of one over 1 + v with v the variance of half their noise, in this one's."""
+    for earlier_sigma, sigma in ((6.0, 2.0), (2.0, 6.0), (0.5, 5.0)):
+        both, pair_sigma = counts_of_both(earlier_sigma, sigma)
+        noise = sigma**2
+        variance = 0.25 * earlier_sigma**2 + noise * math.sqrt(2.0 / 40.0)  # a drift that could not be seen
+        share = noise / (noise + variance)
+        assert both.sigma == pytest.approx(
+            math.hypot(share * earlier_sigma / 2.0, (1 - share) * sigma), rel=1e-2
+        )
+        assert both.users == pytest.approx(200.0, rel=1e-2)
+        assert both.users_sigma == pytest.approx(math.hypot(share * 4.0 / 2.0, (1 - share) * 3.0), rel=1e-2)
+        assert pair_sigma == pytest.approx(math.hypot(share * 3.0 / 2.0, 1 - share), rel=1e-2)
+
+
+def test_what_hardly_could_be_compared_is_believed_less() -> None:
+    """Over few items a drift does not show, so it may be large: the same sums over many items count for more."""
+    few, many = (counts_of_both(0.5, 5.0, items)[0].sigma for items in (3, 3_000))
+    assert few > 1.5 * many
+
+
 def test_items_are_matched_by_name_whatever_their_order() -> None:
     ratings, _ = clubs(1_500, 1)
     model = fit(ratings, 1)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from discreet import EASE, Budget, Catalogue, Ratings
-from discreet.data.blocks import StoredRatings
+from discreet.data import StoredRatings
 from discreet.privacy import Gate, Noise
 from discreet.privacy.gaussian.totals import Total
 from tests.engines.tables import stored

@@ -23,7 +23,7 @@ import pytest
 
 from discreet import Budget, LedgerFile
 from discreet.privacy.account.account import Account, _enter
-from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, RefusedRun, Resume, Torn
+from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, RefusedRun, Resume
 from discreet.silos.silo.stored_charges import stored_charges
 from tests.privacy.account.writers import BUDGET, KINDS, SILOS
 
@@ -165,7 +165,7 @@ def check_everything(ledger: LedgerFile, folder: Path) -> None:
         states = Counter(known.state for known in account.runs.values())
         assert min(states[state] for state in ("ended", "cut short", "refused")) > 10, states
         assert kinds[Resume] > 0
-        print(f"\n{len(chain.records)} records, runs {dict(states)}, {kinds[Torn]} torn, {kinds[End]} ends")
+        print(f"\n{len(chain.records)} records, runs {dict(states)}, {kinds[End]} ends")
 
 
 def check_no_overspend(ledger: LedgerFile) -> None:
@@ -177,7 +177,7 @@ def check_no_overspend(ledger: LedgerFile) -> None:
             assert record.epsilon is not None
             assert record.delta is not None
             cap = Budget(record.epsilon, record.delta)
-        elif not isinstance(record, Begin | RefusedRun | Torn):
+        elif not isinstance(record, Begin | RefusedRun):
             _enter(account.runs, record, number)
         if isinstance(record, Open | Resume):
             assert replace(account, cap=cap).within_cap, f"line {number}"

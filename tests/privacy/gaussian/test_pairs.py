@@ -73,6 +73,14 @@ def test_energies_are_the_squared_lengths_of_what_is_summed():
             assert float(exact) == pytest.approx(float(block.energies()[0]), rel=1e-14, abs=0.0)
 
 
+def test_nobody_has_a_value_beyond_the_highest():
+    """So that sums of fourth powers are whole numbers that float64 holds, whoever made the values."""
+    for values in ([HIGHEST + 1, 1], [-1, HIGHEST], [2**15 - 1, 1], [2**40, 0]):
+        for mechanism in (Counts(2), Pairs(2)):
+            kept = mechanism.blocks(one_user(values), np.array(values))[0].values
+            assert kept.tolist() == [min(max(value, 0), HIGHEST) for value in values]
+
+
 @pytest.mark.parametrize("values", [[], [7], [0, 0, 0], [5, 0, 0], [-3, 12]])
 def test_who_has_no_two_items_says_nothing_of_pairs(values):
     (block,) = Pairs(len(values)).blocks(one_user(values), np.array(values, np.int64))

@@ -11,7 +11,7 @@ import pytest
 
 from discreet import Budget
 from discreet.data import splits, synthetic
-from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.published.private.dpals import DPALS
 from reproduction import Context
 from reproduction.central import posters, rivals
 from reproduction.central.contest import OURS, Contest, Entry, Rival, ahead, checks, table

@@ -12,7 +12,7 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.dpals.estimator import DPALS
+from discreet.methods.published.private.dpals import DPALS
 from discreet.privacy.budget import Budget
 from reproduction.central import tasks
 from reproduction.central.tasks import NO_NOISE, Task

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.methods.dpals.presets import PRESETS
+from discreet.methods.published.public.dpals_noise import PRESETS
 from reproduction import Context, Dataset, perform
 from reproduction.central import skew
 from reproduction.experiments import figure_02, figure_06, table_02, table_04

@@ -8,6 +8,7 @@ from discreet.devices.device.store import APPLICATION, DeviceStore, StoreInvalid
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.account.account import Account, Run
 from discreet.privacy.account.records import Charged, Open, Price
+from discreet.privacy.account.store import APPLICATION as LEDGER
 from discreet.privacy.accounting import compose, epsilon_from
 from discreet.silos.silo.stored_charges import StoredCharges, application_of, stored_charges
 
@@ -19,7 +20,7 @@ _ID = "0" * 32
 
 def account_of_store(path: Path, delta: float | None) -> Account | None:
     """The account of a silo's or a device's store; ``None`` where the file is none of them."""
-    if not path.is_file() or (kind := application_of(path)) is None:
+    if not path.is_file() or (kind := application_of(path)) in (None, LEDGER):
         return None
     if kind == APPLICATION:
         return _device(path)

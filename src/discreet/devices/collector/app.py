@@ -3,145 +3,335 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+import re
 import sqlite3
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Annotated
 
-from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import ValidationError
-from starlette.types import Receive, Scope, Send
+from pydantic import Field
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
 
-from discreet.devices.collector.admin_routes import add_admin_routes
-from discreet.devices.collector.health import add_health_routes
-from discreet.devices.collector.limits import answer
-from discreet.devices.collector.messages import Report, explain
-from discreet.devices.collector.refusals import add_errors
-from discreet.devices.collector.refused import NOT_WRITTEN, OVERLOADED, Refused
-from discreet.devices.collector.settings import CollectorSettings
-from discreet.devices.collector.state import State
-from discreet.devices.collector.tasks import Body, Tasks
-from discreet.devices.collector.writer import Overloaded, Verdict
-from discreet.operations import Counts
+from discreet.devices.collector.store import Store
+from discreet.devices.collector.task_config import Close, Delete, Report, TaskConfig
+from discreet.devices.collector.tasks import Tasks, read_tasks
+from discreet.devices.collector.writer import Overloaded, Verdict, Writer
+from discreet.errors import SettingsInvalid
+from discreet.operations import Counts, Gauge, Log, prometheus
+from discreet.web.server import REFUSALS, Limits, Measured, ServerSettings, presents, refusal, run_server
 
-__all__ = ["Reports", "make_app"]
+__all__ = ["CollectorSettings", "make_app", "serve"]
 
-PATH = "/v1/reports"
-OCTETS = "application/octet-stream"
-PIECE = 65_536  # bytes of a released round that are handed over at a time
-ACCEPTED = b'{"accepted":true}'
-REFUSALS = {
+SWITCH_SECONDS = 0.0005  # the writer's thread must not wait 5 ms for its turn after each statement
+_REFUSED = {
     Verdict.CHANGED: (409, "this device has already answered this round otherwise"),
     Verdict.LATE: (410, "this round takes no more reports"),
     Verdict.EARLY: (409, "this round is not open yet"),
 }
+_OVERLOADED = "too many reports are waiting for the disk; nothing is lost, send it again in a moment"
+_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
+# Whoever can read a page's traffic can change the page, so that a name of the network needs encryption.
+_ORIGIN = re.compile(
+    r"(https://[a-z0-9.-]{1,253}|http://(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?", re.ASCII
+)
 
 
-class Reports:
-    """``POST /v1/reports``, the one path that must be quick: it goes past FastAPI's layers, ``rest`` through them."""
+class CollectorSettings(ServerSettings):
+    """How to serve a collector; beside what any server needs:
 
-    def __init__(self, state: State, rest: FastAPI) -> None:
-        self.state, self.rest = state, rest
+    Parameters
+    ----------
+    store
+        The file that holds everything.
+    behind_proxy
+        Whether a proxy in front of it ends TLS; without one it listens on this machine alone.
+    token, device_token
+        What whoever runs it must present to command it, and what devices must present, if anything.
+    allow_origin
+        Origins of web pages that may be devices, each like ``https://shop.example``; none unless they are named.
+    largest_task
+        Most bytes in a request that creates a task, item list included, from whoever may create tasks.
+    keep_days
+        Delete a round's reports so many days after its release; left out, they stay.
+    log
+        Write a log of JSON lines to standard error.
+    tick
+        Seconds between two looks at what is to be done without being asked.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Keep one report and answer after its commit, or hand the request on."""
-        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST":
-            await self.rest(scope, receive, send)
-            return
-        try:
-            await self._keep(scope, receive)
-        except Refused as refused:
-            self.state.counts.refuse(refused.status)
-            await answer(send, refused.status, {"error": refused.why}, retry_after=refused.retry_after)
-        else:
-            self.state.counts.accepted += 1
-            await answer(send, 200, ACCEPTED)
+    store: Path
+    port: Annotated[int, Field(ge=0, le=65535)] = 8642
+    behind_proxy: bool = False
+    device_token: str | None = None
+    allow_origin: tuple[str, ...] = ()
+    largest_body: Annotated[int, Field(ge=256)] = 16_384
+    largest_task: Annotated[int, Field(ge=256)] = 1 << 28
+    keep_days: Annotated[float, Field(ge=0)] | None = None
+    log: bool = False
+    tick: Annotated[float, Field(gt=0)] = 10.0
 
-    async def _keep(self, scope: Scope, receive: Receive) -> None:
+    def check(self) -> None:
+        """Refuse to listen where others could read or command without leave."""
+        wanted = "--behind-proxy, where something in front of it ends TLS, and --token-file"
+        self.check_listening(self.behind_proxy and self.token is not None, wanted, self.device_token)
+        for origin in self.allow_origin:
+            if _ORIGIN.fullmatch(origin) is None:
+                raise SettingsInvalid(
+                    f"--allow-origin {origin}: name one origin as browsers do, such as https://shop.example; http"
+                    " for this machine alone"
+                )
+        if self.allow_origin and self.token is None:
+            raise SettingsInvalid(
+                "--allow-origin needs --token-file: without a token, pages of that origin could command this service"
+            )
+
+
+def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Serve until told to stop; ``ready`` is called with the address when it is bound."""
+    settings.check()
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    counts = _Counts()
+
+    def check() -> None:
+        """A store that cannot be used is a person's mistake, not a failed start."""
+        with closing(Store(settings.store)) as store:
+            read_tasks(store)
+
+    def limit(scope: Scope) -> int:
+        """Only who may create tasks can send a whole item list."""
         headers = dict(scope["headers"])
-        self.state.admit(headers.get(b"authorization", b""), self.state.settings.device_token)
-        if not headers.get(b"content-type", b"").startswith(b"application/json"):
-            raise Refused(415, "a report is application/json")
-        message = await receive()
-        try:
-            report = Report.model_validate_json(message.get("body", b""))
-        except ValidationError as error:
-            raise Refused(422, explain(error.errors(include_url=False))) from None
-        task = self.state.tasks.get(report.task)
-        record = report.record()
-        question = task.question
-        if (
-            question is not None and report.round > question.round
-        ):  # the next may be in the store, and not asked yet
-            raise Refused(*REFUSALS[Verdict.EARLY])
-        if question is not None and question.round == report.round and not question.takes_part(record[:-1]):
-            raise Refused(403, "this round's question is for other devices")
-        try:
-            verdict = await self.state.writer.keep(task.id, report.round, record)
-        except Overloaded:
-            raise Refused(*OVERLOADED) from None
-        except sqlite3.Error:
-            raise Refused(*NOT_WRITTEN) from None
-        if verdict is not Verdict.KEPT:
-            raise Refused(*REFUSALS[verdict])
+        creates = scope["method"] == "POST" and scope["path"] == "/v1/tasks"
+        may = creates and _is_json(headers) and presents(headers, settings.token)
+        return settings.largest_task if may else settings.largest_body
+
+    bodies = Limits(make_app(settings, counts), limit, local=settings.token is None)
+    run_server(settings, Measured(bodies, counts), ready, check)
 
 
-def make_app(settings: CollectorSettings, counts: Counts | None = None) -> Reports:
-    """The application; limits on rate and size are put around it by :mod:`.serve`, with the same ``counts``."""
-    state = State(settings, counts)
-    app = FastAPI(
-        title="discreet collector", lifespan=state.live, docs_url=None, redoc_url=None, openapi_url=None
+def make_app(settings: CollectorSettings, counts: Counts) -> Starlette:
+    """The application; limits on size are put around it by `serve`, with the same ``counts``."""
+    collector = _Collector(settings, counts)
+    # A browser lets a page of one origin read what another says only if that other names it (CORS). Requests are
+    # neither authenticated nor limited by it: tokens and limits hold for pages as for everybody. No cookies.
+    pages = Middleware(
+        CORSMiddleware,
+        allow_origins=settings.allow_origin,
+        allow_methods=("GET", "POST"),
+        allow_headers=("authorization", "content-type"),
+        max_age=600,
     )
-    add_errors(app, state.counts)
-    _add_device_routes(app, state)
-    add_admin_routes(app, state)
-    add_health_routes(app, state.why_not_ready)
-    return Reports(state, app)
+    return Starlette(
+        routes=collector.routes(),
+        lifespan=collector.live,
+        exception_handlers={**REFUSALS, sqlite3.Error: _not_written},
+        middleware=[pages] if settings.allow_origin else [],
+    )
 
 
-def _add_device_routes(app: FastAPI, state: State) -> None:
-    def admitted(request: Request) -> Tasks:
-        given = request.headers.get("authorization", "").encode()
-        state.admit(given, settings.device_token, settings.token)  # whoever runs tasks may look at them
-        return state.tasks
+class _Counts(Counts):
+    def began(self) -> None:
+        """Open requests are not counted."""
 
-    settings = state.settings
+    def ended(self, path: str, status: int, seconds: float) -> None:
+        if status >= 400:
+            self.refuse(status)
 
-    @app.get("/v1/tasks")
-    async def names(request: Request) -> JSONResponse:
-        return JSONResponse({"tasks": admitted(request).names()})
 
-    @app.get("/v1/tasks/{task}")
-    async def terms(task: str, request: Request) -> Response:
-        found = admitted(request).get(task)
-        return Response(found.config.terms.to_json(), media_type="application/json")
+class _Collector:
+    """What requests share: store, writer, tasks, counts and log. They are made when the server starts, in its loop."""
 
-    @app.get("/v1/tasks/{task}/question")
-    async def question(task: str, request: Request) -> Response:
-        return Response(admitted(request).get(task).asked, media_type="application/json")
+    def __init__(self, settings: CollectorSettings, counts: Counts) -> None:
+        self.settings, self.counts = settings, counts
+        self.log = Log("collector", sys.stderr if settings.log else None)
+        self.writer: Writer
+        self.tasks: Tasks
 
-    @app.get("/v1/tasks/{task}/released/{number}")
-    async def released(task: str, number: int, request: Request) -> Response:
+    def routes(self) -> list[Route]:
+        """For devices, for whoever runs tasks, and for whoever watches."""
+        one = "/v1/tasks/{task}"
+        return [
+            Route("/v1/reports", self.report, methods=["POST"]),
+            Route("/v1/tasks", self.names),
+            Route("/v1/tasks", self.create, methods=["POST"]),
+            Route(one, self.terms),
+            Route(f"{one}/question", self.question),
+            Route(f"{one}/released/{{number:int}}", self.released),
+            Route(f"{one}/config", self.config),
+            Route(f"{one}/close", self.close, methods=["POST"]),
+            Route(f"{one}/count", self.count),
+            Route(f"{one}/delete", self.delete, methods=["POST"]),
+            Route("/metrics", self.metrics),
+            Route("/healthz", self.alive),
+            Route("/health/live", self.alive),
+            Route("/health/ready", self.ready),
+        ]
+
+    @asynccontextmanager
+    async def live(self, _: Starlette) -> AsyncIterator[None]:
+        """Everything from the start of the server to its end."""
+        sys.setswitchinterval(SWITCH_SECONDS)
+        store = Store(self.settings.store)
+        self.writer = Writer(store, asyncio.get_running_loop())
+        self.tasks = Tasks(store, self.writer, self.log, self.settings.keep_days)
+        try:
+            await self.tasks.resume()
+            self.log.say("started", tasks=len(self.tasks.names()))
+            working = asyncio.ensure_future(self._work())
+            try:
+                yield
+            finally:
+                working.cancel()
+                with suppress(asyncio.CancelledError):
+                    await working
+        finally:
+            await asyncio.to_thread(self.writer.stop)
+            store.close()
+            self.log.sum_up(self.counts)
+            self.log.say("stopped")
+
+    async def report(self, request: Request) -> Response:
+        """Keep one report and answer after its commit."""
+        headers = dict(request.scope["headers"])
+        self._admit(headers, self.settings.device_token)
+        if not _is_json(headers):
+            raise HTTPException(415, "a report is application/json")
+        report = Report.model_validate_json(await request.body())
+        task, record = self.tasks.get(report.task), report.record()
+        question = task.question
+        if question is not None and report.round > question.round:
+            raise HTTPException(*_REFUSED[Verdict.EARLY])  # it may be in the store, and not asked yet
+        if question is not None and question.round == report.round and not question.takes_part(record[:-1]):
+            raise HTTPException(403, "this round's question is for other devices")
+        try:
+            verdict = await self.writer.keep(task.id, report.round, record)
+        except Overloaded:
+            raise HTTPException(503, _OVERLOADED, {"retry-after": "1"}) from None
+        if verdict is not Verdict.KEPT:
+            raise HTTPException(*_REFUSED[verdict])
+        self.counts.accepted += 1
+        return Response(b'{"accepted":true}', media_type="application/json")
+
+    async def names(self, request: Request) -> Response:
+        """All tasks."""
+        return JSONResponse({"tasks": self._for_devices(request).names()})
+
+    async def terms(self, request: Request) -> Response:
+        """What devices are asked to agree to."""
+        task = self._for_devices(request).get(request.path_params["task"])
+        return Response(task.config.terms.to_json(), media_type="application/json")
+
+    async def question(self, request: Request) -> Response:
+        """The open question."""
+        task = self._for_devices(request).get(request.path_params["task"])
+        return Response(task.asked, media_type="application/json")
+
+    async def released(self, request: Request) -> Response:
+        """What a round released."""
+        name, number = request.path_params["task"], request.path_params["number"]
+        tasks = self._for_devices(request)
         if not 1 <= number < 1 << 31:
-            raise Refused(404, "this round is not released")
-        body = await asyncio.to_thread(admitted(request).released, task, number)
-        return _stream(body, OCTETS)
+            raise HTTPException(404, "this round is not released")
+        body = await asyncio.to_thread(tasks.released, name, number)
+        return Response(body, media_type="application/octet-stream", headers=_FOR_EVER)
 
-    @app.get("/v1/tasks/{task}/config")
-    async def config(task: str, request: Request) -> Response:
-        body = await asyncio.to_thread(admitted(request).config, task)
-        return _stream(body, "application/json")
+    async def config(self, request: Request) -> Response:
+        """A task's configuration, item list included."""
+        task = self._for_devices(request).get(request.path_params["task"])
+        body = await asyncio.to_thread(task.config.model_dump_json)
+        return Response(body, media_type="application/json", headers=_FOR_EVER)
+
+    async def create(self, request: Request) -> Response:
+        """Make a task."""
+        tasks = self._for_operator(request)
+        config = await asyncio.to_thread(TaskConfig.model_validate_json, await request.body())
+        task = await tasks.create(config)
+        content = {"terms": json.loads(task.config.terms.to_json()), "question": json.loads(task.asked)}
+        return JSONResponse(content, status_code=201)
+
+    async def close(self, request: Request) -> Response:
+        """End a round and release it."""
+        tasks, name = self._for_operator(request), request.path_params["task"]
+        number = Close.model_validate_json(await request.body()).round
+        reports = await tasks.close(name, number)
+        return JSONResponse({"task": name, "released": number, "reports": reports})
+
+    async def count(self, request: Request) -> Response:
+        """How far a task is."""
+        tasks, name = self._for_operator(request), request.path_params["task"]
+        found, minimum = await tasks.count(name), tasks.get(name).config.minimum
+        content = {"task": name, "round": found.round, "reports": found.reports, "minimum": minimum}
+        return JSONResponse({**content, "released": found.released})
+
+    async def delete(self, request: Request) -> Response:
+        """Delete reports of released rounds, or a task that has ended."""
+        tasks, name = self._for_operator(request), request.path_params["task"]
+        if Delete.model_validate_json(await request.body()).what == "reports":
+            return JSONResponse({"task": name, "deleted": await tasks.delete_reports(name)})
+        await tasks.delete(name)
+        return JSONResponse({"task": name, "deleted": "task"})
+
+    async def metrics(self, request: Request) -> Response:
+        """All counts, for the operator."""
+        tasks = self._for_operator(request)
+        gauges = [Gauge("reports_waiting", "Reports waiting for the disk.", self.writer.waiting)]
+        gauges.append(Gauge("ready", "1 if reports can be kept.", int(self.writer.trouble is None)))
+        for name in tasks.names():
+            count, labels = await tasks.count(name), (("task", name),)
+            gauges.append(Gauge("round", "Open round of the task; 0 at its end.", count.round, labels))
+            gauges.append(Gauge("round_reports", "Reports of the open round.", count.reports, labels))
+        gauges.sort(key=lambda gauge: gauge.name)
+        text = prometheus("discreet_collector", self.counts, gauges)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    async def alive(self, _: Request) -> Response:
+        """The process answers."""
+        return JSONResponse({"ok": True})
+
+    async def ready(self, _: Request) -> Response:
+        """A report sent now can be kept."""
+        why = self.writer.trouble
+        if why is not None:
+            raise HTTPException(503, f"not ready: {why}", {"retry-after": "5"})
+        return JSONResponse({"ok": True})
+
+    async def _work(self) -> None:
+        """End rounds by their rules, delete what is too old, and sum up in the log; over and over."""
+        while True:
+            await asyncio.sleep(self.settings.tick)
+            self.log.sum_up(self.counts)
+            await self.tasks.apply_rules()
+
+    def _for_devices(self, request: Request) -> Tasks:
+        """Whoever runs tasks may look at them as well."""
+        self._admit(dict(request.scope["headers"]), self.settings.device_token, self.settings.token)
+        return self.tasks
+
+    def _for_operator(self, request: Request) -> Tasks:
+        headers = dict(request.scope["headers"])
+        self._admit(headers, self.settings.token)
+        if request.method == "POST" and not _is_json(headers):
+            raise HTTPException(415, "send application/json")  # what a web page elsewhere cannot send unasked
+        return self.tasks
+
+    def _admit(self, headers: dict[bytes, bytes], *tokens: str | None) -> None:
+        if not presents(headers, *tokens):
+            raise HTTPException(401, "this needs a token: Authorization: Bearer ...")
 
 
-def _stream(body: Body, media_type: str) -> Response:
-    """Something that never changes, handed over as fast as the client reads."""
-    headers = {
-        "cache-control": "public, max-age=31536000, immutable",
-        "content-length": str(len(body.content)),
-    }
-    return StreamingResponse(_pieces(body), media_type=media_type, headers=headers)
+def _is_json(headers: dict[bytes, bytes]) -> bool:
+    return headers.get(b"content-type", b"").startswith(b"application/json")
 
 
-async def _pieces(body: Body) -> AsyncIterator[bytes]:
-    """A body bit by bit, as fast as the client reads: what waits to be sent is one piece, not the whole."""
-    for start in range(0, len(body.content), PIECE):
-        yield body.content[start : start + PIECE]
+async def _not_written(_: Request, error: Exception) -> Response:
+    return refusal(503, "the store cannot be written now; try again later", {"retry-after": "5"})

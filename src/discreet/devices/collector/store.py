@@ -9,69 +9,70 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
-from discreet.devices.collector.schema import check_version, prepare
 from discreet.errors import SettingsInvalid
 from discreet.privacy.account.locks import try_lock
 from discreet.private_files import make_private, open_private
 
 __all__ = [
     "RECORD",
-    "Counted",
     "RoundRow",
     "Store",
-    "StoredTask",
+    "back_up",
     "count_reports",
     "delete_reports",
     "delete_task",
-    "hour",
     "open_round",
-    "opened_hour",
-    "read_reports",
     "release_round",
-    "rounds",
+    "restore",
     "seal_round",
-    "tasks",
 ]
 
+APPLICATION, VERSION = 0x64736331, 1  # "dsc1", so that another program's file is not taken for ours
 RECORD = 17  # bytes of a pseudonym and a bit
 CHUNK = 8192  # reports read at a time when a round is counted
-
-
-class StoredTask(NamedTuple):
-    """A task as it was created, its configuration as JSON."""
-
-    id: int
-    task: str
-    config: str
+_ENDINGS = ("", "-wal", "-shm", ".lock")
+_TABLES = """
+CREATE TABLE tasks(
+    id INTEGER PRIMARY KEY,
+    task TEXT NOT NULL UNIQUE,
+    config TEXT NOT NULL
+) STRICT;
+CREATE TABLE rounds(
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    round INTEGER NOT NULL,
+    question BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'counting', 'released')),
+    opened_hour INTEGER NOT NULL,
+    released_hour INTEGER,
+    reports INTEGER,
+    estimate BLOB,
+    released BLOB,
+    PRIMARY KEY (task, round)
+) STRICT;
+CREATE UNIQUE INDEX one_round_at_a_time ON rounds(task) WHERE state <> 'released';
+CREATE TABLE reports(
+    task INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    device BLOB NOT NULL CHECK (length(device) = 16),
+    bit INTEGER NOT NULL CHECK (bit IN (0, 1)),
+    PRIMARY KEY (task, round, device)
+) STRICT, WITHOUT ROWID;
+"""
 
 
 class RoundRow(NamedTuple):
-    """A round as stored; the last three are there once it is released."""
+    """A round as stored; the last two are there once it is released."""
 
     round: int
     question: bytes
     state: str
     reports: int | None
     estimate: bytes | None
-    released: bytes | None
-
-
-class Counted(NamedTuple):
-    """What counting a round gave, stored when it is released."""
-
-    reports: int
-    estimate: bytes
-    released: bytes
-
-
-def hour() -> int:
-    """The present time, rounded down to the hour, in seconds since 1970."""
-    return int(time.time()) // 3600 * 3600
 
 
 class Store:
@@ -79,17 +80,28 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        _refuse_foreign(self.path)
-        self._lock = _lock(self.path)
+        _check_file(self.path)  # before anything is written: settings, or the lock's file
         try:
+            self._lock = os.fdopen(open_private(self.path.with_name(self.path.name + ".lock")), "ab")
+        except OSError as error:
+            raise SettingsInvalid(
+                f"the collector's store cannot be made at {path}: {error.strerror}"
+            ) from error
+        try:
+            if not try_lock(self._lock.fileno()):
+                raise SettingsInvalid(
+                    f"{path} is in use by another collector; stop it or choose another file"
+                )
             make_private(self.path)
             with closing(self.connect()) as connection:
-                prepare(connection)
+                if _is_empty(connection):  # all tables or none
+                    marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+                    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {marks} COMMIT;")
         except sqlite3.DatabaseError as error:
-            self._lock.close()
+            self.close()
             raise _unusable(self.path, error) from error
         except BaseException:
-            self._lock.close()
+            self.close()
             raise
 
     def connect(self) -> sqlite3.Connection:
@@ -109,28 +121,35 @@ class Store:
         """Let another collector use the file."""
         self._lock.close()
 
+    def read(self, words: str, *values: object) -> list[Any]:
+        """The rows of one query."""
+        with closing(self.connect()) as reader:
+            return reader.execute(words, values).fetchall()
 
-def tasks(connection: sqlite3.Connection) -> list[StoredTask]:
-    """All tasks, oldest first."""
-    found = connection.execute("SELECT id, task, config FROM tasks ORDER BY id")
-    return [StoredTask(*row) for row in found]
+    def rounds(self, task: int) -> list[RoundRow]:
+        """A task's rounds in order."""
+        words = "SELECT round, question, state, reports, estimate FROM rounds WHERE task = ? ORDER BY round"
+        return [RoundRow(*row) for row in self.read(words, task)]
 
+    def reports(self, task: int, number: int) -> Iterator[tuple[list[bytes], list[int]]]:
+        """Yield pseudonyms and bits of a sealed round, some thousands at a time.
 
-def rounds(connection: sqlite3.Connection, task: int) -> list[RoundRow]:
-    """A task's rounds in order."""
-    found = connection.execute(
-        "SELECT round, question, state, reports, estimate, released FROM rounds WHERE task = ? ORDER BY round",
-        (task,),
-    )
-    return [RoundRow(*row) for row in found]
-
-
-def open_round(connection: sqlite3.Connection, task: int, number: int, question: bytes) -> None:
-    """Write a new open round."""
-    connection.execute(
-        "INSERT INTO rounds(task, round, question, state, opened_hour) VALUES (?, ?, ?, 'open', ?)",
-        (task, number, question, hour()),
-    )
+        Each chunk is one row of one query: stepping through rows one by one would take turns with the event loop
+        for the interpreter at every row.
+        """
+        after, width = b"", 2 * 16 + 1
+        with closing(self.connect()) as reader:
+            while True:
+                last, text = reader.execute(
+                    "SELECT max(device), group_concat(hex(device) || bit, '') FROM (SELECT device, bit FROM reports"
+                    " WHERE task = ? AND round = ? AND device > ? ORDER BY device LIMIT ?)",
+                    (task, number, after, CHUNK),
+                ).fetchone()
+                if last is None:
+                    return
+                rows = [text[start : start + width] for start in range(0, len(text), width)]
+                yield [bytes.fromhex(row[:-1]) for row in rows], [int(row[-1]) for row in rows]
+                after = last
 
 
 def count_reports(connection: sqlite3.Connection, task: int, number: int) -> int:
@@ -141,37 +160,12 @@ def count_reports(connection: sqlite3.Connection, task: int, number: int) -> int
     return int(row[0])
 
 
-def opened_hour(connection: sqlite3.Connection, task: int, number: int) -> int:
-    """The hour in which a round was opened, in seconds since 1970."""
-    row = connection.execute(
-        "SELECT opened_hour FROM rounds WHERE task = ? AND round = ?", (task, number)
-    ).fetchone()
-    return int(row[0])
-
-
-def delete_reports(connection: sqlite3.Connection, task: int | None, before: int | None) -> int:
-    """Delete reports of rounds that are released, and overwrite them; what was released stays. Gives how many."""
-    connection.execute("PRAGMA secure_delete = ON")
-    try:
-        found = connection.execute(
-            "DELETE FROM reports WHERE (task, round) IN (SELECT task, round FROM rounds WHERE state = 'released'"
-            " AND (:task IS NULL OR task = :task) AND (:before IS NULL OR released_hour <= :before))",
-            {"task": task, "before": before},
-        )
-        return found.rowcount
-    finally:
-        connection.execute("PRAGMA secure_delete = OFF")
-
-
-def delete_task(connection: sqlite3.Connection, task: int) -> None:
-    """Delete a task, its rounds and their reports, and overwrite them."""
-    connection.execute("PRAGMA secure_delete = ON")
-    try:
-        for table in ("reports", "rounds"):
-            connection.execute(f"DELETE FROM {table} WHERE task = ?", (task,))
-        connection.execute("DELETE FROM tasks WHERE id = ?", (task,))
-    finally:
-        connection.execute("PRAGMA secure_delete = OFF")
+def open_round(connection: sqlite3.Connection, task: int, number: int, question: bytes) -> None:
+    """Write a new open round."""
+    connection.execute(
+        "INSERT INTO rounds(task, round, question, state, opened_hour) VALUES (?, ?, ?, 'open', ?)",
+        (task, number, question, _hour()),
+    )
 
 
 def seal_round(connection: sqlite3.Connection, task: int, number: int) -> None:
@@ -181,66 +175,135 @@ def seal_round(connection: sqlite3.Connection, task: int, number: int) -> None:
     )
 
 
-def release_round(connection: sqlite3.Connection, task: int, number: int, counted: Counted) -> None:
+def release_round(
+    connection: sqlite3.Connection, task: int, number: int, reports: int, estimate: bytes, released: bytes
+) -> None:
     """Store what a sealed round released; it happens once, or not at all."""
     changed = connection.execute(
         "UPDATE rounds SET state = 'released', released_hour = ?, reports = ?, estimate = ?, released = ?"
         " WHERE task = ? AND round = ? AND state = 'counting'",
-        (hour(), *counted, task, number),
+        (_hour(), reports, estimate, released, task, number),
     )
     if changed.rowcount != 1:
         raise sqlite3.IntegrityError("a round can be released once only")
 
 
-def read_reports(
-    connection: sqlite3.Connection, task: int, number: int
-) -> Iterator[tuple[list[bytes], list[int]]]:
-    """Yield pseudonyms and bits of a sealed round, some thousands at a time.
+def delete_reports(connection: sqlite3.Connection, task: int | None, before: int | None) -> int:
+    """Delete reports of rounds that are released, and overwrite them; what was released stays. Gives how many."""
+    return _erase(
+        connection,
+        "DELETE FROM reports WHERE (task, round) IN (SELECT task, round FROM rounds WHERE state = 'released'"
+        " AND (:task IS NULL OR task = :task) AND (:before IS NULL OR released_hour <= :before))",
+        {"task": task, "before": before},
+    )
 
-    Each chunk is one row of one query: stepping through rows one by one would take turns with the event loop
-    for the interpreter at every row.
+
+def delete_task(connection: sqlite3.Connection, task: int) -> None:
+    """Delete a task, its rounds and their reports, and overwrite them."""
+    for table, key in (("reports", "task"), ("rounds", "task"), ("tasks", "id")):
+        _erase(connection, f"DELETE FROM {table} WHERE {key} = :task", {"task": task})
+
+
+def back_up(store: Path, out: Path) -> None:
+    """Copy a store, in use or not, as it is at one moment; for its owner alone to read."""
+    if not store.is_file():
+        raise SettingsInvalid(f"there is no store {store}")
+    _copy(store, out)
+
+
+def restore(backup: Path, store: Path, check: Callable[[Store], int]) -> int:
+    """Put a copy back as the store of a collector that is to be started; gives what ``check`` says of it.
+
+    Reports accepted after the copy was taken are not in it, and devices do not send them again. A round that was
+    released since is open again; devices that answered the next one refuse it if it now comes with another question.
     """
-    after = b""
-    while True:
-        last, text = connection.execute(
-            "SELECT max(device), group_concat(hex(device) || bit, '') FROM (SELECT device, bit FROM reports"
-            " WHERE task = ? AND round = ? AND device > ? ORDER BY device LIMIT ?)",
-            (task, number, after, CHUNK),
-        ).fetchone()
-        if last is None:
-            return
-        width = 2 * 16 + 1
-        rows = [text[start : start + width] for start in range(0, len(text), width)]
-        yield [bytes.fromhex(row[:-1]) for row in rows], [int(row[-1]) for row in rows]
-        after = last
-
-
-def _lock(path: Path) -> IO[bytes]:
+    if not backup.is_file():
+        raise SettingsInvalid(f"there is no backup {backup}")
+    _copy(backup, store)
     try:
-        lock = os.fdopen(open_private(path.with_name(path.name + ".lock")), "ab")
+        with closing(Store(store)) as opened:
+            return check(opened)
+    except BaseException:
+        for ending in _ENDINGS:
+            store.with_name(store.name + ending).unlink(missing_ok=True)
+        raise
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy by SQLite's own means, into a file that is there only once it is whole."""
+    if target.exists():
+        raise SettingsInvalid(f"{target} is there already; choose another file")
+    part = target.with_name(target.name + ".part")
+    try:
+        os.close(open_private(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+        with closing(sqlite3.connect(source, timeout=30.0)) as old, closing(sqlite3.connect(part)) as new:
+            _check_version(source, old, empty=False)
+            old.backup(new)
+            (found,) = new.execute("PRAGMA integrity_check").fetchone()
+            if found != "ok":
+                raise SettingsInvalid(f"{source} is damaged: {found}")
+            new.execute("PRAGMA journal_mode = DELETE")
+        handle = os.open(part, os.O_RDWR)  # Windows syncs nothing that is open for reading alone
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.link(part, target)  # fails where another file has come there meanwhile
+    except sqlite3.DatabaseError as error:
+        raise SettingsInvalid(f"{source} cannot be copied: {error}") from error
     except OSError as error:
-        raise SettingsInvalid(f"the collector's store cannot be made at {path}: {error.strerror}") from error
-    if not try_lock(lock.fileno()):
-        lock.close()
-        raise SettingsInvalid(f"{path} is in use by another collector; stop it or choose another file")
-    return lock
+        raise SettingsInvalid(f"{target} cannot be written: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _erase(connection: sqlite3.Connection, words: str, values: dict[str, int | None]) -> int:
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        return connection.execute(words, values).rowcount
+    finally:
+        connection.execute("PRAGMA secure_delete = OFF")
+
+
+def _hour() -> int:
+    """The present time, rounded down to the hour, in seconds since 1970."""
+    return int(time.time()) // 3600 * 3600
 
 
 def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Refuse what is there and is not a collector's, before anything is written: settings or the lock's file."""
+def _check_file(path: Path) -> None:
+    """Refuse what is there and is not a collector's."""
     if not os.path.exists(path):
         return
     if not os.path.isfile(path):
         raise SettingsInvalid(f"{path} is not a file; the collector's store is one file")
     try:
         with closing(_open(path)) as connection:
-            check_version(path, connection)
+            _check_version(path, connection, empty=True)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
+
+
+def _check_version(path: Path, connection: sqlite3.Connection, *, empty: bool) -> None:
+    """Refuse a file that is neither new (where it may be ``empty``) nor a store that this program can use."""
+    if empty and _is_empty(connection):
+        return
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if mark != APPLICATION:
+        raise SettingsInvalid(f"{path} is not a collector's store; choose another file")
+    if version != VERSION:
+        raise SettingsInvalid(
+            f"{path} is a store of version {version}, and this program's is {VERSION}; use the program that made it"
+        )
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0)
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> SettingsInvalid:

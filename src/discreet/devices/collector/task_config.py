@@ -1,25 +1,67 @@
-"""The configuration of a task, fixed when it is created: all that it asks follows from this and from its releases."""
+"""What may be sent to a collector, read strictly: a report, a command, or a task to be created.
+
+A task's configuration is fixed when it is created: all that it asks follows from this and from its releases.
+"""
 
 from __future__ import annotations
 
 import secrets
 from functools import cached_property
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.catalogue import Catalogue
-from discreet.devices.collector.messages import TaskName, explain
 from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.learner import Learner
-from discreet.devices.settings import DeviceSettings
+from discreet.devices.schedule import DeviceSettings
 from discreet.devices.statement import refuse_paid
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 
-__all__ = ["CatalogueContent", "TaskConfig", "make_config"]
+__all__ = ["CatalogueContent", "Close", "Delete", "Report", "TaskConfig", "explain", "make_config"]
 
 _STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+TaskName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
+RoundNumber = Annotated[int, Field(ge=1, le=(1 << 31) - 1)]
+
+
+class Report(BaseModel):
+    """One device's answer: one bit, under a pseudonym that is random for each task."""
+
+    model_config = _STRICT
+
+    task: TaskName
+    round: RoundNumber
+    device: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    bit: Annotated[int, Field(ge=0, le=1)]
+
+    def record(self) -> bytes:
+        """Pseudonym and bit as they are stored."""
+        return bytes.fromhex(self.device) + bytes((self.bit,))
+
+
+class Close(BaseModel):
+    """Which round to end; named, so that a repeated request does not end the next one too."""
+
+    model_config = _STRICT
+
+    round: RoundNumber
+
+
+class Delete(BaseModel):
+    """What to delete of a task: the reports of its released rounds, or all of it."""
+
+    model_config = _STRICT
+
+    what: Literal["reports", "task"]
+
+
+def explain(error: ValidationError) -> str:
+    """The first mistake in one line, without the value that was sent."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}"[:300] if where else str(first["msg"])[:300]
 
 
 class CatalogueContent(BaseModel):
@@ -140,7 +182,7 @@ def make_config(
         )
         _ = config.terms
     except ValidationError as error:
-        raise SettingsInvalid(explain(error.errors())) from None
+        raise SettingsInvalid(explain(error)) from None
     except (TermsInvalid, QuestionInvalid) as error:
         raise SettingsInvalid(str(error)) from None
     return config

@@ -9,61 +9,114 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
-from contextlib import closing, suppress
-from threading import Lock
-from typing import NamedTuple
-from weakref import WeakValueDictionary
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from discreet.devices.collector import store as stored
-from discreet.devices.collector.refused import Refused
-from discreet.devices.collector.store import Counted, Store
-from discreet.devices.collector.task import Task, read_tasks
-from discreet.devices.collector.task_config import TaskConfig
+from discreet.devices.collector.store import RoundRow, Store
+from discreet.devices.collector.task_config import TaskConfig, explain
 from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.operations import Log
 
-__all__ = ["Body", "Count", "Tasks"]
+__all__ = ["Count", "Task", "Tasks", "read_tasks"]
 
 MOST_TASKS = 1000
 
 
-class Count(NamedTuple):
-    """How far a task is: its open round (0 at its end), the hour it was opened, and reports so far."""
+@dataclass
+class Task:
+    """One task as it stands; what it says follows from the store."""
+
+    id: int
+    config: TaskConfig
+    learner: Learner
+    question: Question | None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def asked(self) -> bytes:
+        """The open question in its canonical form."""
+        if self.question is None:
+            raise HTTPException(410, "the task has ended; its last round is released")
+        return self.question.to_json().encode()
+
+
+@dataclass(frozen=True)
+class Count:
+    """How far a task is: its open round (0 at its end), when it was opened, its reports, and those of all before."""
 
     round: int
     opened: int
     reports: int
+    released: tuple[int, ...]
 
 
-class Body:
-    """Bytes that never change; all who are reading them share one copy."""
+def read_tasks(store: Store) -> list[tuple[Task, bool]]:
+    """All stored tasks as they stand, each with whether its round is sealed and waits to be counted."""
+    try:
+        found = []
+        for identity, name, config in store.read("SELECT id, task, config FROM tasks ORDER BY id"):
+            rounds = store.rounds(identity)
+            sealed = bool(rounds) and rounds[-1].state == "counting"
+            found.append((_restored(store, identity, name, config, rounds), sealed))
+        return found
+    except sqlite3.DatabaseError as error:
+        raise SettingsInvalid(f"{store.path} is damaged: {error}") from error
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
+
+def _restored(store: Store, identity: int, name: str, text: str, rounds: list[RoundRow]) -> Task:
+    try:
+        config = TaskConfig.model_validate_json(text)
+        if config.task != name:
+            raise ValueError(f"its configuration names {config.task}")
+        task = Task(identity, config, config.learner(), None)
+        for past in rounds:
+            if past.estimate is not None:
+                estimate = Estimate(np.frombuffer(past.estimate), past.reports or 0)
+                task.learner = task.learner.after(estimate)
+        if rounds and rounds[-1].state != "released":
+            task.question = Question.from_json(rounds[-1].question)
+    except (DiscreetError, ValueError) as error:
+        why = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise SettingsInvalid(f"task {name} in {store.path} is damaged: {why}") from error
+    return task
 
 
 class Tasks:
-    """All tasks of a collector."""
+    """All tasks of a collector.
 
-    def __init__(self, store: Store, writer: Writer, log: Log) -> None:
+    ``keep_days`` after its release a round's reports are deleted; left out, they stay.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        log: Log,
+        keep_days: float | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._store, self._writer, self._log = store, writer, log
+        self._keep_days, self._clock = keep_days, clock
         self._tasks: dict[str, Task] = {}
-        self._bodies: WeakValueDictionary[tuple[int, int], Body] = WeakValueDictionary()
-        self._reading = Lock()
+        self._said: set[tuple[str, int]] = set()
 
     async def resume(self) -> None:
         """Go on from what is stored; a round that was being counted is counted and released."""
         for task, is_sealed in read_tasks(self._store):
             self._tasks[task.config.task] = task
             if is_sealed:
-                with suppress(
-                    Exception
-                ):  # it stays sealed: ending it again tries again, and says what is wrong
+                with suppress(Exception):  # it stays sealed: ending it again says what is wrong
                     await self._release(task)
 
     def names(self) -> list[str]:
@@ -75,19 +128,19 @@ class Tasks:
         try:
             return self._tasks[name]
         except KeyError:
-            raise Refused(404, "there is no such task") from None
+            raise HTTPException(404, "there is no such task") from None
 
     async def create(self, config: TaskConfig) -> Task:
         """Make a task and open its first round."""
         if len(self._tasks) >= MOST_TASKS:
-            raise Refused(409, f"a collector has at most {MOST_TASKS} tasks")
+            raise HTTPException(409, f"a collector has at most {MOST_TASKS} tasks")
         try:
             _ = config.terms
             config = config.decided()
             learner = config.learner()
             question = learner.question()
         except (DiscreetError, ValueError) as error:
-            raise Refused(422, str(error)) from error
+            raise HTTPException(422, str(error)) from error
         assert question is not None
 
         def write(connection: sqlite3.Connection) -> int:
@@ -96,7 +149,7 @@ class Tasks:
                     "INSERT INTO tasks(task, config) VALUES (?, ?)", (config.task, config.model_dump_json())
                 )
             except sqlite3.IntegrityError:
-                raise Refused(409, "there is a task of that name already") from None
+                raise HTTPException(409, "there is a task of that name already") from None
             identity = int(made.lastrowid or 0)
             stored.open_round(connection, identity, question.round, question.to_json().encode())
             return identity
@@ -111,29 +164,21 @@ class Tasks:
         task = self.get(name)
         async with task.lock:
             if task.question is None or task.question.round != number:
-                raise Refused(409, f"round {number} is not open")
+                raise HTTPException(409, f"round {number} is not open")
 
             def seal(connection: sqlite3.Connection) -> None:
                 reports = stored.count_reports(connection, task.id, number)
                 if reports < task.config.minimum:
-                    raise Refused(409, f"{reports} reports are there; a release needs {task.config.minimum}")
+                    why = f"{reports} reports are there; a release needs {task.config.minimum}"
+                    raise HTTPException(409, why)
                 stored.seal_round(connection, task.id, number)
 
             await self._writer.run(seal)
             return await self._release(task)
 
     async def count(self, name: str) -> Count:
-        """How many reports the open round has; for the operator."""
-        task = self.get(name)
-        question = task.question
-        if question is None:
-            return Count(0, 0, 0)
-        return await asyncio.to_thread(self._count_open, task.id, question.round)
-
-    def _count_open(self, task: int, number: int) -> Count:
-        with closing(self._store.connect()) as reader:
-            opened = stored.opened_hour(reader, task, number)
-            return Count(number, opened, stored.count_reports(reader, task, number))
+        """How far a task is; for the operator."""
+        return await asyncio.to_thread(self._count_open, self.get(name))
 
     async def delete_reports(self, name: str | None = None, before: int | None = None) -> int:
         """Delete reports of released rounds, of one task or all, released before a time or ever; gives how many."""
@@ -145,67 +190,89 @@ class Tasks:
         task = self.get(name)
         async with task.lock:
             if task.question is not None:
-                raise Refused(
-                    409, f"round {task.question.round} of the task is open; only a task that has ended goes"
-                )
+                why = f"round {task.question.round} of the task is open; only a task that has ended goes"
+                raise HTTPException(409, why)
             await self._writer.run(lambda connection: stored.delete_task(connection, task.id))
             del self._tasks[name]
         self._log.say("task deleted", task=name)
 
-    def released(self, name: str, number: int) -> Body:
+    def released(self, name: str, number: int) -> bytes:
         """What a round released, from the store."""
-        task = self.get(name).id
-        return self._shared((task, number), lambda: self._read(task, number))
+        words = "SELECT released FROM rounds WHERE task = ? AND round = ? AND state = 'released'"
+        for (body,) in self._store.read(words, self.get(name).id, number):
+            return bytes(body)
+        raise HTTPException(404, "this round is not released")
 
-    def config(self, name: str) -> Body:
-        """A task's configuration as JSON, item list included."""
-        task = self.get(name)
-        return self._shared((task.id, 0), lambda: task.config.model_dump_json().encode())
+    async def apply_rules(self) -> None:
+        """Do what is due without being asked; trouble of one task is logged and keeps nothing else from being done.
 
-    def _shared(self, key: tuple[int, int], read: Callable[[], bytes]) -> Body:
-        with self._reading:
-            body = self._bodies.get(key)
-            if body is None:
-                body = self._bodies[key] = Body(read())
-        return body
+        A round ends when ``enough`` reports are there, or ``hours`` after the hour in which it was opened if the task's
+        minimum is. Where a deadline passes with less, the round stays open, and the log says so once: nothing is ever
+        released from fewer reports than the minimum.
+        """
+        for name in self.names():
+            try:
+                await self._end_if_due(name)
+            except (HTTPException, DiscreetError, sqlite3.Error, OSError) as error:
+                why = error.detail if isinstance(error, HTTPException) else str(error)
+                self._log.say("round not ended", task=name, why=why)
+        if self._keep_days is not None:
+            try:
+                deleted = await self.delete_reports(before=int(self._clock() - 86_400.0 * self._keep_days))
+            except sqlite3.Error as error:
+                self._log.say("old reports not deleted", why=str(error))
+            else:
+                if deleted:
+                    self._log.say("old reports deleted", reports=deleted)
 
-    def _read(self, task: int, number: int) -> bytes:
-        reader = self._store.connect()
-        try:
-            row = reader.execute(
-                "SELECT released FROM rounds WHERE task = ? AND round = ? AND state = 'released'",
-                (task, number),
-            ).fetchone()
-        finally:
-            reader.close()
-        if row is None:
-            raise Refused(404, "this round is not released")
-        return bytes(row[0])
+    async def _end_if_due(self, name: str) -> None:
+        config = self.get(name).config
+        if config.enough is None and config.hours is None:
+            return
+        count = await self.count(name)
+        if not count.round:
+            return
+        full = config.enough is not None and count.reports >= max(config.enough, config.minimum)
+        due = config.hours is not None and self._clock() >= count.opened + 3600.0 * config.hours
+        if full or (due and count.reports >= config.minimum):
+            await self.close(name, count.round)
+        elif due and (name, count.round) not in self._said:
+            self._said.add((name, count.round))
+            numbers = {"round": count.round, "reports": count.reports, "minimum": config.minimum}
+            self._log.say("deadline passed", task=name, **numbers)
+
+    def _count_open(self, task: Task) -> Count:
+        words = "SELECT round, opened_hour, reports FROM rounds WHERE task = ? ORDER BY round"
+        rounds = self._store.read(words, task.id)
+        released = tuple(reports for _, _, reports in rounds if reports is not None)
+        if task.question is None:
+            return Count(0, 0, 0, released)
+        number = task.question.round
+        opened = next(hour for one, hour, _ in rounds if one == number)
+        words = "SELECT count(*) FROM reports WHERE task = ? AND round = ?"
+        ((reports,),) = self._store.read(words, task.id, number)
+        return Count(number, opened, reports, released)
 
     async def _release(self, task: Task) -> int:
         question = task.question
         assert question is not None
-        counted, learner = await asyncio.to_thread(self._count, task, question)
-        following = learner.question()
+        estimate, learner = await asyncio.to_thread(self._estimate, task, question)
+        following, released = learner.question(), learner.released()
 
         def write(connection: sqlite3.Connection) -> None:
-            stored.release_round(connection, task.id, question.round, counted)
+            counted = (estimate.answers, estimate.values.tobytes(), released)
+            stored.release_round(connection, task.id, question.round, *counted)
             if following is not None:
                 stored.open_round(connection, task.id, following.round, following.to_json().encode())
 
         await self._writer.run(write)
         task.learner, task.question = learner, following
-        self._log.say("round released", task=task.config.task, round=question.round, reports=counted.reports)
-        return counted.reports
+        self._log.say("round released", task=task.config.task, round=question.round, reports=estimate.answers)
+        return estimate.answers
 
-    def _count(self, task: Task, question: Question) -> tuple[Counted, Learner]:
+    def _estimate(self, task: Task, question: Question) -> tuple[Estimate, Learner]:
         estimator = Estimator(question)
-        reader = self._store.connect()
-        try:
-            for devices, bits in stored.read_reports(reader, task.id, question.round):
-                estimator.add(devices, bits)
-        finally:
-            reader.close()
-        estimate = estimator.estimate()
-        learner = task.learner.after(Estimate(estimate, estimator.answers))
-        return Counted(estimator.answers, estimate.tobytes(), learner.released()), learner
+        for devices, bits in self._store.reports(task.id, question.round):
+            estimator.add(devices, bits)
+        estimate = Estimate(estimator.estimate(), estimator.answers)
+        return estimate, task.learner.after(estimate)

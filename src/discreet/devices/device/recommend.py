@@ -38,20 +38,20 @@ def recommend(
     Items of which offsets and factors say nothing come in the order of their popularity. The person's own offset is
     not in it: it is the same for all items, and with it everything would be worth nothing to somebody who has given
     the lowest rating so far. Where no popularity was released, the order is that of the predictions; where the same was
-    released for all items, noise drowned it, and the order is that of the catalogue. Ties go to the more popular item,
-    then to the lower index.
+    released for all items, noise drowned it, and there is no list. Ties go to the more popular item, then to the lower
+    index.
 
     Notes
     -----
     **Privacy**. Nothing leaves the device: this costs no budget.
     """
+    if len(side.popularity) > 1 and min(side.popularity) == max(side.popularity):
+        return []
     items = [item for item in range(side.items) if not (exclude_seen and item in ratings)]
     own, predictions = _predictions(ratings, side, items)
     worth = list(predictions)
     popularity = [side.popularity[item] for item in items] if side.popularity else [0.0] * len(items)
-    if side.popularity and min(side.popularity) == max(side.popularity):
-        worth = popularity
-    elif side.popularity:
+    if side.popularity:
         lowest = rating_range[0] + own
         worth = [often * (score - lowest) for often, score in zip(popularity, predictions, strict=True)]
     worth = [-math.inf if math.isnan(one) else one for one in worth]  # a hostile item side may overflow

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.data.blocks.stored import StoredRatings
+from discreet.data.stored import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.engines.devices import Gpu
 from discreet.errors import SettingsInvalid, Unreachable
@@ -128,7 +128,7 @@ def read_cluster(engine: Cluster | str | None, ratings: AnyRatings, device: str)
         )
     if not isinstance(ratings, StoredRatings):
         raise SettingsInvalid(
-            "the engine ray reads ratings from blocks; prepare them with discreet.data.blocks.prepare"
+            "the engine ray reads ratings from blocks; prepare them with discreet.data.prepare"
         )
     if device not in ("cpu", "cuda"):
         raise SettingsInvalid(f"on a cluster every worker has a GPU of its own; give cuda, not {device}")

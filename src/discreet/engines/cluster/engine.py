@@ -15,7 +15,7 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from discreet.data.blocks.stored import StoredRatings
+from discreet.data.stored import StoredRatings
 from discreet.engines.cluster.partitions import Place, place_workers, share_blocks
 from discreet.engines.cluster.shards import SHARD_BYTES, add_shards, count_shards, join_shards
 from discreet.engines.cluster.worker import Worker

@@ -9,7 +9,7 @@ from typing import Any
 
 import ray
 
-from discreet.data.blocks.stored import StoredRatings
+from discreet.data.stored import StoredRatings
 from discreet.engines.cluster.shards import Shard, split_totals
 from discreet.engines.devices import Gpu
 from discreet.engines.disk import DiskEngine

@@ -1,5 +1,5 @@
 """Alternating least squares without privacy: the yardstick of all private methods."""
 
-from discreet.methods.als.estimator import ALS, ALSSettings
+from discreet.methods.als.estimator import ALS
 
-__all__ = ["ALS", "ALSSettings"]
+__all__ = ["ALS"]

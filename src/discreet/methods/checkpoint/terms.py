@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from discreet.data.blocks.stored import StoredRatings
+from discreet.data.stored import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.model import Model
 from discreet.privacy.budget import Budget

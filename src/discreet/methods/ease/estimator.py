@@ -26,16 +26,6 @@ __all__ = ["EASE"]
 class EASE(PrivateMethod):
     """Lists from one noisy sum of the pairs that people take together, and a formula.
 
-    Parameters
-    ----------
-    head
-        Most items that pairs are counted of; the others keep their place by popularity. Memory goes with its square,
-        time with its cube.
-    keep_sums
-        Whether the model carries the released sums, so that a later run can be added to them (``start=``).
-    discover_share
-        Share of mu^2 and of delta for choosing the catalogue where none is given; ``None`` refuses instead.
-
     Notes
     -----
     **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. Two Gaussian releases: a count for
@@ -48,11 +38,6 @@ class EASE(PrivateMethod):
 
     public_half = EASE_HALF
     private_half = EASEContributions
-
-    def __init__(
-        self, *, head: int = 6000, keep_sums: bool = True, discover_share: float | None = None
-    ) -> None:
-        super().__init__(head=head, keep_sums=keep_sums, discover_share=discover_share)
 
     def fit(self, ratings: AnyRatings, budget: Budget | None = None, **options: Any) -> Self:
         """Train within a budget, as every private method does; without one, not privately.

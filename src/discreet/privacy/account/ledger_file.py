@@ -11,10 +11,8 @@ from pydantic import ValidationError
 
 from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid
 from discreet.privacy.account.account import Account
-from discreet.privacy.account.chain import Chain
 from discreet.privacy.account.costs import shared_delta
 from discreet.privacy.account.earlier import EarlierRuns
-from discreet.privacy.account.file import ChainFile, Locked, now
 from discreet.privacy.account.records import (
     Cap,
     Charged,
@@ -27,6 +25,7 @@ from discreet.privacy.account.records import (
     TrustModel,
 )
 from discreet.privacy.account.run import LedgerRun, RunLock
+from discreet.privacy.account.store import Chain, LedgerStore, Locked, now
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried, RunCost
 from discreet.privacy.statement_text import round_up
@@ -64,7 +63,7 @@ class LedgerFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, group: str | None = None) -> None:
-        self._file = ChainFile(path)
+        self._file = LedgerStore(path)
         self.path, self.group = self._file.path, group
 
     def begin(
@@ -146,8 +145,7 @@ class LedgerFile:
                 for run in account.going_on()
                 if not RunLock(self.path, run).held()
             ]
-        records = (*chain.records, *gone)
-        return Account.from_chain(Chain(records, chain.hashes, chain.size, chain.torn)) if gone else account
+        return account.with_records(gone)
 
     def verify(self, head: str | None = None) -> Chain:
         """Check every line, and that a head kept elsewhere is among them.
@@ -157,6 +155,7 @@ class LedgerFile:
         LedgerInvalid
             When a line was damaged or edited, or the file was set back behind that head.
         """
+        self._file.check()
         with self._file.reading() as chain:
             Account.from_chain(chain)
         if head is not None and head not in chain.hashes:

@@ -19,7 +19,6 @@ __all__ = [
     "Record",
     "RefusedRun",
     "Resume",
-    "Torn",
     "TrustModel",
     "read_record",
 ]
@@ -149,14 +148,7 @@ class End(_Frozen):
     state: Literal["ended", "failed", "stopped", "cut short"]
 
 
-class Torn(_Frozen):
-    """The beginning of a record, left by a crash while it was written and removed by whoever wrote next."""
-
-    kind: Literal["torn"] = "torn"
-    bytes: int = Field(gt=0)
-
-
-Record: TypeAlias = Begin | Cap | Open | RefusedRun | Resume | Charged | End | Torn
+Record: TypeAlias = Begin | Cap | Open | RefusedRun | Resume | Charged | End
 _READ: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="kind")])
 
 

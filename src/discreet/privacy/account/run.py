@@ -14,14 +14,14 @@ from typing import Literal, Self
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerInvalid, UnchargedRelease
 from discreet.privacy.account.account import Account
 from discreet.privacy.account.earlier import EarlierRuns
-from discreet.privacy.account.file import ChainFile, Locked
 from discreet.privacy.account.locks import try_lock
 from discreet.privacy.account.records import Charged, End, Open, Price, Record
+from discreet.privacy.account.store import LedgerStore, Locked
 from discreet.privacy.ledger import Charge
 from discreet.privacy.pure.ledger import PureCharge
 from discreet.private_files import open_private
 
-__all__ = ["LedgerRun", "RunLock"]
+__all__ = ["LedgerRun", "ResumedRun", "RunLock"]
 
 # What the ledgers of single runs let in above their budget; the cap need not be asked again for it.
 _TOLERANCE = 2e-12
@@ -82,7 +82,7 @@ class LedgerRun:
 
     def __init__(
         self,
-        file: ChainFile,
+        file: LedgerStore,
         asked: Open,
         earlier: EarlierRuns,
         held: RunLock,
@@ -124,9 +124,10 @@ class LedgerRun:
         with self._lock, self._file.locked() as locked:
             account = self._checked(locked)
             self._refuse_excess(account, charged)
-            self._head = locked.append([charged, *ending])
+            head = locked.append([charged, *ending])
             if last:
                 self._leave()
+        self._head = head
 
     def settle(self, known: Iterable[Charge | PureCharge]) -> None:
         """Enter those of a silo's charges that the ledger lacks, because the silo began without one.
@@ -144,8 +145,8 @@ class LedgerRun:
                 Charged(run=self.asked.run, name=name, price=price)
                 for name, price in (stored - entered).elements()
             ]
-            if missing:
-                self._head = locked.append(missing)
+            head = locked.append(missing)
+        self._head = head
 
     def end(self, state: Literal["ended", "failed", "stopped"] = "ended") -> None:
         """Say that nothing more will be charged; what was reserved and not needed is free again."""
@@ -211,6 +212,49 @@ class LedgerRun:
             raise BudgetExceeded(
                 f"{charged.name!r} costs more than this run reserved in {self._file.path}, and the cap "
                 f"({account.cap}) has no room for it"
+            )
+
+
+class ResumedRun:
+    """A journal for the ledger of a run (:meth:`discreet.privacy.ledger.Ledger.keep_in`).
+
+    Parameters
+    ----------
+    run
+        In the data set's ledger.
+    released, intended
+        How many releases the run has kept, and whether one more was begun. Proof note:
+        ``privacy/gaussian/proofs/kept.md``.
+
+    Raises
+    ------
+    LedgerInvalid
+        When the ledger has charges of the run that it knows nothing of, or lacks some: either was set back.
+    """
+
+    def __init__(self, run: LedgerRun, *, released: int, intended: bool) -> None:
+        self._run, self._entered = run, list(run.charges)
+        found = len(self._entered)
+        if found > released + intended:
+            raise LedgerInvalid(
+                f"the ledger has {found} charges of this run, and its folder knows of {released + intended}: that "
+                "was set back, and what was released since cannot be drawn again. Begin a new run"
+            )
+        if found < released:
+            raise LedgerInvalid(
+                f"the run has made {released} releases, and the ledger has {found} charges of it: the ledger was set "
+                "back. Restore it from a backup"
+            )
+
+    def charge(self, charge: Charge) -> None:
+        """Enter a charge, unless it is the next of those that are there."""
+        if not self._entered:
+            self._run.charge(charge)
+            return
+        known = self._entered.pop(0)
+        if (known.name, known.price.mu, known.price.delta) != (charge.name, charge.mu, charge.delta):
+            raise LedgerInvalid(
+                f"the ledger has a charge for {known.name!r} where the run asks for {charge.name!r}: another run"
             )
 
 

@@ -672,17 +672,17 @@ export function predict(ratings, side, range, items) {
 
 /**
  * The n best items, best first, and their predictions: by popularity times predicted rating above the lowest. The same
- * popularity for all items means that noise drowned it, and leaves the order of the catalogue.
+ * popularity for all items means that noise drowned it: then there is no list.
  */
 export function recommend(ratings, side, range, n = 10, excludeSeen = true) {
+  if (side.popularity.length > 1 && side.popularity.every((one) => one === side.popularity[0])) return [];
   const items = [];
   for (let item = 0; item < side.items; item++) if (!(excludeSeen && ratings.has(item))) items.push(item);
   const [own, scores] = predictions(ratings, side, items);
   const known = side.popularity.length > 0;
-  const drowned = known && side.popularity.every((one) => one === side.popularity[0]);
   const often = items.map((item) => (known ? side.popularity[item] : 0));
   const lowest = range[0] + own;
-  const worth = scores.map((score, at) => (drowned ? often[at] : known ? often[at] * (score - lowest) : score));
+  const worth = scores.map((score, at) => (known ? often[at] * (score - lowest) : score));
   const key = worth.map((value) => (Number.isNaN(value) ? -Infinity : value));
   const order = items.map((_, at) => at);
   // No subtraction: infinity less itself is no number.

@@ -110,7 +110,9 @@ def said(pairs: Singles, features: FeatureRows) -> Said | None:
     own = np.diagonal(inner).copy()
     # Both triangles are in the sums, so each pair's noise is there twice.
     chance = np.sqrt(2.0 * squares / max(pairs.size, 1) * own)
-    bar = DEVIATIONS + math.sqrt(2.0 * math.log(len(own)))  # the largest of so many is about the root by chance
+    bar = DEVIATIONS + math.sqrt(
+        2.0 * math.log(len(own))
+    )  # the largest of so many is about the root by chance
     out = np.flatnonzero((own > 1e-6 * np.diagonal(normal)[1:]) & (right_inner > bar * chance))
     if not len(out):
         return None

@@ -49,12 +49,13 @@ _JUDGED = 1500
 class EASESettings(PrivateSettings):
     """What private EASE can be told.
 
-    Attributes
+    Parameters
     ----------
     head
-        Most items that pairs are counted of. Memory goes with its square, time with its cube.
+        Most items that pairs are counted of; the others keep their place by popularity. Memory goes with its square,
+        time with its cube.
     keep_sums
-        Whether the model carries the released sums, for a later run to be added to.
+        Whether the model carries the released sums, so that a later run can be added to them (``start=``).
     """
 
     # Beyond, the pairs are more than the 10^9 bytes that the store of a silo takes in one piece.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from discreet.data.ratings import Ratings
-from discreet.methods.shared.private.sampling import sample_uniform
-from discreet.methods.shared.public.sample import SampledCounts, SampledMean, UniformSample
+from discreet.methods.shared.private.sampling import keep_lowest, sample_uniform
+from discreet.methods.shared.public.sample import Sample, SampledCounts, SampledMean, alike
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
 
@@ -22,22 +22,28 @@ class Sampler:
 
     def __init__(self, ratings: Ratings) -> None:
         self._ratings = ratings
-        self._last: tuple[UniformSample, Ratings, Pattern] | None = None
+        self._last: tuple[Sample, Ratings, Pattern] | None = None
 
-    def take(self, sample: UniformSample) -> tuple[Ratings, Pattern]:
-        """At most ``max_ratings`` ratings of each user, and who touched what in them."""
-        if self._last is None or self._last[0] != sample:
-            kept = self._ratings.keep(sample_uniform(self._ratings, sample.max_ratings, sample.seed))
+    def take(self, sample: Sample) -> tuple[Ratings, Pattern]:
+        """The ratings of each user that take part, and who touched what in them."""
+        if self._last is None or not alike(self._last[0], sample):
+            kept = self._ratings
+            if sample.trained is not None:
+                kept = kept.keep((sample.trained > 0.0)[kept.items])
+            if sample.rule == "tail":
+                assert sample.counts is not None
+                rarity = sample.counts[kept.items]
+                kept = kept.keep(keep_lowest(kept, rarity, sample.max_ratings))
+            elif sample.rule == "uniform":
+                kept = kept.keep(sample_uniform(kept, sample.max_ratings, sample.seed))
             self._last = (sample, kept, pattern_of(kept))
         return self._last[1:]
 
-    def count(self, query: SampledCounts) -> list[Block]:
-        """Contributions to the number of users of each item."""
-        return query.mechanism.blocks(self.take(query.sample)[1])
-
-    def mean(self, query: SampledMean) -> list[Block]:
-        """Contributions to the mean rating."""
+    def contributions(self, query: SampledCounts | SampledMean) -> list[Block]:
+        """Contributions to the number of users of each item, or to the mean rating."""
         ratings, pattern = self.take(query.sample)
+        if isinstance(query, SampledCounts):
+            return query.mechanism.blocks(pattern)
         return query.mechanism.blocks(pattern, ratings.scale.scaled(ratings.values))
 
 

@@ -1,4 +1,4 @@
-"""Which ratings of a user take part, as settings and queries say it. Public."""
+"""Which ratings of a user take part, as settings and querys say it; what is asked of a sample. Public."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ import numpy as np
 from discreet.methods.public_half import Facts
 from discreet.methods.query import Query
 from discreet.methods.settings import MaxRatings, PrivateSettings, Share
+from discreet.model.wire import to_parts
 from discreet.privacy.accounting import remaining
 from discreet.privacy.gaussian.clipped import ItemCounts, MeanValue, NoisyCounts
+from discreet.types import Floats
 
 __all__ = [
     "CentredSettings",
+    "Sample",
     "SampleSettings",
     "SampledCounts",
     "SampledMean",
-    "UniformSample",
+    "alike",
     "ask_centre",
     "draw_sample",
     "typical_row_norm",
@@ -30,7 +33,7 @@ __all__ = [
 class SampleSettings(PrivateSettings):
     """Which ratings take part.
 
-    Attributes
+    Parameters
     ----------
     max_ratings
         A user takes part with at most this many ratings, drawn evenly; ``None`` takes all of them.
@@ -45,7 +48,7 @@ class SampleSettings(PrivateSettings):
 class CentredSettings(SampleSettings):
     """Which ratings take part and what they are measured from.
 
-    Attributes
+    Parameters
     ----------
     centre
         ``"middle"`` of the rating range, free, or the ``"mean"`` of the sampled ratings, charged.
@@ -57,19 +60,37 @@ class CentredSettings(SampleSettings):
     centre_share: Share = 0.02
 
 
-@dataclass(frozen=True)
-class UniformSample:
-    """At most ``max_ratings`` of each user's ratings, drawn evenly by a hash of the user's own ratings and the seed."""
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """At most ``max_ratings`` of each user's ratings; which ones follows from the user's own ratings and this.
+
+    Parameters
+    ----------
+    seed
+        Public, of the hashes by which users draw.
+    max_ratings
+        k.
+    rule
+        ``"uniform"``: drawn evenly; ``"tail"``: of the rarest items by ``counts``; ``"weights"``: all ratings, whose
+        weights are bounded instead.
+    counts
+        Noisy number of users of each item.
+    trained
+        1 for the items that may be sampled, 0 for the others; ``None`` for all of them.
+    """
 
     seed: int
     max_ratings: int
+    rule: Literal["uniform", "tail", "weights"] = "uniform"
+    counts: Floats | None = None
+    trained: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SampledCounts(Query[NoisyCounts]):
     """How many users does each item have in the sample?"""
 
-    sample: UniformSample
+    sample: Sample
     n_items: int
 
     @property
@@ -82,7 +103,7 @@ class SampledCounts(Query[NoisyCounts]):
 class SampledMean(Query[float]):
     """What is the mean rating in the sample, in units of half the range around its middle?"""
 
-    sample: UniformSample
+    sample: Sample
 
     @property
     def mechanism(self) -> MeanValue:
@@ -90,15 +111,22 @@ class SampledMean(Query[float]):
         return MeanValue(self.sample.max_ratings)
 
 
-def draw_sample(settings: SampleSettings, facts: Facts, rng: np.random.Generator) -> UniformSample:
+def alike(one: Any, other: Any) -> bool:
+    """Whether two public records are the same to the last bit."""
+    (said, arrays), (others, theirs) = to_parts(one), to_parts(other)
+    same = said == others and arrays.keys() == theirs.keys()
+    return same and all(np.array_equal(array, theirs[name]) for name, array in arrays.items())
+
+
+def draw_sample(settings: SampleSettings, facts: Facts, rng: np.random.Generator) -> Sample:
     """The sample's public seed and size; the size of the catalogue where nothing is left out."""
     seed = int(rng.integers(2**62))
     most = settings.max_ratings
-    return UniformSample(seed, facts.n_items if most is None else min(most, facts.n_items))
+    return Sample(seed, facts.n_items if most is None else min(most, facts.n_items))
 
 
 def ask_centre(
-    settings: CentredSettings, facts: Facts, sample: UniformSample, planned: int
+    settings: CentredSettings, facts: Facts, sample: Sample, planned: int
 ) -> Generator[Query[Any], Any, tuple[float, float]]:
     """The centre of the model, free or a charged estimate of the mean; and what is left to spend."""
     scale = facts.scale

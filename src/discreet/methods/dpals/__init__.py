@@ -1,1 +1,0 @@
-"""DPALS, the published private ALS."""

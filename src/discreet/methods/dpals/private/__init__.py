@@ -1,1 +1,0 @@
-"""What users answer to DPALS. Sees ratings."""

@@ -1,1 +1,0 @@
-"""What DPALS asks and what it makes of the releases. Sees no ratings."""

@@ -1,1 +1,0 @@
-"""Joint-DP Frank-Wolfe."""

@@ -1,1 +1,0 @@
-"""What users answer to Frank-Wolfe. Sees ratings."""

@@ -1,1 +1,0 @@
-"""What users answer to projected gradient. Sees ratings."""

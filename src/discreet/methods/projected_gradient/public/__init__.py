@@ -1,1 +1,0 @@
-"""What projected gradient asks and what it makes of the releases. Sees no ratings."""

@@ -1,1 +1,0 @@
-"""What users answer to private SVD. Sees ratings."""

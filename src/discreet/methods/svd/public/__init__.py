@@ -1,1 +1,0 @@
-"""What private SVD asks and what it makes of the releases. Sees no ratings."""

@@ -1,1 +1,0 @@
-"""The trivial methods: what any result has to stand beside."""

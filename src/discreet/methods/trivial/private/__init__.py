@@ -1,1 +1,0 @@
-"""What users answer to the trivial methods. Sees ratings."""

@@ -1,1 +1,0 @@
-"""What the trivial methods ask. Sees no ratings."""

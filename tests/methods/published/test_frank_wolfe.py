@@ -1,0 +1,181 @@
+"""Private Frank-Wolfe end to end: what it spends, what it depends on, what it learns, what it needs."""
+
+import time
+import tracemalloc
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import Budget, Catalogue, Ratings
+from discreet.data import splits, synthetic
+from discreet.errors import SettingsInvalid
+from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.published.private.frank_wolfe import FrankWolfe
+from discreet.model.fold_in import FrankWolfeReplay
+from tests.conformance.runs import LARGE, record
+
+BUDGET = Budget(2.0, 1e-6)
+WAYS: dict[str, dict[str, Any]] = {
+    "exact": {"rounds": 3},
+    "oja": {"rounds": 2, "eigenvector": "oja", "oja_steps": 3},
+    "exact, mean": {"rounds": 2, "centre": "mean", "max_ratings": 20},
+}
+
+
+@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+@pytest.mark.parametrize("way", WAYS)
+def test_one_release_for_each_direction_or_each_product(
+    way: str, kind: str, market: Ratings, clicks: Ratings
+) -> None:
+    names = {
+        "exact": ["step 1", "step 2", "step 3"],
+        "oja": [f"step {step}, product {number}" for step in (1, 2) for number in (1, 2, 3)],
+        "exact, mean": ["mean rating"] * (kind == "explicit") + ["step 1", "step 2"],
+    }
+    ratings = market if kind == "explicit" else clicks
+    fitted = FrankWolfe(**WAYS[way]).fit(ratings.take_users(slice(0, 500)), BUDGET, rng=0)
+    assert [release.name for release in fitted.statement_.releases] == names[way]
+    assert fitted.rank_ == fitted.rounds_ == WAYS[way]["rounds"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [({"rounds": 20}, 0.55), ({"rounds": 12, "eigenvector": "oja", "oja_steps": 6}, 0.75)],
+)
+def test_a_low_rank_world_is_learnt(settings: dict[str, Any], error: float) -> None:
+    """Predicting 0 has an error of 1; the user mean is no better."""
+    train, test = synthetic.low_rank(3_000, n_items=200, rank=2, rng=0)
+    model = FrankWolfe(**settings, row_clip=9.0).fit(train, LARGE, rng=0).model_
+    assert evaluate_ratings(model, train, test).rmse < error
+
+
+def test_ratings_of_a_market_beat_the_global_mean(market: Ratings) -> None:
+    train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
+    scores = evaluate_ratings(FrankWolfe().fit(train, LARGE, rng=0).model_, train, test)
+    assert scores.rmse < 0.95 * scores.global_mean_rmse
+
+
+def test_clicks_are_ranked_far_better_than_by_chance(clicks: Ratings) -> None:
+    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
+    scores = evaluate_ranking(FrankWolfe().fit(train, LARGE, rng=0).model_, query, target)
+    assert scores.recall > 0.8 * scores.popularity_recall
+
+
+def test_the_model_says_what_its_steps_were(market: Ratings) -> None:
+    """Eigenvalues are those of the second moment of the rows in the ratings' own units."""
+    given = {"rounds": 4, "max_ratings": None, "row_clip": 25.0, "nuclear_bound": 50.0}
+    side = FrankWolfe(**given).fit(market, Budget(1e6, 1e-6), rng=0).model_.item_side
+    dense = np.zeros((market.n_users, market.n_items))
+    dense[np.repeat(np.arange(market.n_users), np.diff(market.indptr)), market.items] = market.values - 3.0
+    assert isinstance(side.rule, FrankWolfeReplay)
+    assert side.rule.eigenvalues[0] == pytest.approx(float(np.linalg.norm(dense, 2)) ** 2, rel=0.02)
+    assert (side.rule.nuclear_bound, side.rule.row_bound, side.centre) == (50.0, 25.0, 3.0)
+    np.testing.assert_allclose(np.linalg.norm(side.factors, axis=0), 1.0, rtol=1e-9)
+    assert not side.offsets.any()
+
+
+def test_automatic_bounds_do_not_look_at_the_ratings(market: Ratings) -> None:
+    sides = [
+        FrankWolfe(rounds=2).fit(data, BUDGET, rng=0).model_.item_side
+        for data in (market, market.take_users([0]))
+    ]
+    assert sides[0].rule.row_bound == sides[1].rule.row_bound == pytest.approx(0.5 * 2.0 * 80**0.5)
+
+
+def test_steps_in_nothing_but_noise_are_passed_over(market: Ratings) -> None:
+    for eigenvector in ("exact", "oja"):
+        passed = [
+            FrankWolfe(rounds=3, eigenvector=eigenvector)
+            .fit(market, Budget(1e-4, 1e-9), rng=0)
+            .model_.item_side
+            for _ in range(3)
+        ]
+        assert sum((side.rule.eigenvalues > 0).sum() for side in passed) <= 3
+        assert all(not side.factors[:, side.rule.eigenvalues <= 0].any() for side in passed)
+
+
+@pytest.mark.parametrize("eigenvector", ["exact", "oja"])
+def test_as_published_no_step_above_zero_is_passed_over(eigenvector: str, market: Ratings) -> None:
+    """In noise alone the first eigenvalue is above zero and a product as often as not."""
+    taken = 0
+    for seed in range(5):
+        method = FrankWolfe(rounds=4, eigenvector=eigenvector, skip_noise=False)
+        side = method.fit(market, Budget(1e-4, 1e-9), rng=seed).model_.item_side
+        taken += int((side.rule.eigenvalues > 0).sum())
+    assert taken == 20 if eigenvector == "exact" else 3 <= taken <= 17
+
+
+def test_the_mean_is_charged_and_used(market: Ratings) -> None:
+    side = FrankWolfe(rounds=1, centre="mean", centre_share=0.5).fit(market, LARGE, rng=0).model_.item_side
+    assert side.centre == pytest.approx(float(market.values.mean()), abs=0.02)
+    implicit = replace(market, rating_range=None, values=np.ones(market.n_ratings))
+    fitted = FrankWolfe(rounds=1, centre="mean").fit(implicit, LARGE, rng=0)
+    assert fitted.model_.item_side.centre == 0.0
+    assert len(fitted.statement_.releases) == 1
+
+
+def test_only_as_many_ratings_as_were_promised_take_part(market: Ratings) -> None:
+    """With one rating of each user nobody links two items: the second moment has nothing beside its diagonal."""
+    ((moment,),) = record(FrankWolfe(rounds=1, max_ratings=1), market).totals
+    assert not (moment.value - np.diag(np.diag(moment.value))).any()
+    assert moment.value.any()
+
+
+def _wide(n: int, m: int, per_user: int) -> Ratings:
+    rng = np.random.default_rng(0)
+    items = np.sort(
+        rng.integers(0, m // per_user, (n, per_user)) + np.arange(per_user) * (m // per_user), axis=1
+    )
+    values = np.clip(3.0 + rng.standard_normal((n, 1)) * 0.7 + 0.5 * rng.standard_normal((n, per_user)), 1, 5)
+    return Ratings.from_arrays(
+        np.arange(n + 1) * per_user,
+        items.ravel(),
+        values.ravel(),
+        catalogue=Catalogue(np.arange(m)),
+        rating_range=(1.0, 5.0),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "m", "per_user", "settings", "megabytes"),
+    [
+        (20_000, 10_000, 50, {"eigenvector": "oja", "rounds": 10}, 250),
+        (40_000, 1_000, 10, {"eigenvector": "exact", "rounds": 3}, 150),
+    ],
+)
+def test_no_array_of_users_times_items(
+    n: int, m: int, per_user: int, settings: dict[str, Any], megabytes: int
+) -> None:
+    ratings = _wide(n, m, per_user)
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        side = FrankWolfe(**settings).fit(ratings, Budget(20.0, 1e-6), rng=0).model_.item_side
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - start < 60.0
+    assert peak < megabytes * 2**20 < n * m * 8
+    assert np.isfinite(side.factors).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ronuds": 3}, "ronuds.*Known settings.*rounds"),
+        ({"rounds": 0}, "rounds"),
+        ({"eigenvector": "power"}, "eigenvector"),
+        ({"row_clip": 0.0}, "row_clip"),
+        ({"row_clip": float("nan")}, "row_clip"),
+        ({"nuclear_bound": float("inf")}, "nuclear_bound"),
+        ({"max_ratings": 0}, "max_ratings"),
+        ({"centre_share": 1.0}, "centre_share"),
+        ({"oja_rate": -1.0}, "oja_rate"),
+    ],
+)
+def test_settings_are_checked_by_name(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
+        FrankWolfe(**settings)

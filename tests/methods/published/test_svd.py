@@ -1,0 +1,88 @@
+"""Private SVD end to end: what it spends, what it depends on, what it learns."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import Budget, Ratings
+from discreet.data import splits, synthetic
+from discreet.errors import SettingsInvalid
+from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.methods.published.private.svd import PrivateSVD
+from tests.conformance.runs import LARGE
+
+BUDGET = Budget(2.0, 1e-6)
+
+
+def test_releases_are_means_or_counts_and_one_second_moment(market: Ratings, clicks: Ratings) -> None:
+    for ratings, first in ((market, "item means"), (clicks, "item counts")):
+        statement = PrivateSVD().fit(ratings, BUDGET, rng=0).statement_
+        assert [release.name for release in statement.releases] == [first, "second moment"]
+
+
+def test_shares_go_where_they_were_asked_to(market: Ratings) -> None:
+    statement = PrivateSVD(mean_share=0.36).fit(market, BUDGET, rng=0).statement_
+    assert statement.releases[0].mu == pytest.approx(0.6 * BUDGET.mu, rel=1e-9)
+
+
+def test_a_low_rank_world_is_learnt_and_its_rank_found() -> None:
+    train, test = synthetic.low_rank(5_000, n_items=300, rank=3, rng=0)
+    fitted = PrivateSVD(row_clip=5.0).fit(train, Budget(20.0, 1e-5), rng=0)
+    assert fitted.rank_ == 3
+    assert fitted.rounds_ == 1
+    assert evaluate_ratings(fitted.model_, train, test).rmse < 0.25
+
+
+def test_a_market_beats_means_and_factors_help(market: Ratings) -> None:
+    train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
+    scores = {
+        rank: evaluate_ratings(PrivateSVD(rank=rank).fit(train, LARGE, rng=0).model_, train, test)
+        for rank in (0, 16)
+    }
+    assert scores[0].rmse < 0.95 * scores[0].user_mean_rmse
+    assert scores[16].rmse < 0.97 * scores[0].rmse
+
+
+def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(market: Ratings) -> None:
+    """Much budget: offsets around the global mean. Little: all items alike."""
+    side = (
+        PrivateSVD(rank=0, max_ratings=None, mean_share=0.99, stabiliser=1e-6)
+        .fit(market, Budget(1e4, 1e-6))
+        .model_.item_side
+    )
+    sums, counts = np.bincount(market.items, market.values, 200), np.bincount(market.items, minlength=200)
+    often = counts > 50
+    assert often.sum() > 50
+    np.testing.assert_allclose((side.centre + side.offsets)[often], sums[often] / counts[often], atol=0.02)
+    assert side.centre == pytest.approx(float(market.values.mean()), abs=0.01)
+    pulled = PrivateSVD(rank=0).fit(market, Budget(0.05, 1e-6)).model_.item_side
+    assert pulled.offsets.std() < 0.35
+
+
+def test_a_row_bound_says_how_much_noise_there_is(market: Ratings) -> None:
+    """A bound far above the rows drowns them: no factor is left."""
+    assert PrivateSVD(row_clip=1e3).fit(market, Budget(5.0, 1e-6), rng=0).rank_ == 0
+    assert PrivateSVD(row_clip=2.0).fit(market, Budget(5.0, 1e-6), rng=0).rank_ > 0
+
+
+def test_clicks_beat_popularity(clicks: Ratings) -> None:
+    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
+    scores = evaluate_ranking(PrivateSVD().fit(train, Budget(20.0, 1e-6), rng=0).model_, query, target, 10)
+    assert scores.recall > 1.1 * scores.popularity_recall
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rnak": 3}, "rnak.*Known settings.*rank"),
+        ({"rank": -1}, "rank"),
+        ({"mean_share": 0.0}, "mean_share"),
+        ({"row_clip": float("nan")}, "row_clip"),
+        ({"stabiliser": "much"}, "stabiliser"),
+        ({"gravity": float("inf")}, "gravity"),
+    ],
+)
+def test_settings_are_checked_by_name(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
+        PrivateSVD(**settings)
