@@ -31,8 +31,7 @@ from discreet.privacy.statement_text import round_up
 from discreet.reports.page import page as report_page
 from discreet.reports.report import make_report
 from discreet.statements import Document, write_document
-from discreet.statements.card import card
-from discreet.statements.page import page
+from discreet.statements.page import card, page
 from discreet.statements.text import text_lines
 from discreet.statements.words import in_a_hundred
 from discreet.web.packed import _words
