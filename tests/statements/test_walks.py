@@ -299,7 +299,14 @@ WALKS: dict[str, Callable[..., Walk]] = {
         ),
         *(nothing_but_the_catalogue, start_and_its_catalogue, tuned, tuned_on_a_discovered_catalogue),
         start_from_a_tuned_model,
-        *(silos, silos_over_a_discovered_catalogue, start_from_silos, devices, lists_from_lists, lists_over_silos),
+        *(
+            silos,
+            silos_over_a_discovered_catalogue,
+            start_from_silos,
+            devices,
+            lists_from_lists,
+            lists_over_silos,
+        ),
     )
 }
 
