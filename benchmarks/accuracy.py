@@ -23,12 +23,26 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 from rich.console import Console
+from scipy.sparse import csr_array
 
-from discreet import ALS, Budget, BudgetedALS, Catalogue, Popularity, PrivateMethod, Ratings
+from discreet import (
+    ALS,
+    EASE,
+    Budget,
+    BudgetedALS,
+    Catalogue,
+    Model,
+    Popularity,
+    PrivateMethod,
+    Ratings,
+    evaluate,
+)
 from discreet.data import splits, synthetic
 from discreet.evaluation.comparison import Comparison
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation.protocols import evaluate_ratings
 from discreet.methods.registry import DEFAULTS
+from discreet.model.item_weights import ItemWeights
+from discreet.privacy.statement import Statement
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -54,7 +68,9 @@ class Task:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        return ("RMSE",) if self.rates else ("Recall@20", "nDCG@20")
+        if self.rates:
+            return ("RMSE",)
+        return ("Recall@20", "nDCG@20", *(("disliked@20", "AUC") if self.train.explicit else ()))
 
     @property
     def baseline(self) -> PrivateMethod:
@@ -69,8 +85,8 @@ class Task:
     def score(self, model: Any) -> dict[str, float]:
         if self.rates:
             return {"RMSE": evaluate_ratings(model, self.history, self.test).rmse}
-        scores = evaluate_ranking(model, self.history, self.test, 20)
-        return {"Recall@20": scores.recall, "nDCG@20": scores.ndcg}
+        scores = evaluate(model, self.test, history=self.history, k=20, only="rankings")
+        return {name: scores[name.lower()].value for name in self.metrics}
 
 
 def tasks(data: Path, only: set[str]) -> Iterator[Task]:
@@ -139,10 +155,8 @@ def lists(data: Path, features: str | None = None) -> Task:
     """What a newcomer does: a file of ratings, the default goal of ``discreet train``."""
     frame = _read(data / "ml-1m" / "ratings.parquet")
     ratings = Ratings.from_frame(frame, **_reading(data, "ml-1m", features))
-    train, test = splits.by_rating(ratings, (0.9, 0.1), rng=0)
     name, title = _named("ml-1m-lists", "MovieLens 1M, lists from ratings, 90/10", features)
-    epsilons = (0.5, 1.0, 5.0, 20.0)
-    return Task(name, title, train, train, test, 1e-5, epsilons, goal="rank", yardstick=features is None)
+    return _list_task(name, title, ratings, (0.9, 0.1), features)
 
 
 def _reading(data: Path, name: str, features: str | None) -> dict[str, Any]:
@@ -178,61 +192,67 @@ def market() -> Task:
 
 
 def clicks(data: Path, name: str, features: str | None = None) -> Task:
-    frame = _read(data / name / "ratings.parquet").filter(pl.col("rating") >= 4)
+    """All ratings as clicks."""
     catalogue = Catalogue.from_file(data / name / "items.parquet", features=features)
+    frame = _read(data / name / "ratings.parquet")
     ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=catalogue)
-    title = f"{name}, ratings of 4 and 5 as clicks, a tenth of the users held out, 80/20 query and target"
-    return _click_task(*_named(f"{name}-clicks", title, features), ratings, yardstick=features is None)
+    shares = (0.9, 0.1) if name == "ml-1m" else (0.8, 0.2)
+    divided = "/".join(f"{100 * share:.0f}" for share in shares)
+    found, title = _named(f"{name}-clicks", f"{name}, all ratings as clicks, {divided}", features)
+    return _list_task(found, title, ratings, shares, features)
 
 
 def jester_clicks(data: Path) -> Task:
     frame = _read(data / "jester" / "ratings.parquet").filter(pl.col("rating") >= 5.0)
     ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=range(1, 101))
-    title = (
-        "Jester, ratings of 5 and more of 10 as clicks, a tenth of the users held out, 80/20 query and target"
-    )
-    return _click_task("jester-clicks", title, ratings)
+    title = "Jester, ratings of 5 and more of 10 as clicks, 80/20"
+    return _list_task("jester-clicks", title, ratings, (0.8, 0.2))
 
 
 def market_clicks() -> Task:
-    rated = synthetic.market(20_000, 2_000, 1_000_000, rng=0)
-    assert rated.catalogue is not None
-    users = np.repeat(np.arange(rated.n_users), np.diff(rated.indptr))
-    liked = rated.values >= 4.0
-    frame = pl.DataFrame({"user": users[liked], "item": rated.catalogue.ids[rated.items[liked]].astype(str)})
-    ratings = Ratings.from_frame(frame, user="user", item="item", catalogue=rated.catalogue)
-    title = "skewed market, ratings of 4 and more as clicks, a tenth of the users held out, 80/20 query and target"
-    return _click_task("market-clicks", title, ratings)
+    """What people take there follows popularity, whatever their taste: lists must not be below it."""
+    rated = synthetic.market(20_000, 2_000, 1_500_000, rng=0)
+    ratings = Ratings.from_arrays(
+        rated.indptr, rated.items, np.ones(rated.n_ratings), catalogue=rated.catalogue, rating_range=None
+    )
+    title = "skewed market, 20,000 users, 2,000 items, 1.5 million clicks, 80/20"
+    return _list_task("market-clicks", title, ratings, (0.8, 0.2))
 
 
-def _click_task(name: str, title: str, ratings: Ratings, *, yardstick: bool = True) -> Task:
-    train, query, target = splits.held_out_users(ratings, 0.1, rng=0, query_fraction=0.8)
-    return Task(name, title, train, query, target, 1e-5, (0.5, 1.0, 5.0, 20.0), yardstick=yardstick)
+def _list_task(
+    name: str, title: str, ratings: Ratings, shares: tuple[float, float], features: str | None = None
+) -> Task:
+    train, test = splits.by_rating(ratings, shares, rng=0)
+    epsilons = (1.0, 5.0, 20.0)
+    return Task(name, title, train, train, test, 1e-5, epsilons, goal="rank", yardstick=features is None)
 
 
 def run(task: Task, draws: int, console: Console) -> Comparison:
-    table = Comparison({**dict.fromkeys(task.metrics, 4), "rank": 0, "seconds": 1}, title=task.title)
+    rank = {"rank": 0} if task.rates else {}
+    table = Comparison({**dict.fromkeys(task.metrics, 4), **rank, "seconds": 1}, title=task.title)
     _baselines(task, table)
-    for draw in range(min(draws, 3) if task.yardstick else 0):
+    for draw in range((min(draws, 3) if task.rates else 1) if task.yardstick else 0):
         _fit(task, table, "non-private ALS", lambda seed=draw: task.plain().fit(task.train, rng=seed))
-        if not task.rates:
-            # On a small or sparse market the default's 128 directions are too many.
-            name = "non-private ALS, rank 16"
-            _fit(task, table, name, lambda seed=draw: task.plain(rank=16).fit(task.train, rng=seed))
+    if not task.rates:
+        _fit(task, table, "non-private EASE", lambda: EASE(keep_sums=False).fit(task.train, rng=0))
+        for power in (0.0, 0.5):
+            form = "" if power == 0.0 else ", times the root of the count"
+            table.add(f"non-private GF-CF{form}", **task.score(graph_filter(task.train, power)))
     plain = "offsets alone" if task.rates else "popularity"
     for epsilon in task.epsilons:
         budget = Budget(epsilon, task.delta)
         name = f"private, epsilon {epsilon:g}"
         for draw in range(draws):
             _fit(task, table, name, lambda b=budget, s=draw: task.private().fit(task.train, b, rng=s))
-        for _ in range(draws):
+        for _ in range(draws if task.yardstick else 0):
             _fit(
                 task,
                 table,
                 f"{plain}, epsilon {epsilon:g}",
                 lambda b=budget: task.baseline.fit(task.train, b),
             )
-        _before(task, table, name)
+        if task.rates:
+            _before(task, table, name)
     console.print(table.to_rich())
     if task.published:
         console.print(task.published)
@@ -262,7 +282,39 @@ def _fit(task: Task, table: Comparison, name: str, train: Callable[[], ALS | Pri
     start = time.perf_counter()
     fitted = train()
     seconds = time.perf_counter() - start
-    table.add(name, rank=fitted.rank_, seconds=seconds, **task.score(fitted.model_))
+    rank = {"rank": fitted.rank_} if task.rates else {}
+    table.add(name, **rank, seconds=seconds, **task.score(fitted.model_))
+
+
+def graph_filter(ratings: Ratings, power: float) -> Model:
+    """GF-CF without privacy: x D^-1/2 R' N^-1 R D^-1/2, times count^power; the 1,000 largest weights of each item.
+
+    R is what was liked, N how much each person did, D how much each item was.
+    """
+    liked = ratings.scale.liked(ratings.values) / ratings.scale.liked(ratings.values).max()
+    shape = (ratings.n_users, ratings.n_items)
+    rows = csr_array((liked, ratings.items, ratings.indptr), shape=shape, dtype=np.float32)
+    counts = rows.sum(axis=0)
+    items = 1.0 / np.sqrt(np.maximum(counts, 1.0))
+    people = csr_array(rows * (1.0 / np.sqrt(np.maximum(rows.sum(axis=1), 1e-9)))[:, np.newaxis])
+    weights = (people.T @ people).toarray() * items[:, np.newaxis] * (items * counts**power)
+    np.fill_diagonal(weights, 0.0)
+    bar = np.partition(weights, max(len(weights) - 1_000, 0), axis=0)[max(len(weights) - 1_000, 0)]
+    weights[weights < bar] = 0.0
+    table = csr_array(weights.astype(np.float32))
+    side = ItemWeights(
+        scale=ratings.scale,
+        counts=counts.astype(np.float64),
+        base=np.zeros(ratings.n_items),
+        starts=table.indptr.astype(np.int64),
+        others=table.indices.astype(np.int32),
+        weights=table.data,
+        together=table.data,
+        mass=np.maximum(counts, 1.0).astype(np.float64),
+        noise=0.0,
+    )
+    assert ratings.catalogue is not None
+    return Model(side, ratings.catalogue, Statement.not_private("a yardstick"), "gf-cf")
 
 
 def decompose(task: Task, console: Console) -> Comparison:

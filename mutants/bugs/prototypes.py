@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_PIPELINE = "methods/prototypes/private/pipeline.py"
+_SILO = "methods/prototypes/private/silo.py"
+_SWAP = "methods/prototypes/private/swap.py"
+_ROWS = "methods/prototypes/private/rows.py"
 _LLOYD = "methods/prototypes/private/lloyd.py"
 _T_SWAP = ("methods/prototypes/test_neighbours.py",)
 _T_LLOYD = ("methods/prototypes/test_lloyd.py",)
@@ -13,29 +15,29 @@ _T_PIPELINE = ("methods/prototypes/test_pipeline.py",)
 MUTANTS = (
     Mutant(
         "a silo is refused by its exact count",
-        _PIPELINE,
-        "    if noisy < least:\n",
-        "    if n_users < least:\n",
+        _SWAP,
+        "check_users(noisy, settings.least_users(shares.count))",
+        "check_users(rows.n_users, settings.least_users(shares.count))",
         "whether a silo takes part follows from a released count",
         _T_SWAP,
         "who_is_refused",
     ),
     Mutant(
         "a silo is refused by its exact count before anything is charged",
-        _PIPELINE,
-        "    _refuse_small(rows.n_users, settings, shares, gate)\n",
-        "    if rows.n_users < 2:\n"
-        '        raise TooFewUsers("too few users")\n'
-        "    _refuse_small(rows.n_users, settings, shares, gate)\n",
+        _SWAP,
+        '    noisy = count_users(gate, "silo count", rows.n_users, epsilon=shares.count)\n',
+        "    check_users(rows.n_users, 2)\n"
+        '    noisy = count_users(gate, "silo count", rows.n_users, epsilon=shares.count)\n',
         "whether a silo takes part follows from a released count",
         _T_SWAP,
         "who_is_refused",
     ),
     Mutant(
         "the refusal tells the exact count",
-        _PIPELINE,
-        'f"this silo has too few users: a noisy count of {noisy}, where',
-        'f"this silo has too few users: a noisy count of {n_users}, where',
+        _SWAP,
+        "check_users(noisy, settings.least_users(shares.count))",
+        "least = settings.least_users(shares.count)\n    "
+        "check_users(rows.n_users if noisy < least else noisy, least)",
         "a refusal says what was released",
         _T_SWAP,
         "who_is_refused",
@@ -43,8 +45,8 @@ MUTANTS = (
     Mutant(
         "Lloyd: a silo is refused by its exact count",
         _LLOYD,
-        "    if not noisy >= least(mu):\n",
-        "    if not n_users >= least(mu):\n",
+        "check_users(noisy, settings.least_users(mu))",
+        "check_users(n_users, settings.least_users(mu))",
         "whether a silo takes part follows from a released count",
         _T_LLOYD,
         "who_is_refused",
@@ -52,25 +54,24 @@ MUTANTS = (
     Mutant(
         "Lloyd: the refusal tells the exact count",
         _LLOYD,
-        'f"this silo has too few users: a noisy count of {noisy:.0f}, where',
-        'f"this silo has too few users: a noisy count of {n_users:.0f}, where',
+        "check_users(noisy, settings.least_users(mu))",
+        "least = settings.least_users(mu)\n    check_users(n_users if noisy < least else noisy, least)",
         "a refusal says what was released",
         _T_LLOYD,
         "who_is_refused",
     ),
     Mutant(
         "the message's notes tell the exact number of users",
-        _PIPELINE,
-        "        notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)\n",
-        "        notes = _notes(trial.prototypes, only_root=trial.only_root, cells=trial.cells)\n"
-        '        notes = (*notes, f"{ratings.n_users} users")\n',
+        _SILO,
+        "_notes(trial.prototypes, trial.cells)",
+        '(*_notes(trial.prototypes, trial.cells), f"{ratings.n_users} users")',
         "all of a message follows from releases",
         _T_SWAP,
         "whole_messages",
     ),
     Mutant(
         "Lloyd: the message's notes tell the exact number of users",
-        _PIPELINE,
+        _SILO,
         "_notes(found))",
         '(*_notes(found), f"{ratings.n_users} users"))',
         "all of a message follows from releases",
@@ -79,26 +80,26 @@ MUTANTS = (
     ),
     Mutant(
         "the weights of prototypes are exact",
-        _PIPELINE,
-        "        weights=found.weights,\n",
-        "        weights=found.weights * 0.0 + ratings.n_users,\n",
+        _SILO,
+        "found.values, found.mask, found.weights\n",
+        "found.values, found.mask, found.weights * 0.0 + ratings.n_users\n",
         "all of a message follows from releases",
         _T_SWAP,
         "whole_messages",
     ),
     Mutant(
         "a refused silo owes nothing",
-        _PIPELINE,
-        "            refusal.statement = _pure_statement(",
-        "            refusal.statement = None and _pure_statement(",
+        _SILO,
+        "            refusal.statement = _statement(ledger, ratings)",
+        "            refusal.statement = None",
         "a refusal is paid for and stated",
         ("methods/prototypes/test_pipeline.py", "methods/prototypes/test_parties.py"),
         "owes or too_small",
     ),
     Mutant(
         "a silo of one user is not refused",
-        _PIPELINE,
-        "return 2 + math.ceil(max(0.0, math.log(0.5 / settings.refusal_risk)) / rate)",
+        "methods/prototypes/settings.py",
+        "return 2 + math.ceil(max(0.0, math.log(0.5 / self.refusal_risk)) / rate)",
         "return 0",
         "silos of one user are refused",
         _T_PIPELINE,
@@ -106,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "shares for one trial in each of several, as printed",
-        "methods/prototypes/shares.py",
+        "methods/prototypes/settings.py",
         'values=part["values"] / trials,',
         'values=part["values"],',
         "all trials together cost epsilon",
@@ -115,7 +116,7 @@ MUTANTS = (
     ),
     Mutant(
         "a level more than was paid for, as printed",
-        "methods/prototypes/private/partition.py",
+        _SWAP,
         "for level in range(1, shares.levels + 1):",
         "for level in range(1, shares.levels + 2):",
         "the depth limit is what was planned",
@@ -123,7 +124,7 @@ MUTANTS = (
     ),
     Mutant(
         "a user counts twice in a cell",
-        "methods/prototypes/private/partition.py",
+        _SWAP,
         "            keys,\n            universe=",
         "            np.repeat(keys, 2, axis=0),\n            universe=",
         "a level's cells are disjoint: a user counts once",
@@ -132,7 +133,7 @@ MUTANTS = (
     ),
     Mutant(
         "cells by the exact count",
-        "methods/prototypes/private/partition.py",
+        _SWAP,
         "        levels.append(len(crowded))\n",
         "        levels.append(len(np.unique(keys, axis=0)))\n",
         "the number of cells in a message is that of released cells",
@@ -141,7 +142,7 @@ MUTANTS = (
     ),
     Mutant(
         "candidates that users are at",
-        "methods/prototypes/private/trials.py",
+        _SWAP,
         "    candidates = cells.centres\n",
         "    candidates = points[:8] if len(points) >= 8 else cells.centres\n",
         "centres are chosen among released cells",
@@ -150,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "left-over shares by the exact number of cells",
-        "methods/prototypes/private/trials.py",
+        _SWAP,
         "shares = replace(shares, values=shares.values + max(0.0, planned - (gate.ledger.spent - before)))",
         "shares = replace(shares, values=shares.values + planned)",
         "what is left is spent, and no more",
@@ -158,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "the trial with the exact lowest loss",
-        "methods/prototypes/private/trials.py",
+        _SWAP,
         "    return trials[best]\n",
         "    return trials[best] if len(rows.values) % 2 else trials[0]\n",
         "the choice among trials is the released one",
@@ -167,7 +168,7 @@ MUTANTS = (
     ),
     Mutant(
         "swaps among what the users are near to",
-        "methods/prototypes/private/centres.py",
+        _SWAP,
         'return visited[distances.best_set(gate, "centre swap", visited, epsilon=shares.swap)]',
         'distances.best_set(gate, "centre swap", visited, epsilon=shares.swap)\n    '
         "return visited[int(np.argmin([distances.loss(one) for one in visited]))]",
@@ -188,15 +189,15 @@ MUTANTS = (
     Mutant(
         "Lloyd: a plan that spends twice",
         _LLOYD,
-        "steps=tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth),",
-        "steps=tuple(math.sqrt(square * steps) for part in growth),",
+        "tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth)",
+        "tuple(math.sqrt(square * steps) for part in growth)",
         "squares of the plan add up to the budget's",
         _T_LLOYD,
         "plan",
     ),
     Mutant(
         "rows of all of a user's ratings",
-        "methods/prototypes/private/rows.py",
+        _ROWS,
         "kept = ratings.keep(sample_uniform(ratings, bounds.items, seed))",
         "kept = ratings",
         "which ratings count is drawn evenly, by the user's own hash",
@@ -204,7 +205,7 @@ MUTANTS = (
     ),
     Mutant(
         "a centre read off the ratings",
-        "methods/prototypes/private/rows.py",
+        _ROWS,
         'centre=(low + high) / 2.0 if settings.unrated == "missing" else 0.0,',
         'centre=float(ratings.values.mean()) if settings.unrated == "missing" else 0.0,',
         "bounds of a row are public",

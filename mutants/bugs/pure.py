@@ -223,7 +223,7 @@ MUTANTS = (
     ),
     Mutant(
         "amounts that wrap round",
-        "privacy/pure/contributions.py",
+        "privacy/pure/gate.py",
         "np.add.at(sizes, self.users, np.abs(self.values.astype(np.float64)))",
         "np.add.at(sizes, self.users, self.values.astype(np.float64))",
         "a user's amounts are bounded by their sizes, not by their sum",
@@ -248,7 +248,7 @@ MUTANTS = (
     ),
     Mutant(
         "the values of a cluster are bounded by one item",
-        "privacy/pure/cluster_sums.py",
+        "privacy/pure/clusters.py",
         "bound = min(bounds.total, _widest(clusters, support) * GRID)",
         "bound = GRID",
         "a user's row is bounded as a whole",
@@ -256,7 +256,7 @@ MUTANTS = (
     ),
     Mutant(
         "noise scaled by the exact size of a cluster, as printed",
-        "privacy/pure/cluster_sums.py",
+        "privacy/pure/clusters.py",
         "    given = _on_support(clusters, support, clusters.rows.values)\n",
         "    bound = max(1, bound // max(1, int(clusters.inside.sum())))\n"
         "    given = _on_support(clusters, support, clusters.rows.values)\n",
@@ -265,7 +265,7 @@ MUTANTS = (
     ),
     Mutant(
         "sizes of items are bounded by 1",
-        "privacy/pure/cluster_sums.py",
+        "privacy/pure/clusters.py",
         "    bound = _widest(clusters, support)\n    given",
         "    bound = 1\n    given",
         "a user counts for each item of the support",
@@ -273,7 +273,7 @@ MUTANTS = (
     ),
     Mutant(
         "who is in no cluster is counted in the first",
-        "privacy/pure/cluster_sums.py",
+        "privacy/pure/clusters.py",
         "kept = (cells >= 0) & clusters.inside[users]",
         "kept = cells >= 0",
         "a user who is in no cluster adds nothing",
@@ -281,7 +281,7 @@ MUTANTS = (
     ),
     Mutant(
         "distances beyond the cap",
-        "privacy/pure/losses.py",
+        "privacy/pure/clusters.py",
         "        inside, among = (np.clip(part, -HALF_SIDE, HALF_SIDE) for part in (points, candidates))",
         "        inside, among = points, candidates",
         "a user's loss is at most the cap wherever the point lies",

@@ -189,8 +189,8 @@ MUTANTS = (
         "infer_ids(names[chosen]).sort()",
         "infer_ids(names)[chosen].sort()",
         "an id that was not chosen does not show",
-        ("methods/budgeted/test_budgeted.py",),
-        "odd_id",
+        ("methods/test_discovery.py",),
+        "not_chosen",
     ),
     Mutant(
         "discovery out of the whole budget",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.methods.prototypes import FactorSettings
-from discreet.methods.prototypes.public.factorise import factorise
+from discreet.methods.prototypes.public.server import factorise
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting

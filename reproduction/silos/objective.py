@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage
+from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage, PrototypeSettings
 
 __all__ = ["mean_objective", "private_prototypes"]
 
@@ -30,7 +30,9 @@ def mean_objective(ratings: Ratings, message: PrototypeMessage, cap: float) -> f
 
 def private_prototypes(ratings: Ratings, k: int, epsilon: float, **settings: Any) -> PrototypeMessage:
     """The paper's clustering of all users in one place."""
-    method = PrivatePrototypes.from_preset(
-        "swap", prototypes=k, users=ratings.n_users, minimum_users=1, shrink=False, **settings
+    method = PrivatePrototypes(
+        PrototypeSettings.from_preset(
+            "swap", prototypes=k, users=ratings.n_users, minimum_users=1, shrink=False, **settings
+        )
     )
     return method.message(ratings, epsilon)

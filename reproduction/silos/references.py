@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
-from discreet.methods.prototypes.public.factorise import Entries, Rng, item_side_of, nonnegative_factors
 from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.public.server import Entries, Rng, item_side_of, nonnegative_factors
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement

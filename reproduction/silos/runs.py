@@ -17,7 +17,7 @@ from discreet.methods.prototypes import (
     FactorSettings,
     PrototypeMessage,
 )
-from discreet.methods.prototypes.public.factorise import factorise
+from discreet.methods.prototypes.public.server import factorise
 from discreet.privacy.budget import Budget
 from discreet.privacy.silo_statements import state_over_silos
 from reproduction.central.yardstick import FIRST

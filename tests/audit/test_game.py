@@ -11,13 +11,13 @@ from discreet import Budget
 from discreet.audit import game
 from discreet.audit.game import Scores, judge, play
 from discreet.audit.instances import instance_of
-from discreet.audit.planted import HalfNoise
 from discreet.errors import SettingsInvalid
 from discreet.privacy import Noise
 from discreet.privacy.gaussian import gate
 from discreet.privacy.gaussian.blocks import Block, CoMoment, ItemMatrix, ItemVector, UserVector
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats, Ints
+from tests.audit.planted import HalfNoise
 
 BUDGET = Budget(4.0, 1e-5)
 TIGHT = ("budgeted", "dpals", "frank-wolfe")

@@ -6,11 +6,11 @@ import pytest
 
 from discreet.audit.devices import audit_devices
 from discreet.audit.game import RISK
-from discreet.audit.planted import bold_answer, half_noise_gate
 from discreet.audit.prototypes import audit_prototypes, replay_prototypes
 from discreet.data.synthetic import market
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.privacy.pure.contributions import Contributions
+from discreet.privacy.pure.gate import Contributions
+from tests.audit.planted import bold_answer, half_noise_gate
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])

@@ -8,8 +8,8 @@ import pytest
 
 from discreet import Budget, Statement
 from discreet.audit.game import Scores, judge
-from discreet.audit.planted import HalfNoise
 from discreet.audit.two_runs import PAIRS, play_two
+from tests.audit.planted import HalfNoise
 
 BUDGET = Budget(4.0, 1e-5)
 

@@ -227,6 +227,8 @@ def test_what_it_prints_and_what_it_says_in_json() -> None:
     history, test = two_parts(model)
     found = discreet.evaluate(model, test, history=history, k=K)
     text = str(found)
+    # People and rows of the test, and no exact count of what they liked.
+    assert text.startswith(f"{found.users:,} people, {found.ratings:,} test rows, lists of {K} without")
     for word in (
         f"recall@{K}",
         "95 % interval",

@@ -66,3 +66,15 @@ def test_rows_without_a_weight_give_an_item_no_chance(
     without, with_one = (votes(frame, tmp_path, monkeypatch, weight="plays") for frame in frames)
     assert set(with_one) == set(without) == {"shared"}
     assert with_one["shared"] == pytest.approx(without["shared"] + 1.0)
+
+
+def test_an_id_that_was_not_chosen_does_not_show_in_the_others(tmp_path: Path) -> None:
+    """One user's odd id makes all ids text where they are read; those that are chosen are numbers all the same."""
+    rows = {"u": np.repeat(np.arange(400), 3), "i": np.tile(["1", "2", "3"], 400)}
+    odd = {"u": [*rows["u"], 999], "i": [*rows["i"], "weird"]}
+    for table in (rows, odd):
+        pl.DataFrame(table).write_csv(tmp_path / "ratings.csv")
+        ratings = Ratings.from_csv(tmp_path / "ratings.csv", user="u", item="i")
+        found = discover_catalogue(Gate(Ledger(Budget(50.0, 1e-3))), ratings, 0.5)
+        assert found.catalogue is not None
+        assert found.catalogue.ids.tolist() == [1, 2, 3]

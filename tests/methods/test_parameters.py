@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import pandas as pd
@@ -99,6 +100,23 @@ def test_parameters_are_named_and_shown_by_the_signature(name: str) -> None:
     shown = inspect.signature(cls).parameters
     assert {key: one.default for key, one in shown.items()} == cls().get_params()
     assert {one.kind for one in shown.values()} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_is_checked_and_documented_once(name: str) -> None:
+    """Neither no number nor an object; and its words stand in the settings class alone."""
+    cls = METHODS[name]
+    for key in cls().get_params():
+        for wrong in (float("nan"), float("inf"), object(), "no such choice"):
+            with pytest.raises(SettingsInvalid, match=key):
+                cls(**{key: wrong})
+    shown = inspect.getdoc(cls) or ""
+    named = [
+        one for line in shown.split("\n") if re.fullmatch(r"\w+(, \w+)*", line) for one in line.split(", ")
+    ]
+    assert sorted(set(named) & set(cls().get_params())) == sorted(cls().get_params())
+    assert len([one for one in named if one in cls().get_params()]) == len(cls().get_params())
+    assert cls.settings_type.in_words() in shown
 
 
 def test_a_change_is_made_whole_or_not_at_all() -> None:

@@ -180,6 +180,8 @@ def test_draws_are_independent_and_follow_the_space() -> None:
     assert sorted(counts) == list(range(1, 9))
     assert counts[1] > 2 * counts[4]  # evenly spread in the logarithm
     assert len({one["a"] for one in drawn}) == 400
+    with pytest.raises(NotImplementedError):
+        tuning._ENTROPY.getstate()  # nothing to draw the same again from
     steps = logs - logs.mean()
     assert abs((steps[1:] * steps[:-1]).mean() / steps.var()) < 0.3
 

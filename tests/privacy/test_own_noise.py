@@ -19,7 +19,7 @@ from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import FIXED_KEY, own_noise, why_not_private
-from discreet.privacy.pure.cluster_sums import count_users
+from discreet.privacy.pure.clusters import count_users
 from discreet.privacy.pure.gate import PureGate
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -16,8 +17,7 @@ import pytest
 
 from discreet.privacy.statement import Statement
 from discreet.statements import Document, write_document
-from discreet.statements.page import page
-from discreet.statements.page_parts import MOST_COSTS
+from discreet.statements.page import MOST_COSTS, page
 from discreet.statements.text import text_lines
 from tests.statements.test_stored_models import FIXTURES, MODELS
 
@@ -219,11 +219,15 @@ def test_a_long_statement_prints_on_two_sheets(central: Document, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("width", [360, 1440])
-def test_nothing_is_wider_than_the_screen(name: str, width: int, tmp_path: Path, browser: Any) -> None:
+@pytest.mark.parametrize("width", [360, 900, 1440])
+def test_nothing_is_wider_than_the_screen_and_no_card_stands_alone(
+    name: str, width: int, tmp_path: Path, browser: Any
+) -> None:
     (tmp_path / "page.html").write_text(page(write_document(FIXTURES / name)), encoding="utf-8")
     context = browser.new_context(viewport={"width": width, "height": 900})
     shown = context.new_page()
     shown.goto((tmp_path / "page.html").as_uri())
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    tops = shown.evaluate("[...document.querySelectorAll('.answers li')].map(card => card.offsetTop)")
+    assert set(Counter(tops).values()) == {4 if width > 960 else 2 if width > 480 else 1}
     context.close()

@@ -31,8 +31,7 @@ from discreet.privacy.statement_text import round_up
 from discreet.reports.page import page as report_page
 from discreet.reports.report import make_report
 from discreet.statements import Document, write_document
-from discreet.statements.card import card
-from discreet.statements.page import page
+from discreet.statements.page import card, page
 from discreet.statements.text import text_lines
 from discreet.statements.words import in_a_hundred
 from discreet.web.packed import _words
@@ -268,6 +267,19 @@ def start_from_silos() -> Walk:
     return Walk(model, Sum(FIRST.mu**2) + out, 2, out)
 
 
+def lists_from_lists() -> Walk:
+    """The default method: the released sums of the first run are in the second model's."""
+    first, before = released(lambda: discreet.EASE().fit(people(), FIRST, rng=0).model_)
+    model, out = released(lambda: discreet.EASE().fit(people(1), SECOND, rng=0, start=first).model_)
+    return Walk(model, before + out, 2, out)
+
+
+def lists_over_silos() -> Walk:
+    parts = [people().take_users(slice(start, start + 600)) for start in (0, 600)]
+    model, _ = released(lambda: discreet.silos.fit(parts, FIRST, honest=2, rng=0).model_)
+    return Walk(model, Sum(FIRST.mu**2))
+
+
 def devices() -> Walk:
     model, out = released(lambda: fit_devices(people(), epsilon=4.0, rng=0).model_)
     return Walk(model, out)
@@ -287,7 +299,14 @@ WALKS: dict[str, Callable[..., Walk]] = {
         ),
         *(nothing_but_the_catalogue, start_and_its_catalogue, tuned, tuned_on_a_discovered_catalogue),
         start_from_a_tuned_model,
-        *(silos, silos_over_a_discovered_catalogue, start_from_silos, devices),
+        *(
+            silos,
+            silos_over_a_discovered_catalogue,
+            start_from_silos,
+            devices,
+            lists_from_lists,
+            lists_over_silos,
+        ),
     )
 }
 
@@ -371,6 +390,17 @@ def test_attacker_curve_and_shares_are_about_all_of_it(walk: Walk, tmp_path: Pat
             assert power == pytest.approx(float(exact), abs=1e-3)
     assert sum(cost["share"] for cost in content["costs"]) == pytest.approx(1.0, abs=1e-6)
     assert in_a_hundred(meaning["right_guess_at_even_odds"]) in page(document)
+
+
+def test_what_a_silo_has_refined_says_first_everywhere_that_it_is_not_private(tmp_path: Path) -> None:
+    shared = lists_over_silos().model
+    model = discreet.silos.refined(shared, people().take_users(slice(0, 600)))
+    assert not model.statement.private
+    assert model.statement.epsilon is None
+    for place, text in surfaces(model, tmp_path).items():
+        words = " ".join(text.split())
+        assert "not private" in words.lower(), place
+        assert not re.search(r"epsilon \d", words), place
 
 
 def test_a_signature_covers_the_sum() -> None:

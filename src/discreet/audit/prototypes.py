@@ -17,9 +17,9 @@ from discreet.audit.findings import GameFinding, ReleaseFinding, ReplayFinding
 from discreet.audit.pure_recording import ONE_SIDED, RecordingGate, Tape, change
 from discreet.audit.strangers import strangers, together
 from discreet.data.ratings import Ratings
-from discreet.methods.prototypes.private.pipeline import prototypes_through
+from discreet.methods.prototypes.private.rows import TooFewUsers
+from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.settings import PrototypeSettings, Shares
-from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.pure.noise import rate_at_most
 from discreet.types import Ints
 
@@ -106,7 +106,7 @@ def _record(ratings: Ratings, epsilon: float, settings: PrototypeSettings, repla
 
 def _same_outcome(one: Any, other: Any) -> bool:
     """Whether two runs that were shown the same releases send the same message."""
-    return (one.cells, one.only_root) == (other.cells, other.only_root) and all(
+    return one.cells == other.cells and all(
         np.array_equal(getattr(one.prototypes, name), getattr(other.prototypes, name))
         for name in ("values", "mask", "weights")
     )

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
-import click
+from pydantic import Field
 from rich.table import Table
 
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import Output, print_json, printer
+from discreet.cli.request import Option, takes
 from discreet.privacy.accounting import epsilon_renyi, mu_renyi
 from discreet.privacy.budget import Budget
 
-__all__ = ["command"]
+__all__ = ["Bought", "command"]
 
 
-@click.command("budget")
-@click.option("--epsilon", required=True, help="Privacy parameter epsilon, above 0.")
-@click.option(
-    "--delta", required=True, help="Privacy parameter delta, between 0 and 1; well below 1 / users."
-)
-@click.option(
-    "--releases", type=click.IntRange(min=1), default=1, show_default=True, help="Releases to plan for."
-)
-@json_option
-def command(epsilon: str, delta: str, releases: int, as_json: bool) -> None:
+class Bought(Output):
+    """What `budget` can be asked."""
+
+    epsilon: Annotated[str, Option("Privacy parameter epsilon, above 0.")]
+    delta: Annotated[str, Option("Privacy parameter delta, between 0 and 1; well below 1 / users.")]
+    releases: Annotated[int, Field(ge=1), Option("Releases to plan for.")] = 1
+
+
+@takes(Bought, "budget")
+def command(request: Bought) -> None:
     """Show the mu that a budget buys, and the noise each release needs.
 
     mu is the one number that adds up (its squares do) over Gaussian releases. The conversion is exact; the
@@ -34,8 +35,8 @@ def command(epsilon: str, delta: str, releases: int, as_json: bool) -> None:
     Example:
       discreet budget --epsilon 1 --delta 1e-6 --releases 6
     """
-    plan = _plan(Budget.parse(epsilon, delta), releases)
-    if as_json:
+    plan = _plan(Budget.parse(request.epsilon, request.delta), request.releases)
+    if request.as_json:
         print_json(plan)
     else:
         _show(plan)

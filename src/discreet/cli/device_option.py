@@ -9,22 +9,13 @@ import click
 from discreet.cli.request import Option
 from discreet.engines.devices import check_present
 
-__all__ = ["RankingDevice", "device_option"]
+__all__ = ["RankingDevice"]
 
 
 def _checked(context: click.Context, option: click.Parameter, device: str) -> str:
     check_present(device)
     return device
 
-
-device_option = click.option(
-    "--device",
-    metavar="cpu|cuda",
-    default="cpu",
-    show_default=True,
-    callback=_checked,
-    help="Where items are ranked; cuda: a GPU (extra gpu). Equal scores but for the last bit.",
-)
 
 RankingDevice: TypeAlias = Annotated[
     str,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
+from pydantic import Field
 
 from discreet import kernels
-from discreet.cli.columns import column_options, file_options
-from discreet.cli.device_option import device_option
+from discreet.cli.device_option import RankingDevice
 from discreet.cli.holder import counts
 from discreet.cli.model_ratings import reading_for
-from discreet.cli.output import json_option, print_json, printer, progress_bar
-from discreet.cli.place_options import Place, place_options
+from discreet.cli.output import Output, print_json, printer, progress_bar
+from discreet.cli.place_options import BlocksFolder, EngineName, Place
 from discreet.cli.recommendation_file import check_file
-from discreet.cli.row_options import row_options
+from discreet.cli.request import Argument, Option, takes
+from discreet.cli.rows import WholeRows
 from discreet.data import StoredRatings
 from discreet.data.rules import GRADES
 from discreet.errors import SettingsInvalid
@@ -24,51 +25,41 @@ from discreet.evaluation.protocol import Only, evaluate, no_errors
 from discreet.model import Model
 from discreet.model.directory import replace_file
 
-__all__ = ["command"]
+__all__ = ["Evaluate", "command"]
 
 
-@click.command("evaluate")
-@click.argument("model_directory", metavar="MODEL")
-@click.argument("test", metavar="TEST")
-@click.option("--history", required=True, metavar="TRAIN", help="What the test's users did before.")
-@column_options
-@file_options
-@click.option("--at", type=click.IntRange(min=1), default=20, show_default=True, help="Length of the lists.")
-@click.option(
-    "--relevant",
-    type=float,
-    metavar="R",
-    help="Rows of TEST rated R or more should come back. The lower two fifths of the rating range should not.  "
-    "[default: the upper two fifths; all clicks]",
-)
-@row_options("error")
-@click.option(
-    "--only",
-    type=click.Choice(["errors", "rankings"]),
-    help="Errors of predicted ratings alone, or lists alone.  [default: both, or lists for a model that ranks]",
-)
-@click.option(
-    "--per-user",
-    metavar="FILE",
-    help="Write one row a user (.parquet or .csv), readable by you alone.",
-)
-@place_options
-@device_option
-@json_option
-def command(
-    model_directory: str,
-    test: str,
-    history: str,
-    at: int,
-    relevant: float | None,
-    only: Only | None,
-    per_user: str | None,
-    engine: str,
-    blocks: str | None,
-    device: str,
-    as_json: bool,
-    **columns: Any,
-) -> None:
+class Evaluate(Output, WholeRows):
+    """What `evaluate` can be asked."""
+
+    model: Annotated[str, Argument("MODEL")]
+    test: Annotated[str, Argument("TEST")]
+    history: Annotated[str, Option("What the test's users did before.", metavar="TRAIN")]
+    at: Annotated[int, Field(ge=1), Option("Length of the lists.")] = 20
+    relevant: Annotated[
+        float | None,
+        Option(
+            "Rows of TEST rated R or more should come back. The lower two fifths of the rating range should not.  "
+            "[default: the upper two fifths; all clicks]",
+            metavar="R",
+        ),
+    ] = None
+    only: Annotated[
+        Only | None,
+        Option(
+            "Errors of predicted ratings alone, or lists alone.  [default: both, or lists for a model that ranks]"
+        ),
+    ] = None
+    per_user: Annotated[
+        Path | None,
+        Option("Write one row a user (.parquet or .csv), readable by you alone.", metavar="FILE"),
+    ] = None
+    engine: EngineName = "auto"
+    blocks: BlocksFolder = None
+    device: RankingDevice = "cpu"
+
+
+@takes(Evaluate, "evaluate")
+def command(request: Evaluate) -> None:
     """Compare the lists and predictions of MODEL with TEST, from each user's own rows in TRAIN.
 
     Liked rows of TEST should be among the first, disliked ones should not (disliked@20, auc). Beside each number
@@ -84,26 +75,29 @@ def command(
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --relevant 3
       discreet evaluate model/ test.parquet --history blocks/ --user user --item item --per-user users.parquet
     """
-    model = Model.load(model_directory)
-    scale = model.item_side.scale
+    model = Model.load(request.model)
+    scale, only, out = model.item_side.scale, request.only, request.per_user
     if only == "errors" and model.goal == "rank":
         raise SettingsInvalid(f"--only errors: {no_errors(scale.explicit)}; leave it out")
-    out = None if per_user is None else Path(per_user)
     if out is not None:
         check_file(out, "--per-user")
-    if relevant is None and scale.range == GRADES and columns["graded"] is not None:
+    relevant = request.relevant
+    if relevant is None and scale.range == GRADES and request.graded is not None:
         relevant = GRADES[0]  # somebody who played it little does not dislike it
-    reading = reading_for(model, columns)
-    with ExitStack() as held, kernels.ranking_on(device), progress_bar() as report:
-        place = Place(engine, blocks, [history, test], held)
-        past = place.read(history, "history", model, reading)
+    reading = reading_for(model, dict(request.reading()))
+    tables = [request.history, request.test]
+    with ExitStack() as held, kernels.ranking_on(request.device), progress_bar() as report:
+        place = Place(request.engine, request.blocks, tables, held)
+        past = place.read(request.history, "history", model, reading)
         alike = past if isinstance(past, StoredRatings) else None
-        held_out = place.read(test, "test", model, reading, alike)
-        found = evaluate(model, held_out, history=past, k=at, relevant=relevant, only=only, progress=report)
+        held_out = place.read(request.test, "test", model, reading, alike)
+        found = evaluate(
+            model, held_out, history=past, k=request.at, relevant=relevant, only=only, progress=report
+        )
     if out is not None:
         write = found.per_user.write_csv if out.suffix.lower() == ".csv" else found.per_user.write_parquet
         replace_file(out, write, private=True)
-    if as_json:
+    if request.as_json:
         content = found.to_dict()
         content["holder"] |= {"history": counts(past), "test": counts(held_out)}
         print_json(content)

@@ -12,8 +12,8 @@ from discreet.model import Model
 from discreet.model.arrays_file import write_arrays
 from discreet.model.directory import replace_directory, replace_file
 from discreet.model.table_file import write_table
-from discreet.statements.card import card as model_card
 from discreet.statements.document import write_document
+from discreet.statements.page import card as model_card
 from discreet.web.packed import PRECISIONS, Precision
 from discreet.web.page import INDEX, MODEL, page_files
 

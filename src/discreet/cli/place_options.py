@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
-
-import click
+from typing import Annotated, Any, Literal, TypeAlias
 
 from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.cli.request import Option
@@ -23,17 +20,9 @@ from discreet.engines.choice import AnyRatings, fits_into_memory
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 
-__all__ = ["BlocksFolder", "EngineName", "Place", "place_options"]
+__all__ = ["BlocksFolder", "EngineName", "Place"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 _RULES = (*ROW_OPTIONS, "graded")
-
-
-def place_options(function: F) -> F:
-    """Add them."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 class Place:
@@ -104,22 +93,6 @@ def _opened(source: str, model: Model) -> StoredRatings:
         )
     return ratings
 
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--engine",
-        type=click.Choice(["auto", "memory", "disk"]),
-        default="auto",
-        show_default=True,
-        help="Where ratings are held; disk: grouped there first, then read a block at a time. Same result either way.",
-    ),
-    click.option(
-        "--blocks",
-        metavar="DIR",
-        help="With --engine disk: keep the grouped ratings in DIR; else they go at the end, from the folder for "
-        "temporary files (TMPDIR).",
-    ),
-)
 
 EngineName: TypeAlias = Annotated[
     Literal["auto", "memory", "disk"],

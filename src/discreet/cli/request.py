@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -142,6 +143,8 @@ def _kind_of(info: FieldInfo) -> dict[str, Any]:
         return {"type": one, "multiple": True} if several else {"type": one, "nargs": 1 + len(others)}
     if kind in (int, float):
         return {"type": _number(kind, info)}
+    if kind is Path:
+        return {"type": click.Path(path_type=Path)}
     return {"type": str if kind is str else click.UNPROCESSED}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import click
 from pydantic import Field
@@ -11,7 +11,7 @@ from discreet.cli.request import Option, Request
 from discreet.data.ratings import FileReading
 from discreet.data.rules import Duplicates, Missing, OutOfRange, UnknownItems
 
-__all__ = ["Columns", "Files", "Rows", "WholeRows"]
+__all__ = ["Columns", "Files", "Rows", "Separator", "WholeRows"]
 
 _REFUSES = " error: one such row refuses the file, which tells that it is there."
 
@@ -19,6 +19,16 @@ _REFUSES = " error: one such row refuses the file, which tells that it is there.
 def _separator(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """A tab may be written out."""
     return {"tab": "\t", r"\t": "\t"}.get(value or "", value)
+
+
+Separator: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "Between columns of text: ; or tab or ::  [default: found in the first line]",
+        metavar="TEXT",
+        callback=_separator,
+    ),
+]
 
 
 class Columns(Request):
@@ -53,14 +63,7 @@ class Files(Columns):
         str | None,
         Option("Column of times: they say which of repeated rows is the last or the first.", metavar="NAME"),
     ] = None
-    separator: Annotated[
-        str | None,
-        Option(
-            "Between columns of text: ; or tab or ::  [default: found in the first line]",
-            metavar="TEXT",
-            callback=_separator,
-        ),
-    ] = None
+    separator: Separator = None
     encoding: Annotated[
         str | None, Option("Of text: latin-1, cp1252, utf-16.  [default: utf-8]", metavar="NAME")
     ] = None

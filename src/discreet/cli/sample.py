@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-import click
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from discreet.cli.demo import ITEMS, LIFT, NEWCOMER, RATINGS, SEED, USERS
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import Output, print_json, printer
+from discreet.cli.request import Option, takes
 from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
 from discreet.errors import SettingsInvalid
 
-__all__ = ["command"]
+__all__ = ["Sample", "command"]
 
 _KINDS = ("drama", "comedy", "thriller", "documentary", "music", "family", "science", "travel")
 
 
-@click.command("sample")
-@click.option(
-    "--out", required=True, metavar="DIR", help="Folder to put the files into; made if it is missing."
-)
-@click.option(
-    "--users", type=click.IntRange(min=100), default=USERS, show_default=True, help="How many people rate."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True, help="Of the market.")
-@click.option("--force", is_flag=True, help="Replace files that are already there.")
-@json_option
-def command(out: str, users: int, seed: int, force: bool, as_json: bool) -> None:
+class Sample(Output):
+    """What `sample` can be asked."""
+
+    out: Annotated[str, Option("Folder to put the files into; made if it is missing.", metavar="DIR")]
+    users: Annotated[int, Field(ge=100), Option("How many people rate.")] = USERS
+    seed: Annotated[int, Field(ge=0), Option("Of the market.")] = SEED
+    force: Annotated[bool, Option("Replace files that are already there.")] = False
+
+
+@takes(Sample, "sample")
+def command(request: Sample) -> None:
     """Write a made-up market as files: ratings.csv, items.csv, test.csv and my-history.csv.
 
     Nobody's data: half stars, popular and rare items, busy and quiet people. Every line of the README can be followed
@@ -43,6 +45,7 @@ def command(out: str, users: int, seed: int, force: bool, as_json: bool) -> None
           --catalogue items.csv --epsilon 1 --delta 1e-6 --out model
       discreet recommend model --history my-history.csv -n 10
     """
+    users, seed = request.users, request.seed
     ratings = market(users, ITEMS, round(RATINGS * users / USERS), rng=seed, lift=LIFT)
     train, test = by_rating(ratings, (0.9, 0.1), rng=seed)
     tables = {
@@ -51,15 +54,15 @@ def command(out: str, users: int, seed: int, force: bool, as_json: bool) -> None
         "test.csv": _rows(test),
         "my-history.csv": pl.DataFrame({"item": list(NEWCOMER), "rating": list(NEWCOMER.values())}),
     }
-    folder = Path(out)
+    folder = Path(request.out)
     there = [name for name in tables if (folder / name).exists()]
-    if there and not force:
+    if there and not request.force:
         raise SettingsInvalid(f"{folder / there[0]} exists; choose another folder, or --force to replace it")
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         table.write_csv(folder / name)
-    if as_json:
-        print_json({"out": out, "files": {name: table.height for name, table in tables.items()}})
+    if request.as_json:
+        print_json({"out": request.out, "files": {name: table.height for name, table in tables.items()}})
     else:
         for name, table in tables.items():
             printer().print(f"{folder / name}: {table.height:,} rows of {', '.join(table.columns)}")

@@ -3,75 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
-import click
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from discreet.catalogue import scan_table
 from discreet.catalogue.names import no_column
-from discreet.cli.columns import read_separator
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import Output, print_json, printer
+from discreet.cli.request import Argument, Option, takes
+from discreet.cli.rows import Separator
 from discreet.data.readers import TextFormat, readable
 from discreet.data.times import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.directory import replace_file
 from discreet.private_files import private_folder
 
-__all__ = ["command"]
+__all__ = ["Split", "command"]
 
 _ROW = "row of the table"
 
 
-@click.command("split")
-@click.argument("source", metavar="RATINGS")
-@click.option("--user", required=True, help="Column of user ids.")
-@click.option(
-    "--by",
-    type=click.Choice(["rating", "user", "time", "last"]),
-    default="rating",
-    show_default=True,
-    help="What is held back: any ratings, whole users, the latest ratings, or each user's last one.",
-)
-@click.option("--time", "time_column", help="Column of times; for time and last.")
-@click.option(
-    "--time-format",
-    metavar="FORMAT",
-    help="How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]",
-)
-@click.option(
-    "--test",
-    "share",
-    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
-    default=0.1,
-    show_default=True,
-    help="Share of the ratings, or of the users, that is held back.",
-)
-@click.option(
-    "--separator",
-    metavar="TEXT",
-    callback=read_separator,
-    help="Between columns of RATINGS.  [default: found in the first line]",
-)
-@click.option("--encoding", metavar="NAME", help="Of RATINGS: latin-1, cp1252, utf-16.  [default: utf-8]")
-@click.option("--seed", type=click.IntRange(min=0), help="Of what is held back at random.")
-@click.option("--out", required=True, metavar="DIR", help="Folder for train.csv and test.csv.")
-@click.option("--force", is_flag=True, help="Replace files that are already there.")
-@json_option
-def command(
-    source: str,
-    user: str,
-    by: str,
-    time_column: str | None,
-    time_format: str | None,
-    share: float,
-    separator: str | None,
-    encoding: str | None,
-    seed: int | None,
-    out: str,
-    force: bool,
-    as_json: bool,
-) -> None:
+class Split(Output):
+    """What `split` can be asked."""
+
+    source: Annotated[str, Argument("RATINGS")]
+    user: Annotated[str, Option("Column of user ids.", metavar="NAME")]
+    out: Annotated[str, Option("Folder for train.csv and test.csv.", metavar="DIR")]
+    by: Annotated[
+        Literal["rating", "user", "time", "last"],
+        Option("What is held back: any ratings, whole users, the latest ratings, or each user's last one."),
+    ] = "rating"
+    time: Annotated[str | None, Option("Column of times; for time and last.", metavar="NAME")] = None
+    time_format: Annotated[
+        str | None,
+        Option("How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]", metavar="FORMAT"),
+    ] = None
+    share: Annotated[
+        float,
+        Field(gt=0.0, lt=1.0),
+        Option("Share of the ratings, or of the users, that is held back.", name="--test"),
+    ] = 0.1
+    separator: Separator = None
+    encoding: Annotated[
+        str | None, Option("Of RATINGS: latin-1, cp1252, utf-16.  [default: utf-8]", metavar="NAME")
+    ] = None
+    seed: Annotated[int | None, Field(ge=0), Option("Of what is held back at random.")] = None
+    force: Annotated[bool, Option("Replace files that are already there.")] = False
+
+
+@takes(Split, "split")
+def command(request: Split) -> None:
     """Split RATINGS into train.csv and test.csv, with all columns as they are.
 
     "rating" holds back ratings at random, "time" the latest of all, "last" the last one of every user who has at least
@@ -83,23 +66,17 @@ def command(
       discreet split ratings.csv --user user --by last --time timestamp --out parts/
       discreet evaluate model parts/test.csv --history parts/train.csv --user user --item item --rating rating
     """
-    if by in ("time", "last") and time_column is None:
-        raise SettingsInvalid(f"--by {by} needs --time: name the column that says when")
-    if by in ("rating", "user") and time_column is not None:
-        raise SettingsInvalid(f"--by {by} has no use for --time; leave it out")
-    if time_format is not None and time_column is None:
-        raise SettingsInvalid("--time-format says how the column of --time is written, which is missing")
-    frame = _read(source, user, time_column, TextFormat(separator, encoding))
-    moments = None if time_column is None else read_moments(frame[time_column], time_format)
-    rng = np.random.default_rng(seed)
-    parts = (
-        _users(frame, user, share, rng)
-        if by == "user"
-        else _two(frame, _held_back(frame, by, user, moments, share, rng))
-    )
-    folder = Path(out)
+    _check(request)
+    frame = _read(request)
+    moments = None if request.time is None else read_moments(frame[request.time], request.time_format)
+    rng = np.random.default_rng(request.seed)
+    if request.by == "user":
+        parts = _users(frame, request.user, request.share, rng)
+    else:
+        parts = _two(frame, _held_back(frame, request, moments, rng))
+    folder = Path(request.out)
     there = [name for name in parts if (folder / name).exists()]
-    if there and not force:
+    if there and not request.force:
         raise SettingsInvalid(f"{folder / there[0]} exists; choose another folder, or --force to replace it")
     for name, part in parts.items():
         if part.is_empty():
@@ -107,18 +84,28 @@ def command(
     private_folder(folder)
     for name, part in parts.items():
         replace_file(folder / name, part.write_csv, private=True)
-    if as_json:
-        print_json({"out": out, "files": {name: part.height for name, part in parts.items()}})
-    else:
-        for name, part in parts.items():
-            printer().print(f"{folder / name}: {part.height:,} rows")
+    if request.as_json:
+        print_json({"out": request.out, "files": {name: part.height for name, part in parts.items()}})
+        return
+    for name, part in parts.items():
+        printer().print(f"{folder / name}: {part.height:,} rows")
 
 
-def _read(source: str, user: str, time_column: str | None, text: TextFormat) -> pl.DataFrame:
+def _check(request: Split) -> None:
+    if request.by in ("time", "last") and request.time is None:
+        raise SettingsInvalid(f"--by {request.by} needs --time: name the column that says when")
+    if request.by in ("rating", "user") and request.time is not None:
+        raise SettingsInvalid(f"--by {request.by} has no use for --time; leave it out")
+    if request.time_format is not None and request.time is None:
+        raise SettingsInvalid("--time-format says how the column of --time is written, which is missing")
+
+
+def _read(request: Split) -> pl.DataFrame:
+    text, source = TextFormat(request.separator, request.encoding), request.source
     text.check()
     with readable(source):
         names, _, table, _ = scan_table(source, None, text.separator, text.encoding, private=())
-        for name in (user, *([] if time_column is None else [time_column])):
+        for name in (request.user, *([] if request.time is None else [request.time])):
             if name not in names:
                 raise RatingsInvalid(no_column(name, names))
         frame = table.collect()
@@ -128,17 +115,17 @@ def _read(source: str, user: str, time_column: str | None, text: TextFormat) -> 
 
 
 def _held_back(
-    frame: pl.DataFrame, by: str, user: str, moments: pl.Series | None, share: float, rng: np.random.Generator
+    frame: pl.DataFrame, request: Split, moments: pl.Series | None, rng: np.random.Generator
 ) -> pl.Series:
     """Which rows go into the test."""
-    rows = frame.height
-    if by == "rating":
-        return pl.Series(rng.permutation(rows) < round(share * rows))
+    rows, kept = frame.height, round(request.share * frame.height)
+    if request.by == "rating":
+        return pl.Series(rng.permutation(rows) < kept)
     assert moments is not None
-    order = pl.DataFrame({"user": frame[user], "time": moments}).with_row_index(_ROW)
+    order = pl.DataFrame({"user": frame[request.user], "time": moments}).with_row_index(_ROW)
     late = order.sort("time", _ROW, nulls_last=False)
-    if by == "time":
-        chosen = late[_ROW][rows - round(share * rows) :]
+    if request.by == "time":
+        chosen = late[_ROW][rows - kept :]
     else:
         chosen = (
             late.group_by("user", maintain_order=True)

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from discreet.cli.output import json_option, print_json
+from discreet.cli.output import Output, print_json
+from discreet.cli.request import Argument, Option, takes
 from discreet.errors import SettingsInvalid
 from discreet.model.description import describe
 from discreet.model.directory import replace_file
@@ -24,45 +25,31 @@ from discreet.statements.words import headline
 if TYPE_CHECKING:
     from discreet.statements.signature import Check
 
-__all__ = ["command"]
+__all__ = ["Stated", "command"]
 
 
-@click.command("statement")
-@click.argument("model_directory", metavar="MODEL", type=click.Path(path_type=Path))
-@click.option(
-    "--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page that prints on two sheets."
-)
-@click.option(
-    "--sign",
-    metavar="KEY",
-    type=click.Path(path_type=Path),
-    help="Sign with this private key (Ed25519, PEM).",
-)
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --sign: where to write the statement; the signature goes to FILE.sig. [default: MODEL.statement.json]",
-)
-@click.option(
-    "--verify", metavar="FILE", type=click.Path(path_type=Path), help="Check a signed statement and MODEL."
-)
-@click.option(
-    "--key",
-    metavar="PUBLIC",
-    type=click.Path(path_type=Path),
-    help="With --verify: the signer's public key (PEM).",
-)
-@json_option
-def command(
-    model_directory: Path,
-    html: Path | None,
-    sign: Path | None,
-    out: Path | None,
-    verify: Path | None,
-    key: Path | None,
-    as_json: bool,
-) -> None:
+class Stated(Output):
+    """What `statement` can be asked."""
+
+    model: Annotated[Path, Argument("MODEL")]
+    html: Annotated[Path | None, Option("Write a page that prints on two sheets.", metavar="FILE")] = None
+    sign: Annotated[Path | None, Option("Sign with this private key (Ed25519, PEM).", metavar="KEY")] = None
+    out: Annotated[
+        Path | None,
+        Option(
+            "With --sign: where to write the statement; the signature goes to FILE.sig. "
+            "[default: MODEL.statement.json]",
+            metavar="FILE",
+        ),
+    ] = None
+    verify: Annotated[Path | None, Option("Check a signed statement and MODEL.", metavar="FILE")] = None
+    key: Annotated[Path | None, Option("With --verify: the signer's public key (PEM).", metavar="PUBLIC")] = (
+        None
+    )
+
+
+@takes(Stated, "statement")
+def command(request: Stated) -> None:
     """Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.
 
     Signing needs the package cryptography (pip install 'discreet[sign]').
@@ -75,36 +62,35 @@ def command(
       discreet statement model/ --sign key.pem
       discreet statement model/ --verify model.statement.json --key public.pem
     """
-    _check_options(html, sign, out, verify, key)
-    if verify is not None:
-        assert key is not None
-        sys.exit(_verify(model_directory, verify, key, as_json))
-    document = write_document(model_directory)
-    if html is not None:
-        _write(html, page(document).encode(), model_directory, sign)
-    if sign is not None:
-        _sign(document, sign, out or _beside(model_directory), model_directory, as_json)
-    elif as_json:
+    _check_options(request)
+    if request.verify is not None:
+        assert request.key is not None
+        sys.exit(_verify(request.model, request.verify, request.key, request.as_json))
+    document = write_document(request.model)
+    if request.html is not None:
+        _write(request.html, page(document).encode(), request.model, request.sign)
+    if request.sign is not None:
+        out = request.out or _beside(request.model)
+        _sign(document, request.sign, out, request.model, request.as_json)
+    elif request.as_json:
         print_json(document.to_dict())
-    elif html is None:
+    elif request.html is None:
         click.echo("\n".join(text_lines(document)))
-    if html is not None and not as_json:
-        click.echo(f"The page is in {html}")
+    if request.html is not None and not request.as_json:
+        click.echo(f"The page is in {request.html}")
 
 
-def _check_options(
-    html: Path | None, sign: Path | None, out: Path | None, verify: Path | None, key: Path | None
-) -> None:
-    if verify is not None and (html is not None or sign is not None):
+def _check_options(request: Stated) -> None:
+    if request.verify is not None and (request.html is not None or request.sign is not None):
         raise SettingsInvalid("--verify checks and writes nothing; leave --html and --sign out")
-    if verify is not None and key is None:
+    if request.verify is not None and request.key is None:
         raise SettingsInvalid(
             "--verify needs --key PUBLIC.pem, the public key of whom you expect to have signed: a signature by "
             "just any key proves nothing"
         )
-    if key is not None and verify is None:
+    if request.key is not None and request.verify is None:
         raise SettingsInvalid("--key belongs to --verify; the private key to sign with goes to --sign")
-    if out is not None and sign is None:
+    if request.out is not None and request.sign is None:
         raise SettingsInvalid(
             "--out belongs to --sign; a page goes to --html FILE, JSON to stdout with --json"
         )

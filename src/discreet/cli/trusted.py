@@ -30,8 +30,15 @@ ENTRY_POINTS = (
     "discreet.privacy.statement",
 )
 """Of training lists: reading, bounding, summing, what drives them, the gate, accounting, the statement."""
-PUBLIC = ("discreet.model", "discreet.statements")
-"""Rooms that see releases alone; beside them the folder ``public`` of every method."""
+PUBLIC = (
+    "discreet.model",
+    "discreet.statements",
+    *(
+        f"discreet.catalogue.{what}"
+        for what in ("features", "feature_columns", "feature_groups", "feature_text")
+    ),
+)
+"""What sees releases and public columns of items alone; beside it the folder ``public`` of every method."""
 
 _SKIPPED = {
     tokenize.COMMENT,

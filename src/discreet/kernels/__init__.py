@@ -5,7 +5,13 @@ Compiled; `tests/kernels/reference.py` has the same functions in plain NumPy.
 
 from discreet.kernels.comoment import co_moment
 from discreet.kernels.devices import device_coordinates
-from discreet.kernels.distances import capped_distances, nearest_centres, row_distances, swap_losses
+from discreet.kernels.distances import (
+    capped_distances,
+    nearest_centres,
+    project_rows,
+    row_distances,
+    swap_losses,
+)
 from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.entries import above_offsets, row_squares, row_sums, truncated
 from discreet.kernels.geometric import fill_geometric
@@ -16,7 +22,6 @@ from discreet.kernels.moments import weighted_moment
 from discreet.kernels.offset_rows import solve_offset_rows
 from discreet.kernels.pair_sums import add_pairs, amount_sums, pair_place
 from discreet.kernels.pairs import dot_pairs, residuals
-from discreet.kernels.projection import project_rows
 from discreet.kernels.ranking import ranking_on, top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.shrink import shrink_rows

@@ -1,35 +1,42 @@
-"""Squared distances of integer points and rows to a few centres, exactly."""
+"""Squared distances of integer points and sparse rows to a few centres, and projections of rows: exact, in any order.
+
+Integers below 2^20 have products whose sums stay below 2^53, so double precision computes them without rounding.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from discreet.kernels.checks import check_index, check_rows, check_shapes
-from discreet.kernels.compile import kernel
-from discreet.types import Indices, Ints, Shorts
+from discreet.types import Floats, Indices, Ints, Shorts
 
-__all__ = ["capped_distances", "nearest_centres", "row_distances", "swap_losses"]
+__all__ = ["capped_distances", "nearest_centres", "project_rows", "row_distances", "swap_losses"]
+
+# Points at a time: their distances to all centres are held at once.
+_BLOCK = 1 << 14
 
 
 def capped_distances(points: Indices, centres: Indices, cap: int, steps: int) -> Shorts:
     """Squared distance of each point to each centre, in steps of ``cap / steps``; ``steps`` from `cap` on.
 
-    Squares must fit in int64; so must `cap` times `steps`, and `steps` in int16.
+    `cap` times `steps` must fit in int64, and `steps` in int16.
     """
-    check_shapes(centres=(centres, (len(centres), points.shape[1])))
     out = np.empty((len(points), len(centres)), dtype=np.int16)
-    _capped_distances(_whole(points), _whole(centres), int(cap), int(steps), out)
+    for part, squares in _squares(points, centres):
+        out[part] = _in_steps(squares.astype(np.int64), cap, steps)
     return out
 
 
 def nearest_centres(points: Indices, centres: Indices) -> Ints:
     """The nearest centre of each point, the first of several."""
-    check_shapes(centres=(centres, (len(centres), points.shape[1])))
     _check_some(centres)
     out = np.zeros(len(points), dtype=np.int64)
-    _nearest_centres(_whole(points), _whole(centres), out)
+    for part, squares in _squares(points, centres):
+        out[part] = squares.argmin(axis=1)
     return out
 
 
@@ -40,9 +47,17 @@ def swap_losses(distances: Shorts, chosen: Indices) -> Ints:
     """
     _check_some(chosen)
     check_index(chosen, distances.shape[1])
-    out = np.zeros((len(chosen), distances.shape[1]), dtype=np.int64)
-    most = np.iinfo(np.int16).max
-    _swap_losses(np.ascontiguousarray(distances, np.int16), _whole(chosen), np.int64(most), out)
+    near = distances[:, chosen]
+    owner = near.argmin(axis=1)
+    first = near[np.arange(len(near)), owner]
+    near[np.arange(len(near)), owner] = np.iinfo(np.int16).max
+    second = near.min(axis=1)
+    kept = np.minimum(distances, first[:, None])
+    out = np.tile(kept.sum(axis=0, dtype=np.int64), (len(chosen), 1))
+    for place in range(len(chosen)):
+        left = owner == place
+        fallen = np.minimum(distances[left], second[left, None])
+        out[place] += fallen.sum(axis=0, dtype=np.int64) - kept[left].sum(axis=0, dtype=np.int64)
     return out
 
 
@@ -53,90 +68,43 @@ def row_distances(
 
     Over all columns, where an entry that a row has not counts as zero (`whole`), or over the row's own entries.
     """
-    check_rows(indptr, items, centres.shape[1])
-    check_shapes(values=(values, items.shape))
     _check_some(centres)
-    out = np.empty(len(indptr) - 1, dtype=np.int64)
-    _row_distances(
-        _whole(indptr), _whole(items), _whole(values), _whole(centres), bool(whole), int(cap), int(steps), out
-    )
+    rows = _sparse(indptr, items, values, centres.shape[1])
+    places, squares = np.asarray(centres, np.int64).T, np.square(rows.data)
+    own = csr_array((squares, rows.indices, rows.indptr), shape=rows.shape).sum(axis=1)[:, None]
+    present = csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    reach = np.square(places).sum(axis=0) if whole else present @ np.square(places)
+    return _in_steps((own - 2 * (rows @ places) + reach).min(axis=1), cap, steps)
+
+
+def project_rows(indptr: Indices, items: Indices, values: Indices, matrix: Indices) -> Ints:
+    """``rows @ matrix``, rows sparse; sums must fit in int64."""
+    out: Ints = _sparse(indptr, items, values, len(matrix)) @ np.asarray(matrix, np.int64)
     return out
+
+
+def _squares(points: Indices, centres: Indices) -> Iterator[tuple[slice, Floats]]:
+    """Squared distances of some of the points at a time."""
+    check_shapes(centres=(centres, (len(centres), points.shape[1])))
+    places = centres.astype(np.float64)
+    norms = np.square(places).sum(axis=1)
+    for start in range(0, len(points), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        some = points[part].astype(np.float64)
+        yield part, np.square(some).sum(axis=1)[:, None] - 2.0 * (some @ places.T) + norms
+
+
+def _sparse(indptr: Indices, items: Indices, values: Indices, width: int) -> Any:
+    check_rows(indptr, items, width)
+    check_shapes(values=(values, items.shape))
+    return csr_array((np.asarray(values, np.int64), items, indptr), shape=(len(indptr) - 1, width))
+
+
+def _in_steps(squares: Ints, cap: int, steps: int) -> Ints:
+    found: Ints = np.where(squares >= cap, steps, np.minimum(squares, cap) * steps // cap)
+    return found
 
 
 def _check_some(centres: Indices) -> None:
     if not len(centres):
         raise ValueError("there is no nearest of no centres")
-
-
-def _whole(array: Indices) -> Ints:
-    return np.ascontiguousarray(array, np.int64)
-
-
-@kernel
-def _capped_distances(points: Any, centres: Any, cap: int, steps: int, out: Any) -> None:
-    for i in range(len(points)):
-        for j in range(len(centres)):
-            square = 0
-            for d in range(points.shape[1]):
-                gap = points[i, d] - centres[j, d]
-                square += gap * gap
-            out[i, j] = steps if square >= cap else square * steps // cap
-
-
-@kernel
-def _nearest_centres(points: Any, centres: Any, out: Any) -> None:
-    for i in range(len(points)):
-        best: Any = np.int64(-1)
-        for j in range(len(centres)):
-            square = 0
-            for d in range(points.shape[1]):
-                gap = points[i, d] - centres[j, d]
-                square += gap * gap
-            if best < 0 or square < best:
-                best = square
-                out[i] = j
-
-
-@kernel
-def _swap_losses(distances: Any, chosen: Any, most: Any, out: Any) -> None:
-    rows, columns = distances.shape
-    shared = np.zeros(columns, np.int64)
-    for i in range(rows):
-        first, second, owner = most, most, 0
-        for z in range(len(chosen)):
-            distance: Any = np.int64(distances[i, chosen[z]])
-            if z == 0 or distance < first:
-                if z > 0:
-                    second = first
-                first, owner = distance, z
-            elif distance < second:
-                second = distance
-        for j in range(columns):
-            distance = np.int64(distances[i, j])
-            kept: Any = min(distance, first)
-            fallen: Any = min(distance, second)
-            shared[j] += kept
-            out[owner, j] += fallen - kept
-    for z in range(len(chosen)):
-        for j in range(columns):
-            out[z, j] += shared[j]
-
-
-@kernel
-def _row_distances(
-    indptr: Any, items: Any, values: Any, centres: Any, whole: bool, cap: int, steps: int, out: Any
-) -> None:
-    norms = (centres * centres).sum(axis=1)
-    for i in range(len(out)):
-        best = np.int64(-1)
-        for z in range(len(centres)):
-            square = norms[z] if whole else np.int64(0)
-            for entry in range(indptr[i], indptr[i + 1]):
-                at = centres[z, items[entry]]
-                gap = values[entry] - at
-                square += gap * gap
-                if whole:
-                    square -= at * at
-            if best < 0 or square < best:
-                best = square
-        out[i] = steps if best >= cap else best * steps // cap

@@ -25,10 +25,9 @@ def solve_nonnegative(
     values: Floats,
     factors: Floats,
     penalty: Floats,
-    weights: Floats | None = None,
     start: Floats | None = None,
 ) -> Floats:
-    """For each row the u >= 0 that minimises sum_j w_j (x_j - u . v_j)^2 + penalty |u|^2 over the row's entries.
+    """For each row the u >= 0 that minimises sum_j (x_j - u . v_j)^2 + penalty |u|^2 over the row's entries.
 
     Parameters
     ----------
@@ -38,8 +37,6 @@ def solve_nonnegative(
         v_j, one for each column.
     penalty
         One for each row.
-    weights
-        w_j, one for each column; 1 where left out.
     start
         Where to begin, one row each; zeros where left out. It saves time and changes nothing else.
 
@@ -50,22 +47,21 @@ def solve_nonnegative(
     """
     rows = len(indptr) - 1
     rank = factors.shape[1]
-    each = np.ones(len(factors)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    moment = np.ascontiguousarray((factors * each[:, None]).T @ factors)
+    moment = np.ascontiguousarray(factors.copy().T @ factors)  # not of itself: that would round otherwise
     out = np.zeros((rows, rank)) if start is None else np.array(start, dtype=np.float64)
     work = float(len(values)) * rank * rank
     share(
         _solve_rows, rows, work, np.ascontiguousarray(indptr, dtype=np.int64),
         np.ascontiguousarray(columns, dtype=np.int64), np.ascontiguousarray(values, dtype=np.float64),
-        np.ascontiguousarray(factors), each, moment, np.ascontiguousarray(penalty, dtype=np.float64), out,
+        np.ascontiguousarray(factors), moment, np.ascontiguousarray(penalty, dtype=np.float64), out,
     )  # fmt: skip
     return out
 
 
 @kernel
 def _solve_rows(
-    counter: Any, grain: int, indptr: Any, columns: Any, values: Any, factors: Any, weights: Any, moment: Any,
-    penalty: Any, out: Any,
+    counter: Any, grain: int, indptr: Any, columns: Any, values: Any, factors: Any, moment: Any, penalty: Any,
+    out: Any,
 ) -> None:  # fmt: skip
     rows, rank = out.shape
     total = len(factors)
@@ -79,13 +75,12 @@ def _solve_rows(
             right[:] = 0.0
             for entry in range(begin, end):
                 j = columns[entry]
-                amount = values[entry] * weights[j]
                 for a in range(rank):
-                    right[a] += amount * factors[j, a]
+                    right[a] += values[entry] * factors[j, a]
             if 2 * (end - begin) <= total:
                 gram[:] = 0.0
                 for entry in range(begin, end):
-                    _add_outer(gram, factors, columns[entry], weights[columns[entry]], rank)
+                    _add_outer(gram, factors, columns[entry], 1.0, rank)
             else:
                 gram[:] = moment
                 if end - begin < total:
@@ -94,17 +89,17 @@ def _solve_rows(
                         present[columns[entry]] = True
                     for j in range(total):
                         if not present[j]:
-                            _add_outer(gram, factors, j, -weights[j], rank)
+                            _add_outer(gram, factors, j, -1.0, rank)
             _mirror(gram, rank)
             _descend(gram, right, penalty[row], out[row], rank)
         first = claim(counter, grain)
 
 
 @kernel
-def _add_outer(gram: Any, factors: Any, j: int, weight: float, rank: int) -> None:
+def _add_outer(gram: Any, factors: Any, j: int, sign: float, rank: int) -> None:
     """The lower half; it is mirrored when all are added."""
     for a in range(rank):
-        left = weight * factors[j, a]
+        left = sign * factors[j, a]
         for b in range(a + 1):
             gram[a, b] += left * factors[j, b]
 

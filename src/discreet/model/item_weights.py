@@ -10,17 +10,21 @@ so a person's list costs no privacy budget.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import ModelInvalid
+from discreet.model.doubt import Mark
 from discreet.model.item_side import ItemSide
+from discreet.model.likeness import Likeness, joined
 from discreet.types import AnyArray, Bools, Floats, Indices, Ints, Singles
 
 __all__ = ["AnySide", "Evidence", "ItemWeights", "Neighbours", "Sums"]
@@ -91,6 +95,8 @@ class ItemWeights:
         Standard deviation of the noise in ``together``.
     sums
         All released sums, where the model carries them (``start=``).
+    likeness
+        What features say of the items, where there are any: for what is outside the head, and for new items.
     """
 
     scale: RatingScale
@@ -103,6 +109,7 @@ class ItemWeights:
     mass: Floats
     noise: float
     sums: Sums | None = field(default=None)
+    likeness: Likeness | None = field(default=None)
 
     @property
     def n_items(self) -> int:
@@ -125,6 +132,13 @@ class ItemWeights:
         known: Bools = np.diff(self.starts) > 0
         known[self.others] = True
         return known
+
+    @cached_property
+    def counted(self) -> Bools:
+        """Which items have weights from counted pairs."""
+        counted = np.zeros(self.n_items, np.bool_)
+        counted[np.repeat(np.arange(self.n_items), np.diff(self.starts))[self.together != 0.0]] = True
+        return counted
 
     @property
     def same_for_all(self) -> bool:
@@ -190,16 +204,53 @@ class ItemWeights:
 
         Likeness is how often two items are taken together over the root of how often each is: at most about 1. Of the
         noise in thousands of pairs the largest would pass for likeness, so a pair must stand out of all of them: more
-        than sqrt(2 log M) of its deviations, for M items that have weights.
+        than sqrt(2 log M) of its deviations, for M items whose pairs were counted. Of the others, features say what is
+        alike, if anything does; the noise has no part in that (NaN).
         """
+        if self.likeness is not None and not self.counted[item]:
+            others, alike = self.likeness.nearest(item)
+            return Neighbours(others, alike, np.full(len(others), np.nan))
         row = slice(int(self.starts[item]), int(self.starts[item + 1]))
         others, together = self.others[row], self.together[row].astype(np.float64)
-        bar = self.noise * math.sqrt(2.0 * math.log(max(int(np.count_nonzero(np.diff(self.starts))), 2)))
+        bar = self.noise * math.sqrt(2.0 * math.log(max(int(np.count_nonzero(self.counted)), 2)))
         out = together > bar
         others, together = others[out], together[out]
         scale = 1.0 / np.sqrt(self.mass[item] * self.mass[others])
         order = np.argsort(-together * scale, kind="stable")
         return Neighbours(others[order], (together * scale)[order], (self.noise * scale)[order])
+
+    def marks(self, items: Iterable[int]) -> list[Mark | None]:
+        """Which of these items were added after training."""
+        known = self.n_items if self.likeness is None else self.n_items - self.likeness.added
+        return ["guess" if item >= known else None for item in items]
+
+    def with_items(self, features: csr_array) -> ItemWeights:
+        """With more items at the end: what is said of them follows from their features.
+
+        They are expected to be as popular as the average item, and taken with what is like them.
+        """
+        assert self.likeness is not None
+        count = features.shape[0]
+        likeness = self.likeness.with_rows(features)
+        old = (
+            np.repeat(np.arange(self.n_items), np.diff(self.starts)),
+            self.others.astype(np.int64),
+            self.weights,
+        )
+        rows, others, weights = joined([old, likeness.new_weights(count)])
+        order = np.lexsort((others, rows))
+        together = np.concatenate([self.together, np.zeros(len(rows) - len(self.others), np.float32)])
+        return replace(
+            self,
+            counts=np.concatenate([self.counts, np.zeros(count)]),
+            base=np.concatenate([self.base, np.full(count, self.base.mean())]),
+            mass=np.concatenate([self.mass, likeness.mass[-count:]]),
+            starts=np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=likeness.n_items))]),
+            others=others[order].astype(np.int32),
+            weights=weights[order],
+            together=together[order],
+            likeness=likeness,
+        )
 
     def check(self) -> None:
         """Refuse arrays that do not fit each other, or numbers that are not finite.
@@ -242,6 +293,8 @@ class ItemWeights:
             raise ModelInvalid("an item with weights has no mass")
         if self.sums is not None:
             self._check_sums(self.sums)
+        if self.likeness is not None:
+            self.likeness.check(m)
 
     def _check_sums(self, sums: Sums) -> None:
         order = sums.head.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -79,8 +80,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.item_side.check()
-        if isinstance(self.item_side, ItemSide):
-            check_features(self.item_side, self.catalogue)
+        check_features(self.item_side, self.catalogue)
         if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):
             raise ModelInvalid(
                 "the statement says that nothing was released, but the model has learnt something"
@@ -316,7 +316,7 @@ class Model:
         **Privacy.** Post-processing: the new vectors follow from what was released and from public features, so nothing
         is charged, and the statement gets a note.
         """
-        side, catalogue = add_items(self.factors, self.catalogue, ids, columns, titles)
+        side, catalogue = add_items(self.item_side, self.catalogue, ids, columns, titles)
         count = len(catalogue) - len(self.catalogue)
         note = (
             f"{count} {'item was' if count == 1 else 'items were'} added after training, without any ratings: what is "
@@ -428,12 +428,14 @@ class Model:
         found = side.neighbours(position)
         items, titles = self.catalogue.ids[found.items[:n]].tolist(), self._titles
         entries = tuple(
-            Recommendation(one, like, titles.get(one), None, deviation)
+            Recommendation(one, like, titles.get(one), None, None if math.isnan(deviation) else deviation)
             for one, like, deviation in zip(
                 items, found.likeness[:n].tolist(), found.deviation[:n].tolist(), strict=True
             )
         )
-        return Recommendations(entries, n, 0, () if len(entries) == n else (FEW_STAND_OUT,))
+        few = () if len(entries) == n else (FEW_STAND_OUT,)
+        guessed = side.likeness is not None and not side.counted[position]
+        return Recommendations(entries, n, 0, (_GUESSED.format(name_some([item])),) if guessed else few)
 
     def _mask(
         self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems
@@ -450,7 +452,9 @@ class Model:
         return mask, strangers
 
     def _marks(self, positions: Sequence[int] | npt.NDArray[np.int32]) -> list[Mark | None]:
-        doubt = self.item_side.doubt if isinstance(self.item_side, ItemSide) else None
+        if isinstance(self.item_side, ItemWeights):
+            return self.item_side.marks(positions)
+        doubt = self.item_side.doubt
         return [None] * len(positions) if doubt is None else doubt.marks(np.asarray(positions))
 
     def _name(
@@ -492,6 +496,7 @@ class Model:
         )
 
 
+_GUESSED = "no pairs of {} were counted: what is like it is guessed from its features"
 _TRUSTED = (
     "{} of {} items are clearly more popular than the average one, by over two deviations of the noise; the order of "
     "the others is partly noise"

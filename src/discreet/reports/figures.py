@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.statements.page_parts import escape
+from discreet.statements.page import escape
 
 __all__ = ["figure", "label", "table"]
 

@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from discreet.pictures import STYLE, Chart
+from discreet.pictures import STYLE as PICTURES
+from discreet.pictures import Chart
 from discreet.reports.figures import figure, label, table
 from discreet.reports.pictures import interval_picture, knowledge_picture, map_picture, more_picture
 from discreet.reports.quality import Quality
 from discreet.reports.report import Report
 from discreet.statements.document import costs
-from discreet.statements.page import POLICY
-from discreet.statements.page_parts import attack_table, bullets, cost_table, curve, escape, fact_table
+from discreet.statements.page import PARTS, POLICY, STYLE, escape
 from discreet.statements.text import identity
 from discreet.statements.words import alone, answers, attack_sentence, headline
 
 __all__ = ["page"]
 
-_DIGESTS = ("model digest", "catalogue digest", "settings digest")
 _MOST_RELEASES = 40
 
 Told = dict[str, Any]
@@ -27,8 +26,7 @@ Told = dict[str, Any]
 
 def page(report: Report) -> str:
     """The whole page."""
-    style = (files("discreet.statements") / "page.css").read_text(encoding="utf-8")
-    style += STYLE + (files("discreet.reports") / "page.css").read_text(encoding="utf-8")
+    style = STYLE + PICTURES + (files("discreet.reports") / "page.css").read_text(encoding="utf-8")
     title = f"Report: {report.document.model.name}"
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -57,7 +55,7 @@ def _parts(report: Report, told: Told) -> Iterator[str]:
     yield from _more(report, told)
     yield (
         "<section class='whole'><h2>Which model this is about</h2>"
-        f"{fact_table(identity(report.document), _DIGESTS)}</section>"
+        f"{PARTS.fact_table(identity(report.document))}</section>"
     )
 
 
@@ -86,13 +84,7 @@ def _head(report: Report) -> Iterator[str]:
             "<p class='warning' role='note'>One part of this page, in a dashed frame, was computed from ratings "
             "without any noise. No promise covers it: keep the page to yourself, or make it again without ratings.</p>"
         )
-    yield "</header><ul class='answers'>"
-    for answer in answers(statement, report.document.meaning):
-        yield (
-            f"<li><h2 class='question'>{escape(answer.question)}</h2><strong>{escape(answer.short)}</strong>"
-            f"<p>{escape(answer.more)}</p></li>"
-        )
-    yield "</ul>"
+    yield f"</header>{PARTS.answers(answers(statement, report.document.meaning), 'h2')}"
 
 
 def _promise(report: Report, told: Told) -> Iterator[str]:
@@ -100,15 +92,15 @@ def _promise(report: Report, told: Told) -> Iterator[str]:
     if meaning is not None and statement.released:
         yield (
             "<section><h2>What the promise means</h2><div class='beside'><div>"
-            f"<p>{escape(attack_sentence(statement, meaning))}</p>{_wide(attack_table(meaning), 'attackers')}</div>"
-            f"{curve(meaning)}</div></section>"
+            f"<p>{escape(attack_sentence(statement, meaning))}</p>"
+            f"{_wide(PARTS.attack_table(meaning), 'attackers')}</div>{PARTS.curve(meaning)}</div></section>"
         )
     if statement.earlier_runs:
-        yield f"<section><h2>Who was not in all runs</h2>{bullets(alone(statement))}</section>"
+        yield f"<section><h2>Who was not in all runs</h2>{PARTS.bullets(alone(statement))}</section>"
     if not statement.released:
         return
     unit = "epsilon" if not statement.mu else "mu squared"
-    yield f"<section><h2>Where the budget went</h2>{_wide(cost_table(costs(statement), unit), 'costs by kind')}"
+    yield f"<section><h2>Where the budget went</h2>{_wide(PARTS.cost_table(costs(statement), unit), 'costs by kind')}"
     number = len(statement.releases)
     columns = [one for one in _RELEASE if any(getattr(release, one[0]) for release in statement.releases)]
     if number <= _MOST_RELEASES:

@@ -1,105 +1,128 @@
-"""The statement as one HTML file that needs nothing else: no script, no font, no host; prints on two sheets of A4."""
+"""The statement as one HTML file that needs nothing else, and as a model card: both from templates beside this file.
+
+The page has no script, no font and no host, and prints on two sheets of A4. The card is Markdown with a head of YAML,
+in the shape that model hubs show; it holds nothing that the model folder does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
 
 from discreet.privacy.statement_text import selection_words
-from discreet.statements.document import Document, costs
+from discreet.statements.document import Cost, Document, costs
 from discreet.statements.glossary import terms_for
-from discreet.statements.page_parts import (
-    attack_table,
-    bullets,
-    cost_table,
-    curve,
-    escape,
-    fact_table,
-    glossary,
-)
 from discreet.statements.text import identity
-from discreet.statements.words import alone, answers, attack_sentence, earlier_runs, headline
+from discreet.statements.words import (
+    alone,
+    answers,
+    attack_sentence,
+    earlier_runs,
+    headline,
+    in_a_hundred,
+    printable,
+)
 
-__all__ = ["POLICY", "page"]
+__all__ = ["PARTS", "POLICY", "STYLE", "card", "escape", "page"]
 
 # Nothing is fetched, run or sent, whatever ids and names say.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Of every page that is a file."""
-_DIGESTS = ("model digest", "catalogue digest", "settings digest")
+STYLE = (files("discreet.statements") / "page.css").read_text(encoding="utf-8")
+"""Of every page about a model."""
+MOST_COSTS, MOST_ENTRIES, MOST_SIGNS = 9, 12, 400
+"""Rows of the table of costs, entries of a list, length of a text: the page prints on two sheets, the JSON has all."""
+
+_GOALS = {
+    "rank": "to order items for a person, from that person's own history",
+    "rate": "to predict ratings of a person, from that person's own history",
+}
 
 
 def page(document: Document) -> str:
     """The whole page."""
-    style = (files("discreet.statements") / "page.css").read_text(encoding="utf-8")
-    title = f"Privacy statement: {document.model.name}"
-    return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n<body><main>\n"
-        + "\n".join(_parts(document))
-        + "\n</main></body></html>\n"
-    )
-
-
-def _parts(document: Document) -> Iterator[str]:
-    statement, meaning = document.statement, document.meaning
-    yield from _head(document)
-    if meaning is not None and statement.released:
-        yield "<section><h2>What that means</h2><div class='beside'><div>"
-        yield f"<p>{escape(attack_sentence(statement, meaning))}</p>{attack_table(meaning)}"
-        if statement.selection is not None:
-            yield f"<p>Chosen among trials: {escape(selection_words(statement.selection))}.</p>"
-        yield (
-            "<p class='soft'>“An alarm is right” where both cases are equally likely beforehand. The bounds "
-            f"follow from {escape(meaning.follows_from)}.</p></div>{curve(meaning)}</div></section>"
-        )
-    if statement.released:
-        unit = "epsilon" if not statement.mu else "mu squared"
-        yield f"<section><h2>Where the budget went</h2>{cost_table(costs(statement), unit)}</section>"
-    if statement.earlier_runs:
-        yield f"<section><h2>Who was not in all runs</h2>{bullets(alone(statement))}</section>"
-    if statement.private and statement.released:
-        runs = earlier_runs(statement)
-        yield f"<section><h2>Earlier runs on the same ratings</h2><p>{escape(runs)}</p></section>"
-    yield "<div class='halves'>"
-    for name, entries in (
+    statement = document.statement
+    lists = (
         ("What is public: given, not read off the ratings", statement.public),
         ("What is not protected", statement.not_protected),
-        ("Which data the promise is about", getattr(statement, "domain", ())),
+        ("Which data the promise is about", statement.domain),
         ("Notes", statement.notes),
-    ):
-        if entries:
-            yield f"<section><h2>{escape(name)}</h2>{bullets(entries)}</section>"
-    yield "</div>"
-    yield (
-        f"<section class='whole'><h2>Which model this is about</h2>{fact_table(identity(document), _DIGESTS)}"
-        "<p class='soft'>The model digest covers arrays, catalogue, settings and statement. <code>discreet "
-        "statement MODEL --verify</code> checks a signed statement against the bytes of a model.</p></section>"
     )
-    yield f"<section><h2>Terms</h2>{glossary(terms_for(statement))}</section>"
-    yield "<div class='sign'><p>name and office</p><p>date</p><p>signature</p></div>"
+    return _TEMPLATES.get_template("page.html").render(
+        **_told(document),
+        policy=Markup(POLICY),
+        style=Markup(STYLE),
+        chosen=None if statement.selection is None else selection_words(statement.selection),
+        costs=costs(statement),
+        earlier_runs=earlier_runs(statement),
+        lists=lists,
+        terms=terms_for(statement),
+    )
 
 
-def _head(document: Document) -> Iterator[str]:
+def card(document: Document) -> str:
+    """The card of a model folder."""
     statement = document.statement
-    yield "<header><p class='over'>Privacy statement</p>"
-    yield f"<h1>{escape(document.model.name)}</h1>"
-    yield f"<p class='lead'>{escape(headline(statement))}</p>"
-    if statement.private:
-        trust = {"central": "a central server", "silos": "silos", "local": "one's own device"}[
-            statement.model
-        ]
-        yield (
-            f"<p class='terms'>Unit of privacy: {escape(statement.unit)}. Neighbouring relation: "
-            f"{escape(statement.relation)}. Trusted with ratings: {trust}.</p>"
-        )
-    else:
-        yield "<p class='warning' role='note'>Not private: people in the data are not protected by this model.</p>"
-    yield "</header><ul class='answers'>"
-    for answer in answers(statement, document.meaning):
-        yield (
-            f"<li><h3>{escape(answer.question)}</h3><strong>{escape(answer.short)}</strong>"
-            f"<p>{escape(answer.more)}</p></li>"
-        )
-    yield "</ul>"
+    tags = ["recommender-system", "collaborative-filtering"]
+    tags += ["differential-privacy"] if statement.private else []
+    goal = _GOALS.get(statement.goal or "", "to recommend items")
+    return _TEMPLATES.get_template("card.md").render(**_told(document), tags=tags, goal=goal)
+
+
+def escape(text: str) -> str:
+    """Text as it is, whatever it holds, for a page; a very long one is cut."""
+    shown = printable(text)
+    return str(Markup.escape(shown if len(shown) <= MOST_SIGNS else f"{shown[:MOST_SIGNS]} …"))
+
+
+def _told(document: Document) -> dict[str, Any]:
+    """What both say."""
+    statement, meaning = document.statement, document.meaning
+    return {
+        "statement": statement,
+        "meaning": meaning,
+        "model": document.model,
+        "headline": headline(statement),
+        "answers": answers(statement, meaning),
+        "attack": None if meaning is None else attack_sentence(statement, meaning),
+        "alone": alone(statement),
+        "identity": identity(document),
+    }
+
+
+def _fewer(costs: Sequence[Cost]) -> list[Cost]:
+    """The largest costs in their order; smaller ones share the last row."""
+    if len(costs) <= MOST_COSTS:
+        return list(costs)
+    kept = sorted(sorted(range(len(costs)), key=lambda i: -costs[i].share)[: MOST_COSTS - 1])
+    rest = [cost for i, cost in enumerate(costs) if i not in kept]
+    together = min(1.0, sum(cost.share for cost in rest))
+    last = Cost(f"{len(rest)} smaller kinds together", sum(cost.times for cost in rest), together)
+    return [*(costs[i] for i in kept), last]
+
+
+def _plain(text: str) -> str:
+    """One line of text that Markdown shows as it is."""
+    return re.sub(r"([\\`*_<>\[\]#|])", r"\\\1", " ".join(printable(text).split()))
+
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.PackageLoader("discreet.statements", "."),
+    autoescape=lambda name: name is not None and name.endswith(".html"),
+    undefined=jinja2.StrictUndefined,
+    keep_trailing_newline=True,
+)
+_TEMPLATES.filters |= {
+    "shown": lambda text: Markup(escape(text)),
+    "hundred": in_a_hundred,
+    "fewer": _fewer,
+    "plain": _plain,
+}
+_TEMPLATES.globals |= {"most_entries": MOST_ENTRIES}
+PARTS: Any = _TEMPLATES.get_template("parts.html").module
+"""Pieces for other pages about a model: answers, bullets, tables, the curve."""

@@ -218,6 +218,46 @@ def test_people_with_the_whole_catalogue() -> None:
     assert np.isfinite(scores).all()
 
 
+# Dislikes
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 20.0])
+def test_three_bad_ratings_of_one_kind_bring_no_other_thing_of_that_kind_up(epsilon: float) -> None:
+    """Not above anything of another kind that was above it before."""
+    clicks, rng = kinds_of_taste(2_500, 3), np.random.default_rng(4)
+    users = np.repeat(np.arange(clicks.n_users), np.diff(clicks.indptr))
+    taken = np.zeros((clicks.n_users, KINDS))
+    np.add.at(taken, (users, clicks.items // PER_KIND), 1)
+    own = taken.argmax(axis=1)[users] == clicks.items // PER_KIND
+    stars = np.where(own, rng.choice([4.0, 5.0], len(own)), rng.choice([1.0, 2.0, 3.0, 4.0], len(own)))
+    rated = Ratings.from_arrays(
+        clicks.indptr, clicks.items, stars, catalogue=clicks.catalogue, rating_range=(1.0, 5.0)
+    )
+    model = fit(rated, Budget(epsilon, 1e-6))
+    ids = list(model.catalogue.ids)
+    kind_of = np.arange(M) // PER_KIND
+    before = _above(model, {ids[0]: 2.7}, kind_of)  # between a dislike and a like, and says next to nothing
+    for kind in range(KINDS):
+        bad = [ids[place] for place in np.flatnonzero(kind_of == kind)[:3]]
+        after = _above(model, dict.fromkeys(bad, 1.0), kind_of)
+        others = (kind_of == kind) & ~np.isin(ids, [*bad, ids[0]])
+        assert (after[others] >= before[others] - 1).all()
+        liked = _above(model, dict.fromkeys(bad, 5.0), kind_of)
+        assert liked[others].mean() < before[others].mean() - 5
+
+
+def _above(model: Model, history: dict[str, float], kind_of: np.ndarray) -> np.ndarray:
+    """How many items of other kinds each item has above it; of the items of the history, none."""
+    found = model.recommend(history, n=M)
+    above, place = np.zeros(M, int), {name: number for number, name in enumerate(model.catalogue.ids)}
+    seen = np.zeros(KINDS, int)
+    for item in found.items:
+        number = place[item]
+        above[number] = seen.sum() - seen[kind_of[number]]
+        seen[kind_of[number]] += 1
+    return above
+
+
 # Without a budget
 
 

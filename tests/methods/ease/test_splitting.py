@@ -41,9 +41,9 @@ def halves(draws: int) -> list[tuple[Any, Any, list[tuple[Any, Any]]]]:
     for _ in range(draws):
         noisy, first, seen_by = released(rng, pairs, SIGMA), [], []
 
-        def watched(one: Any, sigma: float, first: Any = first) -> Any:
+        def watched(one: Any, sigma: float, features: Any, first: Any = first) -> Any:
             first.append(one.copy())
-            return original(one, sigma)
+            return original(one, sigma, features)
 
         def judging(weights: Any, judge: Any, *rest: Any, seen_by: Any = seen_by) -> Any:
             seen_by.append((weights, judge))
@@ -52,7 +52,7 @@ def halves(draws: int) -> list[tuple[Any, Any, list[tuple[Any, Any]]]]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(train, "denoised", watched)
             patch.setattr(train, "judged", judging)
-            train._multiple(noisy, pairs, SIGMA, popular, rng)
+            train._multiple(noisy, pairs, SIGMA, popular, None, rng)
         assert len(first) == 1
         assert len(seen_by) == len(train.RIDGES)
         seen.append((first[0], seen_by[0][1], seen_by))
@@ -107,7 +107,7 @@ def test_chance_among_people_is_added_where_a_pair_is_frequent() -> None:
             lambda weights, judge, *rest: (drawn.append(judge), table.Judged(0.0, 0.0, 0.0))[1],
         )
         for _ in range(DRAWS):
-            train._multiple(pairs, pairs, SIGMA, popular, rng)
+            train._multiple(pairs, pairs, SIGMA, popular, None, rng)
     above = np.triu_indices(ORDER, 1)
     variance = np.array([(judge - pairs)[above] for judge in drawn[:: len(train.RIDGES)]]).var(axis=0)
     wanted = SIGMA**2 + 0.25 * pairs[above]
@@ -200,6 +200,6 @@ def test_noise_is_hardly_ever_taken_for_taste(users: int) -> None:
         )
         far = 6.0 * sigma
         counts = NoisyCounts(far * rng.standard_normal(order), far, users + far * rng.standard_normal(), far)
-        clean, _ = train.denoised(noisy, sigma)
-        passed += train._multiple(noisy, clean, sigma, train.popularity(counts), rng) is not None
+        clean = train.denoised(noisy, sigma).pairs
+        passed += train._multiple(noisy, clean, sigma, train.popularity(counts), None, rng) is not None
     assert passed <= 4

@@ -11,24 +11,24 @@ from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
 from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeMessage, PrototypeSettings
-from discreet.methods.prototypes.private.profile import ProfilePlan, release_profile
-from discreet.methods.prototypes.public.factorise import factorise
-from discreet.methods.prototypes.public.group_count import count_groups
-from discreet.methods.prototypes.public.profile import differences, factors, offsets
+from discreet.methods.prototypes.private.lloyd import LevelPlan, release_levels
+from discreet.methods.prototypes.public.evidence import count_groups, differences, factors, offsets
+from discreet.methods.prototypes.public.server import factorise
 from discreet.privacy.budget import Budget
 from discreet.privacy.pure.noise import PureNoise
-from tests.methods.prototypes.test_lloyd import BUDGET, WatchedGate
+from tests.methods.prototypes.test_lloyd import BUDGET, Anybody, WatchedGate
 from tests.methods.prototypes.worlds import ITEMS, RANGE, hostile, ratings, silo
 
 GROUPS = [1, 3, "auto"]
 
 
 def settings(**changes: Any) -> PrototypeSettings:
-    return PrototypeSettings.checked(users=60, dimension=2, rounds=3, **changes)
+    kind = PrototypeSettings if "minimum_users" in changes else Anybody
+    return kind.checked(users=60, dimension=2, rounds=3, **changes)
 
 
 def evidence_of(gate: WatchedGate, people: Ratings, chosen: PrototypeSettings) -> Any:
-    return release_profile(gate, people, chosen, BUDGET, lambda mu: -(10**9))
+    return release_levels(gate, people, chosen, BUDGET)
 
 
 @pytest.mark.parametrize("groups", GROUPS)
@@ -53,7 +53,7 @@ def test_either_path_costs_the_whole_budget(groups: int) -> None:
         ratings(silo(60, 1)), 3.0
     )
     assert message.statement.epsilon == pytest.approx(3.0)
-    plan = ProfilePlan.of(settings(), Budget(3.0, 1e-6))
+    plan = LevelPlan.of(settings(), Budget(3.0, 1e-6))
     spent = plan.count**2 + plan.level**2 + plan.items**2 + plan.again**2
     assert spent <= Budget(3.0, 1e-6).mu ** 2
     assert spent == pytest.approx(Budget(3.0, 1e-6).mu ** 2, rel=1e-6)
@@ -78,7 +78,9 @@ def test_a_message_travels(groups: int) -> None:
 def test_messages_of_two_kinds_are_not_mixed_and_clicks_have_no_level() -> None:
     users = ratings(silo(200, 1))
     level = PrivatePrototypes(settings(minimum_users=1)).message(users, 5.0)
-    swap = PrivatePrototypes.from_preset("swap", users=60, minimum_users=1).message(users, 5.0)
+    swap = PrivatePrototypes(PrototypeSettings.from_preset("swap", users=60, minimum_users=1)).message(
+        users, 5.0
+    )
     with pytest.raises(ModelInvalid, match="deviations"):
         factorise([level, swap])
     with pytest.raises(SettingsInvalid, match="no level"):

@@ -12,10 +12,10 @@ import pytest
 
 from discreet import kernels
 from discreet.methods.prototypes import PrivatePrototypes
-from discreet.methods.prototypes.private import pipeline
+from discreet.methods.prototypes.private import silo as silo_module
 from discreet.methods.prototypes.private.lloyd import Plan, lloyd_prototypes
+from discreet.methods.prototypes.private.rows import TooFewUsers
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.methods.prototypes.too_few import TooFewUsers
 from discreet.privacy.accounting import compose
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block, total_energies
@@ -49,8 +49,15 @@ class WatchedGate(Gate):
         return {key: value.copy() for key, value in self.released[-1].items()}
 
 
-def settings(**changes: Any) -> PrototypeSettings:
-    return PrototypeSettings.checked(
+class Anybody(PrototypeSettings):
+    """Refuses no silo, whatever the noisy count."""
+
+    def least_users(self, rate: float) -> int:
+        return -(10**9)
+
+
+def settings(kind: type[PrototypeSettings] = Anybody, **changes: Any) -> PrototypeSettings:
+    return kind.checked(
         **{"unrated": "zero"} | changes,
         clustering="lloyd",
         prototypes=3,
@@ -70,9 +77,9 @@ def test_a_hostile_user_moves_a_release_by_at_most_one_unit(
     chosen = settings(unrated=unrated, row_clip=norm)
     rows = silo(40, 2)
     base = WatchedGate()
-    lloyd_prototypes(base, ratings(rows), chosen, BUDGET, lambda mu: 1)
+    lloyd_prototypes(base, ratings(rows), chosen, BUDGET)
     more = WatchedGate(base.released)
-    lloyd_prototypes(more, ratings([*rows[:9], hostile()[who], *rows[9:]]), chosen, BUDGET, lambda mu: 1)
+    lloyd_prototypes(more, ratings([*rows[:9], hostile()[who], *rows[9:]]), chosen, BUDGET)
     assert max(base.largest + more.largest) <= 1.0 + 1e-9
     for before, after in zip(base.sums, more.sums, strict=True):
         moved = sum(float(((b - a) ** 2).sum()) for a, b in zip(before, after, strict=True))
@@ -82,7 +89,7 @@ def test_a_hostile_user_moves_a_release_by_at_most_one_unit(
 def test_someone_uses_the_whole_unit() -> None:
     watched = WatchedGate()
     rows = [*silo(40, 2), hostile()["everything at the top"]]
-    lloyd_prototypes(watched, ratings(rows), settings(), BUDGET, lambda mu: 1)
+    lloyd_prototypes(watched, ratings(rows), settings(), BUDGET)
     assert watched.largest[0] == pytest.approx(1.0)
     assert watched.largest[-1] > 0.99
 
@@ -96,7 +103,7 @@ def test_the_plan_is_the_budget() -> None:
 
 def test_message_states_epsilon_and_delta() -> None:
     silos = ratings(silo(4000, 3))
-    message = PrivatePrototypes(settings()).message(silos, 5.0)
+    message = PrivatePrototypes(settings(PrototypeSettings)).message(silos, 5.0)
     assert message.statement.private
     assert message.statement.model == "silos"
     assert message.statement.epsilon == pytest.approx(5.0, rel=1e-3)
@@ -111,9 +118,9 @@ def test_the_outcome_follows_from_the_releases_alone(unrated: str, users: int) -
     """Nobody at all is a silo like any other: one that failed then would be told apart from a silo of one."""
     chosen, rows = settings(unrated=unrated), silo(users, 5)
     base = WatchedGate()
-    before = lloyd_prototypes(base, ratings(rows), chosen, BUDGET, lambda mu: -(10**9))
+    before = lloyd_prototypes(base, ratings(rows), chosen, BUDGET)
     more = ratings([*rows, hostile()["a mixture"]])
-    after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET, lambda mu: -(10**9))
+    after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET)
     for name in ("values", "mask", "weights"):
         assert np.array_equal(getattr(before, name), getattr(after, name)), name
 
@@ -131,7 +138,7 @@ def test_centres_follow_from_the_releases_alone(who: str, monkeypatch: pytest.Mo
             return nearest(points, places)
 
         monkeypatch.setattr(kernels, "nearest_centres", watched)
-        lloyd_prototypes(gate, ratings(people), settings(), BUDGET, lambda mu: -(10**9))
+        lloyd_prototypes(gate, ratings(people), settings(), BUDGET)
         return seen
 
     base = WatchedGate()
@@ -143,10 +150,10 @@ def test_centres_follow_from_the_releases_alone(who: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("unrated", ["zero", "missing"])
 def test_whole_messages_follow_from_the_releases_alone(unrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a byte of what leaves is another when a user comes and the releases stay, notes and statement included."""
-    chosen, rows = settings(unrated=unrated, minimum_users=1), silo(200, 5)
+    chosen, rows = settings(PrototypeSettings, unrated=unrated, minimum_users=1), silo(200, 5)
 
     def sent(gate: WatchedGate, people: list[dict[int, float]]) -> bytes:
-        monkeypatch.setattr(pipeline, "Gate", lambda ledger, noise: gate)
+        monkeypatch.setattr(silo_module, "Gate", lambda ledger, noise: gate)
         return PrivatePrototypes(chosen).message(ratings(people), BUDGET.epsilon).to_bytes()
 
     base = WatchedGate()
@@ -159,23 +166,24 @@ def test_whole_messages_follow_from_the_releases_alone(unrated: str, monkeypatch
 def test_who_is_refused_follows_from_the_released_count(users: int, released: int) -> None:
     """An exact count in the place of the noisy one would tell one user from none."""
     base = WatchedGate()
-    lloyd_prototypes(base, ratings(silo(40, 5)), settings(), BUDGET, lambda mu: -(10**9))
+    lloyd_prototypes(base, ratings(silo(40, 5)), settings(), BUDGET)
     count = {"users": np.array([released * COUNT])}
     gate = WatchedGate([count, *base.released[1:]])
+    chosen = settings(PrototypeSettings, minimum_users=20)
     if released < 20:
         with pytest.raises(TooFewUsers, match=f"a noisy count of {released}, where 20 are needed"):
-            lloyd_prototypes(gate, ratings(silo(users, 5)), settings(), BUDGET, lambda mu: 20)
+            lloyd_prototypes(gate, ratings(silo(users, 5)), chosen, BUDGET)
         assert len(gate.released) == 1
     else:
-        lloyd_prototypes(gate, ratings(silo(users, 5)), settings(), BUDGET, lambda mu: 20)
+        lloyd_prototypes(gate, ratings(silo(users, 5)), chosen, BUDGET)
 
 
 def test_clicks_have_one_prototype_and_pay_for_no_steps() -> None:
     rated = ratings(silo(400, 3))
     clicks = replace(rated, values=np.ones(rated.n_ratings), rating_range=None)
-    chosen = PrototypeSettings.checked(users=400, dimension=2)
+    chosen = PrototypeSettings.checked(users=400, dimension=2, minimum_users=1)
     watched = WatchedGate()
-    found = lloyd_prototypes(watched, clicks, chosen, BUDGET, lambda mu: 1)
+    found = lloyd_prototypes(watched, clicks, chosen, BUDGET)
     assert len(found.values) == 1
     assert len(watched.released) == 2  # the count and the values
     spent = compose(watched.mus)

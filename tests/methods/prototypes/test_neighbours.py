@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from discreet import kernels
 from discreet.errors import DiscreetError
 from discreet.methods.prototypes import PrivatePrototypes
-from discreet.methods.prototypes.private import pipeline
-from discreet.methods.prototypes.private.pipeline import prototypes_through
-from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.methods.prototypes.shares import ShareTable
-from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.methods.prototypes.private import silo as silo_module
+from discreet.methods.prototypes.private.rows import TooFewUsers
+from discreet.methods.prototypes.private.swap import prototypes_through
+from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
 from tests.methods.prototypes.recording import RecordingGate, Tape, change
 from tests.methods.prototypes.worlds import ITEMS, hostile, ratings, silo
 
@@ -56,7 +55,7 @@ def check(
             assert total <= before.bound, before.name
     # Shown the same outcomes, both silos send the same: nothing else of the ratings is in the message.
     one, other = base.outcome, more.outcome
-    assert (one.cells, one.only_root) == (other.cells, other.only_root)
+    assert one.cells == other.cells
     for name in ("values", "mask", "weights"):
         assert np.array_equal(getattr(one.prototypes, name), getattr(other.prototypes, name)), name
 
@@ -109,7 +108,7 @@ def test_whole_messages_follow_from_the_releases_alone(
 
     def sent(people: list[dict[int, float]], replay: Tape | None = None) -> tuple[bytes, Tape]:
         gate = RecordingGate(EPSILON, "neighbours", replay)
-        monkeypatch.setattr(pipeline, "PureGate", lambda ledger, noise: gate)
+        monkeypatch.setattr(silo_module, "PureGate", lambda ledger, noise: gate)
         return PrivatePrototypes(chosen).message(ratings(people), EPSILON).to_bytes(), gate.tape
 
     before, tape = sent(rows)

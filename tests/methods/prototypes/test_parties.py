@@ -16,7 +16,7 @@ from discreet.catalogue import CLICKS, Catalogue
 from discreet.errors import BudgetInvalid, RatingsInvalid, Refused, SettingsInvalid
 from discreet.evaluation import evaluate_percentile_rank
 from discreet.methods.prototypes import PrototypeMessage, PrototypeSettings, build_model
-from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.model import Model
 from discreet.model.fold_in import NonNegative
 from discreet.privacy.pure.noise import PureNoise

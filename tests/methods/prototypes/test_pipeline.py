@@ -13,10 +13,12 @@ from discreet.methods.prototypes import (
     FactorSettings,
     PrivatePrototypes,
     PrototypeMessage,
+    PrototypeSettings,
     build_model,
 )
-from discreet.methods.prototypes.public.factorise import factorise
-from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.methods.prototypes.private.rows import TooFewUsers
+from discreet.methods.prototypes.public.server import factorise
+from discreet.methods.prototypes.settings import ShareTable
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.silo_statements import state_over_silos
 from reproduction.silos.references import central_factors, random_message
@@ -75,8 +77,8 @@ def test_a_refused_silo_owes_the_whole_budget(clustering: str, epsilon: float) -
 
 
 def test_the_statement_names_every_release_and_the_whole_epsilon() -> None:
-    method = PrivatePrototypes.from_preset(
-        "swap", **{**WORKING, "support": 3, "trials": 2, "minimum_users": 1}
+    method = PrivatePrototypes(
+        PrototypeSettings.from_preset("swap", **{**WORKING, "support": 3, "trials": 2, "minimum_users": 1})
     )
     message = method.message(ratings(silo(500, 0)), 3.0)
     statement = message.statement
@@ -89,18 +91,20 @@ def test_the_statement_names_every_release_and_the_whole_epsilon() -> None:
         "sizes",
     }
     assert sum(release.epsilon for release in statement.releases) <= 3.0 * (1 + 1e-9)
-    table = method.shares(ITEMS, 3.0)
+    table = ShareTable.of(method.settings, ITEMS, 3.0)
     assert table.total() == pytest.approx(3.0)
     assert {name for name, _, _ in table.rows()} >= {"support", "choice among trials", "centre swap"}
 
 
 def test_left_over_shares_go_to_the_values() -> None:
-    method = PrivatePrototypes.from_preset("swap", **{**WORKING, "threshold": 1_000_000, "minimum_users": 1})
+    method = PrivatePrototypes(
+        PrototypeSettings.from_preset("swap", **{**WORKING, "threshold": 1_000_000, "minimum_users": 1})
+    )
     message = method.message(ratings(silo(500, 0)), 1.0)
     assert any("only the root cell" in note for note in message.notes)
     assert len(message.values) == 1
     paid = {release.name: release.epsilon for release in message.statement.releases}
-    table = method.shares(ITEMS, 1.0)
+    table = ShareTable.of(method.settings, ITEMS, 1.0)
     # One level was visited, two levels and all steps were not.
     assert paid["values"] == pytest.approx(table.values + 2 * table.level + table.steps * table.swap)
     assert sum(release.epsilon for release in message.statement.releases) == pytest.approx(1.0)
@@ -108,16 +112,16 @@ def test_left_over_shares_go_to_the_values() -> None:
 
 def test_printed_constants_are_degenerate_and_say_so() -> None:
     """At a tenth of this epsilon the noisy count of 2,000 users is below 1 in one run of fifteen."""
-    message = PrivatePrototypes.from_preset("published", users=2000, minimum_users=1).message(
-        ratings(silo(2000, 1)), 1.0
-    )
+    message = PrivatePrototypes(
+        PrototypeSettings.from_preset("published", users=2000, minimum_users=1)
+    ).message(ratings(silo(2000, 1)), 1.0)
     assert any("only the root cell" in note for note in message.notes)
     assert message.statement.epsilon == 1.0
 
 
 def test_a_fixed_key_is_not_private() -> None:
     silos = ratings(silo(500, 0))
-    method = PrivatePrototypes.from_preset("swap", **WORKING)
+    method = PrivatePrototypes(PrototypeSettings.from_preset("swap", **WORKING))
     one, two = (method.message(silos, 2.0, noise=PureNoise.fixed_key_not_private("k")) for _ in range(2))
     assert not one.statement.private
     assert one.to_bytes() == two.to_bytes()
@@ -128,7 +132,7 @@ def test_a_fixed_key_is_not_private() -> None:
 def test_a_user_of_two_unlike_silos_pays_for_both() -> None:
     """One silo without delta and one with: no pair of silos that are alike costs as much as these two together."""
     silos = ratings(silo(2000, 0))
-    pure = PrivatePrototypes.from_preset("swap", **WORKING).message(silos, 4.0)
+    pure = PrivatePrototypes(PrototypeSettings.from_preset("swap", **WORKING)).message(silos, 4.0)
     noisy = PrivatePrototypes(clustering="lloyd", **WORKING).message(silos, 6.0)
     together = state_over_silos([pure.statement, noisy.statement]).silos
     alike = state_over_silos([pure.statement] * 2).silos

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.methods.prototypes.private.partition import cell_threshold
-from discreet.methods.prototypes.private.projection import project
-from discreet.methods.prototypes.private.rows import rows_of, settle_bounds
-from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.methods.prototypes.shares import ShareTable
+from discreet.methods.prototypes.private.rows import project, rows_of, settle_bounds
+from discreet.methods.prototypes.private.swap import cell_threshold
+from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
 from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import GRID
-from discreet.privacy.pure.losses import LOSS_STEPS, Distances
+from discreet.privacy.pure.clusters import LOSS_STEPS, Distances
 from tests.methods.prototypes.worlds import hostile, ratings, silo
 
 CROWD = [*silo(50, 3), *hostile().values()]
@@ -103,6 +101,6 @@ def test_printed_threshold_is_beyond_any_ordinary_silo() -> None:
     printed = PrototypeSettings.from_preset("published", users=250_000)
     shares = ShareTable.of(printed, 500, 0.1)
     assert cell_threshold(printed, printed.n_dimensions(500), shares) > 250_000
-    assert (printed.n_dimensions(500), printed.n_levels(), printed.n_trials()) == (100, 13, 6)
+    assert (printed.n_dimensions(500), printed.n_levels, printed.n_trials) == (100, 13, 6)
     usual = PrototypeSettings(users=10_000)
     assert cell_threshold(usual, 6, ShareTable.of(usual, 500, 1.0)) < 200

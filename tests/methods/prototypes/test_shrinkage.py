@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.methods.prototypes import FactorSettings, PrivatePrototypes
-from discreet.methods.prototypes.private.recovery import from_sums
-from discreet.methods.prototypes.private.rows import settle_bounds
-from discreet.methods.prototypes.private.shrinkage import shrunken_means
-from discreet.methods.prototypes.public.factorise import factorise
+from discreet.methods.prototypes.private.rows import from_sums, settle_bounds, shrunken_means
+from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.bounded_rows import GRID
 from discreet.privacy.pure.noise import PureNoise

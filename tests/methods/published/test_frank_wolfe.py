@@ -1,16 +1,13 @@
 """Private Frank-Wolfe end to end: what it spends, what it depends on, what it learns, what it needs."""
 
-import time
-import tracemalloc
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet import Budget, Catalogue, Ratings
+from discreet import Budget, Ratings
 from discreet.data import splits, synthetic
-from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from discreet.model.fold_in import FrankWolfeReplay
@@ -121,61 +118,3 @@ def test_only_as_many_ratings_as_were_promised_take_part(market: Ratings) -> Non
     ((moment,),) = record(FrankWolfe(rounds=1, max_ratings=1), market).totals
     assert not (moment.value - np.diag(np.diag(moment.value))).any()
     assert moment.value.any()
-
-
-def _wide(n: int, m: int, per_user: int) -> Ratings:
-    rng = np.random.default_rng(0)
-    items = np.sort(
-        rng.integers(0, m // per_user, (n, per_user)) + np.arange(per_user) * (m // per_user), axis=1
-    )
-    values = np.clip(3.0 + rng.standard_normal((n, 1)) * 0.7 + 0.5 * rng.standard_normal((n, per_user)), 1, 5)
-    return Ratings.from_arrays(
-        np.arange(n + 1) * per_user,
-        items.ravel(),
-        values.ravel(),
-        catalogue=Catalogue(np.arange(m)),
-        rating_range=(1.0, 5.0),
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n", "m", "per_user", "settings", "megabytes"),
-    [
-        (20_000, 10_000, 50, {"eigenvector": "oja", "rounds": 10}, 250),
-        (40_000, 1_000, 10, {"eigenvector": "exact", "rounds": 3}, 150),
-    ],
-)
-def test_no_array_of_users_times_items(
-    n: int, m: int, per_user: int, settings: dict[str, Any], megabytes: int
-) -> None:
-    ratings = _wide(n, m, per_user)
-    tracemalloc.start()
-    start = time.process_time()
-    try:
-        side = FrankWolfe(**settings).fit(ratings, Budget(20.0, 1e-6), rng=0).model_.item_side
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert time.process_time() - start < 60.0
-    assert peak < megabytes * 2**20 < n * m * 8
-    assert np.isfinite(side.factors).all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"ronuds": 3}, "ronuds.*Known settings.*rounds"),
-        ({"rounds": 0}, "rounds"),
-        ({"eigenvector": "power"}, "eigenvector"),
-        ({"row_clip": 0.0}, "row_clip"),
-        ({"row_clip": float("nan")}, "row_clip"),
-        ({"nuclear_bound": float("inf")}, "nuclear_bound"),
-        ({"max_ratings": 0}, "max_ratings"),
-        ({"centre_share": 1.0}, "centre_share"),
-        ({"oja_rate": -1.0}, "oja_rate"),
-    ],
-)
-def test_settings_are_checked_by_name(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsInvalid, match=message):
-        FrankWolfe(**settings)

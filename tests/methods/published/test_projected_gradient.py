@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Budget, Catalogue, Ratings
 from discreet.data import splits, synthetic
-from discreet.errors import CatalogueInvalid, SettingsInvalid
+from discreet.errors import CatalogueInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.published.private.projected_gradient import ProjectedGradient
@@ -92,16 +92,6 @@ def test_rows_are_those_of_the_definition(
     assert len(steps) == 4
 
 
-def test_a_users_weights_do_not_depend_on_anybody_else(market: Ratings) -> None:
-    """To the last bit, given the same releases: however many others there are."""
-    run = record(ProjectedGradient(rounds=3), market)
-    full = _handed_in(run.users(), run)
-    assert full[2].weights.shape[1] == 8
-    for users in (slice(0, 1), slice(5, 8), slice(100, 1_163)):
-        for one, other in zip(full, _handed_in(run.users(users), run), strict=True):
-            assert np.array_equal(one.weights[users], other.weights)
-
-
 @pytest.mark.parametrize("explicit", [True, False])
 def test_what_is_served_is_where_the_steps_come_to_rest(
     explicit: bool, market: Ratings, clicks: Ratings
@@ -144,20 +134,3 @@ def test_too_many_items_are_refused_before_anything_is_spent() -> None:
     )
     with pytest.raises(CatalogueInvalid, match=r"6,000 items .*oja"):
         ProjectedGradient().fit(ratings, BUDGET)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"ronuds": 3}, "ronuds.*Known settings.*rounds"),
-        ({"rounds": 0}, "rounds"),
-        ({"rank": -1}, "rank"),
-        ({"shrinkage": 0.0}, "shrinkage"),
-        ({"shrinkage": 1.0}, "shrinkage"),
-        ({"step_size": float("nan")}, "step_size"),
-        ({"row_clip": -1.0}, "row_clip"),
-    ],
-)
-def test_settings_are_checked_by_name(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsInvalid, match=message):
-        ProjectedGradient(**settings)

@@ -1,13 +1,10 @@
 """Private SVD end to end: what it spends, what it depends on, what it learns."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from discreet import Budget, Ratings
 from discreet.data import splits, synthetic
-from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
 from discreet.methods.published.private.svd import PrivateSVD
 from tests.conformance.runs import LARGE
@@ -70,19 +67,3 @@ def test_clicks_beat_popularity(clicks: Ratings) -> None:
     train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
     scores = evaluate_ranking(PrivateSVD().fit(train, Budget(20.0, 1e-6), rng=0).model_, query, target, 10)
     assert scores.recall > 1.1 * scores.popularity_recall
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rnak": 3}, "rnak.*Known settings.*rank"),
-        ({"rank": -1}, "rank"),
-        ({"mean_share": 0.0}, "mean_share"),
-        ({"row_clip": float("nan")}, "row_clip"),
-        ({"stabiliser": "much"}, "stabiliser"),
-        ({"gravity": float("inf")}, "gravity"),
-    ],
-)
-def test_settings_are_checked_by_name(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsInvalid, match=message):
-        PrivateSVD(**settings)

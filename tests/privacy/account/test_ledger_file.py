@@ -218,24 +218,27 @@ def test_a_ledger_set_back_under_a_run_is_not_charged(ledger: LedgerFile) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")
-def test_a_full_disk_charges_nothing_and_leaves_a_whole_file(ledger: LedgerFile) -> None:
+@pytest.mark.parametrize("room", [1_000, 10_000], ids=["none for what is put aside", "none for the charge"])
+def test_a_full_disk_charges_nothing_and_leaves_a_whole_file(ledger: LedgerFile, room: int) -> None:
     import resource
 
     with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
+        for number in range(60):
+            run.pay(f"round {number}", Price(kind="gaussian", mu=0.001))
         before = ledger.verify().records
         own = Ledger(BUDGET)
         own.keep_in(run)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
         try:
             with pytest.raises(LedgerInvalid, match="cannot be written"):
-                own.charge("round 1", mu=HALF.mu)
+                own.charge("the last", mu=HALF.mu)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert ledger.verify().records == before
         assert own.charges == ()
-        own.charge("round 1", mu=HALF.mu)  # there is room again
-    assert [run.charges[0].name for run in ledger.account().runs.values()] == ["round 1"]
+        own.charge("the last", mu=HALF.mu)  # there is room again
+    assert [run.charges[-1].name for run in ledger.account().runs.values()] == ["the last"]
 
 
 def test_every_charge_is_on_the_disk_before_its_noise_is_drawn(

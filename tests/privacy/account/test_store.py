@@ -93,6 +93,7 @@ def test_no_edit_of_a_byte_changes_what_is_read_and_is_not_found(ledger: LedgerF
         "INSERT INTO records SELECT line + 10, content, hash FROM records",
         "UPDATE records SET content = 7 WHERE line = 4",
         "UPDATE records SET content = content || zeroblob(20000) WHERE line = 4",
+        "UPDATE records SET line = 20 WHERE line = 10",
         "DELETE FROM records",
         "DROP TABLE records",
         "PRAGMA application_id = 7",

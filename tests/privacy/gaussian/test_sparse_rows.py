@@ -137,7 +137,7 @@ def test_the_block_knows_its_energies_and_sums() -> None:
     for user in range(20):
         others = np.arange(20) != user
         own = block.without(others).total()
-        assert energies[user] == pytest.approx(float(((own / block.unit) ** 2).sum()), rel=1e-13)
+        assert energies[user] == pytest.approx(float(((own / block.unit) ** 2).sum()), rel=1e-13, abs=0.0)
         assert not block.without(others).energies()[others].any()
         assert np.array_equal(block.without(~others).total(), total - own)
 

@@ -14,15 +14,17 @@ from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import GRID, BoundedRows, RowBounds
 from discreet.privacy.clusters import Clusters
 from discreet.privacy.gaussian.cluster_sums import ClusterValues
-from discreet.privacy.pure.cluster_sums import (
+from discreet.privacy.pure.clusters import (
+    LOSS_STEPS,
+    Distances,
     cluster_sizes,
     cluster_values,
     count_users,
     item_sizes,
+    nearest_tables,
     top_items,
 )
 from discreet.privacy.pure.gate import PureGate
-from discreet.privacy.pure.losses import LOSS_STEPS, Distances, nearest_tables
 from tests.methods.prototypes.recording import Record, RecordingGate, change
 from tests.privacy.mechanisms import MOST, M, Users, hostile_users
 

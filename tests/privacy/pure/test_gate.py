@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import BudgetExceeded, RatingsInvalid
-from discreet.privacy.pure.contributions import Contributions
-from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.gate import Contributions, PureGate
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
 from discreet.types import Ints

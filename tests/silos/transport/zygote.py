@@ -29,7 +29,7 @@ import numpy.typing as npt
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, build_model
+from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeSettings, build_model
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
@@ -269,7 +269,9 @@ def compile_all(ratings: Ratings) -> None:
         run.finish()
         run.close()
     assert ratings.catalogue is not None
-    method = PrivatePrototypes.from_preset("swap", prototypes=4, users=100, dimension=4, support=10)
+    method = PrivatePrototypes(
+        PrototypeSettings.from_preset("swap", prototypes=4, users=100, dimension=4, support=10)
+    )
     build_model([method.message(ratings, 20.0)], ratings.catalogue, FactorSettings(rank=3, rounds=5), 0)
 
 

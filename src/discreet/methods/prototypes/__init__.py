@@ -1,4 +1,4 @@
-"""Private prototypes: one message from each silo, one back, nothing else (prototypes paper, with its corrections).
+"""Private prototypes: one message from each silo, one back, nothing else (paper 003, with its corrections).
 
 Names are loaded when they are asked for, so that whoever needs the public half loads nothing that holds ratings.
 """
@@ -9,34 +9,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
-    from discreet.methods.prototypes.public.factorise import factorise
+    from discreet.methods.prototypes.private.silo import PrivatePrototypes
     from discreet.methods.prototypes.public.message import PrototypeMessage
-    from discreet.methods.prototypes.public.model import build_model
-    from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, Shares
-    from discreet.methods.prototypes.shares import ShareTable
+    from discreet.methods.prototypes.public.server import build_model, factorise
+    from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 
+_HOMES = {
+    "FactorSettings": "settings",
+    "PrivatePrototypes": "private.silo",
+    "PrototypeMessage": "public.message",
+    "PrototypeSettings": "settings",
+    "build_model": "public.server",
+    "factorise": "public.server",
+}
 __all__ = [
     "FactorSettings",
     "PrivatePrototypes",
     "PrototypeMessage",
     "PrototypeSettings",
-    "ShareTable",
-    "Shares",
     "build_model",
     "factorise",
 ]
-
-_HOMES = {
-    "FactorSettings": "settings",
-    "PrivatePrototypes": "private.pipeline",
-    "PrototypeMessage": "public.message",
-    "PrototypeSettings": "settings",
-    "ShareTable": "shares",
-    "Shares": "settings",
-    "build_model": "public.model",
-    "factorise": "public.factorise",
-}
 
 
 def __getattr__(name: str) -> Any:

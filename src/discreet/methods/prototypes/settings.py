@@ -1,30 +1,31 @@
-"""Checked settings of the prototypes pipeline. All of them are public and agreed between silos beforehand."""
+"""Settings of private prototypes, and where each share of epsilon goes: public, agreed between silos beforehand."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from discreet.errors import SettingsInvalid
-from discreet.methods.settings import Settings
+from discreet.methods.settings import Auto, Exponent, Positive, Settings, Share
 
-__all__ = ["PRESETS", "FactorSettings", "PrototypeSettings", "Shares"]
+__all__ = ["PRESETS", "FactorSettings", "PrototypeSettings", "ShareTable", "Shares"]
 
-Auto = Literal["auto"]
-Positive = Annotated[float, Field(gt=0.0)]
-Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Unrated = Literal["level", "zero", "missing"]
 
 _PROTOTYPES, _MAX_RATINGS = 10, 100
 _DIMENSIONS, _LEVEL_DIMENSIONS = 6, 32
+# So that rounding in the sum of the shares never passes epsilon.
+_LEAVE = 1.0 - 1e-13
 
 
 class Shares(Settings):
     """How epsilon is split. Parts that a run does not need go to the others in proportion.
 
-    Attributes
+    Parameters
     ----------
     count
         The silo's noisy number of users, which decides whether it takes part at all.
@@ -51,14 +52,12 @@ class FactorSettings(Settings):
 
     Prototypes of deviations from the user's own level have at most `rank` factors, and take the rest from their noise.
 
-    Attributes
+    Parameters
     ----------
     rank, rounds
-        Latent dimension, and passes over both sides.
-    penalty
-        Ridge on the server's factors, lambda of the paper's equation 1.
-    user_penalty
-        Ridge on a user's vector.
+        l, the latent dimension, and passes over both sides.
+    penalty, user_penalty
+        Ridge on the server's factors (lambda of the paper's equation 1) and on a user's vector.
     count_exponent
         Both ridges are multiplied by (number of entries of the row) ** count_exponent.
     unseen
@@ -69,24 +68,24 @@ class FactorSettings(Settings):
     rounds: Annotated[int, Field(ge=1, le=1000)] = 30
     penalty: Positive = 0.1
     user_penalty: Positive = 0.1
-    count_exponent: Annotated[float, Field(ge=0.0, le=2.0)] = 0.0
+    count_exponent: Exponent = 0.0
     unseen: Annotated[float, Field(ge=0.0, le=1.0)] = 0.9
 
 
 class PrototypeSettings(Settings):
     """What one silo does before its one message leaves.
 
-    Attributes
+    Parameters
     ----------
     prototypes
-        How many of them a silo sends at most; ``"auto"``: 10, with ``unrated="level"`` as many as stand out of the
+        k, how many of them a silo sends at most; ``"auto"``: 10, with ``unrated="level"`` as many as stand out of the
         noise by what the silo has released before, often one, and for clicks with ``clustering="lloyd"`` one.
     clustering
         ``"lloyd"``: noisy Lloyd steps with Gaussian noise. ``"swap"``: the paper's, without delta.
     users
         Public order of magnitude of a silo's number of users.
     max_ratings
-        At most so many ratings of a user count, drawn by a hash of the user's own ratings. Where left out, 100; all
+        s, at most so many ratings of a user count, drawn by a hash of the user's own ratings. Where left out, 100; all
         of them with ``unrated="level"``, where a user's contribution is scaled as a whole.
     entry_clip, row_clip, row_sum
         Ratings are clipped to `entry_clip` (the rating range where left out), a user's row to L2 norm `row_clip` and
@@ -98,7 +97,7 @@ class PrototypeSettings(Settings):
         centred at the middle of the range.
         ``"auto"``: the level where there is one, zero for clicks and with ``clustering="swap"``.
     dimension
-        Of the random projection; ``"auto"`` is the paper's min(8 ln users, items). Where left out, 6; 32 with
+        p, of the random projection; ``"auto"`` is the paper's min(8 ln users, items). Where left out, 6; 32 with
         ``unrated="level"``.
     radius
         What projected rows are clipped to again; `row_clip` where left out.
@@ -136,14 +135,15 @@ class PrototypeSettings(Settings):
     entry_clip: Positive | None = None
     row_clip: Positive | None = None
     row_sum: Positive | None = None
-    unrated: Literal["auto", "level", "zero", "missing"] = "auto"
+    unrated: Unrated | Auto = "auto"
     dimension: Annotated[int, Field(ge=1, le=512)] | Auto | None = None
     radius: Positive | None = None
     depth: Annotated[int, Field(ge=1, le=15)] | Auto = 3
     threshold: Count | Auto | Literal["printed"] = "auto"
     false_cells: Positive = 0.1
     candidates: Annotated[int, Field(ge=1, le=65_536)] = 512
-    loss_cap: Positive = 1.0
+    # Two points of the cube are never further apart than its upper end.
+    loss_cap: Annotated[float, Field(gt=0.0, le=1024.0)] = 1.0
     swaps: Count | Auto = 10
     support: Count | Literal["all"] = 100
     shrink: bool = True
@@ -159,13 +159,23 @@ class PrototypeSettings(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.loss_cap > 1024.0:
-            raise ValueError("loss_cap above 1024 squared radii: no two points are that far apart")
         if self.unrated == "level" and self.clustering == "swap":
             raise ValueError('unrated="level" goes with clustering="lloyd"')
         return self
 
-    def rows(self, explicit: bool) -> Literal["level", "zero", "missing"]:
+    @classmethod
+    def from_preset(cls, name: str, **changes: object) -> Self:
+        """The paper's variants, both epsilon-DP without a delta and worse than each user's own mean on most data.
+
+        ``"published"`` has the paper's constants, with what makes them epsilon-DP: shares for everything, re-clipping,
+        a depth limit. Expect degenerate runs: the threshold is above any silo of ordinary size, so that only the root
+        cell is left. ``"swap"`` is the same clustering with constants that let it find something.
+        """
+        if name not in _PRESETS:
+            raise SettingsInvalid(f"there is no preset {name!r}; known are {', '.join(_PRESETS)}")
+        return cls.checked(**{**_PRESETS[name], **changes})
+
+    def rows(self, explicit: bool) -> Unrated:
         """What an unrated item counts as, for ratings or for clicks."""
         if self.unrated == "level" and not explicit:
             raise SettingsInvalid("unrated: clicks have no level; use zero, or leave it out")
@@ -179,11 +189,7 @@ class PrototypeSettings(Settings):
         return _PROTOTYPES if self.prototypes == "auto" else self.prototypes
 
     def n_groups(self, explicit: bool) -> int:
-        """Prototypes of Lloyd's steps, of ratings or of clicks.
-
-        Of clicks one, which is how often each item is taken: noise grows with the number of groups, and their tastes
-        are worth 2 % more at the best (``docs/decisions/0085-what-devices-and-clicks-ask-for.md``).
-        """
+        """Prototypes of Lloyd's steps; of clicks one, which is how often each item is taken (decision 85)."""
         return 1 if self.prototypes == "auto" and not explicit else self.most_prototypes
 
     @property
@@ -198,30 +204,18 @@ class PrototypeSettings(Settings):
         usual = _LEVEL_DIMENSIONS if level else _DIMENSIONS
         return min(usual if self.dimension is None else self.dimension, n_items)
 
-    @classmethod
-    def from_preset(cls, name: str, **changes: object) -> Self:
-        """The paper's variants, both epsilon-DP without a delta and worse than each user's own mean on most data.
-
-        ``"published"`` has the paper's constants, with what makes them epsilon-DP: shares for everything, re-clipping,
-        a depth limit. Expect degenerate runs: the threshold is above any silo of ordinary size, so that only the root
-        cell is left. ``"swap"`` is the same clustering with constants that let it find something.
-        """
-        if name not in _PRESETS:
-            raise SettingsInvalid(f"there is no preset {name!r}; known are {', '.join(_PRESETS)}")
-        return cls.checked(**{**_PRESETS[name], **changes})
-
+    @property
     def n_levels(self) -> int:
         """Of the partition."""
         return min(max(math.ceil(math.log(self.users)), 1), 15) if self.depth == "auto" else self.depth
 
+    @property
     def n_swaps(self) -> int:
         """Steps of the local search."""
-        return (
-            max(1, math.ceil(self.most_prototypes * math.log(self.users)))
-            if self.swaps == "auto"
-            else self.swaps
-        )
+        usual = max(1, math.ceil(self.most_prototypes * math.log(self.users)))
+        return usual if self.swaps == "auto" else self.swaps
 
+    @property
     def n_trials(self) -> int:
         """Independent repetitions."""
         return max(1, math.ceil(2.0 * math.log(1.0 / self.failure))) if self.trials == "auto" else self.trials
@@ -229,6 +223,12 @@ class PrototypeSettings(Settings):
     def n_support(self, n_items: int) -> int:
         """Items of a prototype."""
         return n_items if self.support == "all" else min(self.support, n_items)
+
+    def least_users(self, rate: float) -> int:
+        """Noisy number of users from which a silo takes part, where the noise has this rate."""
+        if self.minimum_users != "auto":
+            return self.minimum_users
+        return 2 + math.ceil(max(0.0, math.log(0.5 / self.refusal_risk)) / rate)
 
 
 _PRESETS: dict[str, dict[str, object]] = {
@@ -251,3 +251,69 @@ _PRESETS: dict[str, dict[str, object]] = {
 
 PRESETS = tuple(_PRESETS)
 """Names of :meth:`PrototypeSettings.from_preset`."""
+
+
+@dataclass(frozen=True)
+class ShareTable:
+    """Epsilon of every release of the paper's pipeline, and how often a run makes it; 0 for what it does not need.
+
+    Parameters
+    ----------
+    count, choice
+        Once a run.
+    level, swap, support, values, sizes
+        Once each level of each trial, each step (and the choice among them) of each trial, and each trial.
+    """
+
+    count: float
+    level: float
+    swap: float
+    support: float
+    values: float
+    sizes: float
+    choice: float
+    levels: int
+    steps: int
+    trials: int
+
+    @classmethod
+    def of(cls, settings: PrototypeSettings, n_items: int, epsilon: float) -> ShareTable:
+        """Split `epsilon`; fixed before any rating is read."""
+        # One more than the steps: the choice among what they found.
+        trials, levels, steps = settings.n_trials, settings.n_levels, settings.n_swaps + 1
+        used = settings.shares.model_dump()
+        if trials == 1:
+            del used["choice"]
+        if settings.n_support(n_items) == n_items:
+            del used["support"]
+        whole = sum(used.values())
+        part = {name: epsilon * _LEAVE * share / whole for name, share in used.items()}
+        return cls(
+            count=part["count"],
+            level=part["partition"] / (trials * levels),
+            swap=part["centres"] / (trials * steps),
+            support=part.get("support", 0.0) / trials,
+            values=part["values"] / trials,
+            sizes=part["sizes"] / trials,
+            choice=part.get("choice", 0.0),
+            levels=levels,
+            steps=steps,
+            trials=trials,
+        )
+
+    def rows(self) -> list[tuple[str, float, int]]:
+        """Name of each release, its epsilon, and how often it is made."""
+        rows = [
+            ("silo count", self.count, 1),
+            ("partition level", self.level, self.trials * self.levels),
+            ("centre swap", self.swap, self.trials * self.steps),
+            ("support", self.support, self.trials),
+            ("values", self.values, self.trials),
+            ("sizes", self.sizes, self.trials),
+            ("choice among trials", self.choice, 1),
+        ]
+        return [row for row in rows if row[1] > 0.0]
+
+    def total(self) -> float:
+        """What all of it costs together."""
+        return sum(epsilon * times for _, epsilon, times in self.rows())

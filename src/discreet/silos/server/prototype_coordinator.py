@@ -13,7 +13,7 @@ from typing import Any
 from discreet.catalogue import Catalogue
 from discreet.errors import Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
-from discreet.methods.prototypes.public.model import build_item_side, model_of
+from discreet.methods.prototypes.public.server import build_item_side, model_of
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes

@@ -7,7 +7,7 @@ import hashlib
 from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
-from discreet.methods.prototypes.public.model import METHOD, wrong_kind
+from discreet.methods.prototypes.public.server import METHOD, wrong_kind
 from discreet.model import Model
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode

@@ -7,8 +7,8 @@ from typing import Any
 
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
-from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
-from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.methods.prototypes.private.rows import TooFewUsers
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement

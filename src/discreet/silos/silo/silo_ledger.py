@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from discreet.errors import SettingsInvalid
-from discreet.methods.prototypes.private.pipeline import PrivatePrototypes
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.records import Price
 from discreet.privacy.account.run import LedgerRun

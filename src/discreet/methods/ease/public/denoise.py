@@ -7,6 +7,8 @@ M items, s^2 = M sigma^2. Nothing here has a setting; every part follows from th
 genres. Each is replaced by its best estimate y - 2 s^2 Re g(y), g the mean of 1 / (y - y_j) over all eigenvalues (Bun,
 Allez, Bouchaud and Potters 2016); the many inside the bulk enter as the semicircle that has their mean and variance.
 
+**Features** of the items, where there are any, explain a part of what is left (`features`).
+
 **The rest** is estimated twice, and the two are averaged, which is better than either on films and on books alike.
 Linearly: times the share of the bulk's variance that is not noise; that keeps what only shows in sums. Entry by entry:
 the expectation given what was seen, where the law of the entries is fitted to their own histogram (`entries`); that
@@ -16,13 +18,15 @@ finds the few strong pairs, such as volumes of a series.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.methods.ease.public.entries import expected_entries
+from discreet.methods.ease.public.features import FeatureRows, Said, said
 from discreet.types import Floats, Singles
 
-__all__ = ["denoised", "directions"]
+__all__ = ["Denoised", "denoised", "directions"]
 
 # Directions that are looked for at first, doubled until they are enough, and at most.
 _FIRST, _MOST = 100, 800
@@ -30,8 +34,16 @@ _FIRST, _MOST = 100, 800
 _SWEEPS, _DEGREE = 3, 6
 
 
-def denoised(noisy: Singles, sigma: float) -> tuple[Singles, Floats]:
-    """The matrix without its noise, and the diagonal that its directions have.
+class Denoised(NamedTuple):
+    """A matrix without its noise, the diagonal that its directions have, and what features say of it."""
+
+    pairs: Singles
+    diagonal: Floats
+    features: Said | None
+
+
+def denoised(noisy: Singles, sigma: float, features: FeatureRows | None = None) -> Denoised:
+    """The matrix without its noise, as far as it can be told, and as features of its items lead one to expect.
 
     Negative entries are zero: nothing is taken together less than never.
     """
@@ -47,12 +59,16 @@ def denoised(noisy: Singles, sigma: float) -> tuple[Singles, Floats]:
     diagonal = np.diagonal(shared).astype(np.float64)
     rest = noisy - shared
     np.fill_diagonal(rest, 0.0)
+    found = None if features is None else said(rest, features)
+    if features is not None and found is not None:
+        features.add_to(shared, found)
+        features.add_to(rest, found, -1.0)
     estimate = expected_entries(rest, shared, sigma)
     rest *= np.float32(told)
     estimate += rest
     estimate *= np.float32(0.5)
     estimate += shared
-    return np.maximum(estimate, np.float32(0.0), out=estimate), diagonal
+    return Denoised(np.maximum(estimate, np.float32(0.0), out=estimate), diagonal, found)
 
 
 def directions(matrix: Singles, edge: float) -> tuple[Floats, Singles]:

@@ -21,7 +21,7 @@ import scipy.linalg
 
 from discreet.types import Floats, Singles
 
-__all__ = ["DROPOUT", "EXPLAINED", "EXPONENT", "Judged", "Weights", "ease", "judged"]
+__all__ = ["DROPOUT", "EXPLAINED", "EXPONENT", "Judged", "Weights", "ease", "judged", "ridge"]
 
 DROPOUT = 1.0 / 3.0
 EXPLAINED = 0.25
@@ -42,10 +42,10 @@ def ease(pairs: Singles, diagonal: Floats, mass: Floats, multiple: float = 1.0) 
 
     Where noise has left the matrix indefinite under the ridge, it is doubled until it is not. `pairs` is overwritten.
     """
-    ridge = diagonal.mean() + DROPOUT / (1.0 - DROPOUT) * diagonal
+    held = ridge(diagonal, float(diagonal.mean()))
     matrix, failed = pairs, True
     while failed:
-        matrix[np.diag_indices_from(matrix)] = diagonal + multiple * ridge
+        matrix[np.diag_indices_from(matrix)] = diagonal + multiple * held
         # The lower triangle of a C array is the upper of the Fortran array that LAPACK sees without a copy.
         factor, failed = scipy.linalg.lapack.spotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
         if failed:
@@ -66,6 +66,12 @@ def ease(pairs: Singles, diagonal: Floats, mass: Floats, multiple: float = 1.0) 
     weights *= column
     base = scale * (mass - mass.astype(np.float32) @ weights)
     return Weights(np.ascontiguousarray(weights), base, scale)
+
+
+def ridge(diagonal: Floats, mean: float) -> Floats:
+    """Of each item: the mean of the head's diagonal and half of its own entry."""
+    held: Floats = mean + DROPOUT / (1.0 - DROPOUT) * diagonal
+    return held
 
 
 class Judged(NamedTuple):

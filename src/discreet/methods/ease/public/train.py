@@ -6,27 +6,31 @@ pairs   = sum of everybody's pairs of the head, each person at length 1         
 G       = pairs without their noise;   d = diagonal, from the counts
 ridge   = the multiple whose weights, made from one half of the noise, explain most of the other half
 B, base = EASE(G, d, ridge), scores divided by count^0.15, the largest of each column kept
+beyond  = weights of items outside the head, from public features: the first term of the same formula
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from discreet import kernels
 from discreet.methods.ease.public.denoise import denoised
 from discreet.methods.ease.public.earlier import added_counts, added_pairs
+from discreet.methods.ease.public.features import FeatureRows, Said, said
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
 from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
-from discreet.methods.ease.public.table import EXPONENT, Weights, ease, judged
+from discreet.methods.ease.public.table import EXPONENT, Weights, ease, judged, ridge
 from discreet.methods.public_half import Facts, PublicHalf, Queries
 from discreet.methods.query import Trained
 from discreet.methods.settings import PrivateSettings
 from discreet.model.item_weights import ItemWeights, Sums
+from discreet.model.likeness import Likeness, Triples, joined
 from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs
 from discreet.types import Floats, Singles
 
@@ -82,12 +86,21 @@ def item_weights(
     """The model that follows from both sums. Post-processing: public mathematics alone."""
     popular = popularity(counts)
     released = pairs.pairs.astype(np.float32)
-    weights = _weights(square_of(released, len(head)), pairs.sigma, _of(popular, head), rng)
-    base = weights.scale * popular.weight * counts.counts
-    base[head] = weights.base
+    features = None if facts.features is None else FeatureRows.of(facts.features, popular)
+    inside = _of(popular, head), _taken(features, head)
+    made = _weights(square_of(released, len(head)), pairs.sigma, *inside, rng)
+    base = made.weights.scale * popular.weight * counts.counts
+    base[head] = made.weights.base
     scale = popular.counts**EXPONENT
-    starts, others, kept = _largest(weights.pairs * scale[head].astype(np.float32), head, facts.n_items)
-    low, high = np.minimum(*(ends := _ends(starts, others, head))), np.maximum(*ends)
+    triples = _largest(made.weights.pairs * scale[head].astype(np.float32), head)
+    together, likeness = _together(triples, head, released, facts.n_items), None
+    if features is not None:
+        likeness = _likeness(features, made, head, scale)
+        beyond = likeness.weights(np.isin(np.arange(facts.n_items), head))
+        triples = joined([triples, beyond])
+        together = np.concatenate([together, np.zeros(len(beyond[0]), np.float32)])
+    rows, others, weights = triples
+    order = np.lexsort((others, rows))
     sums = None
     if keep:
         sums = Sums(head, released, pairs.sigma, counts.sigma, counts.users, counts.users_sigma)
@@ -95,30 +108,48 @@ def item_weights(
         scale=facts.scale,
         counts=counts.counts,
         base=base * scale,
-        starts=starts,
-        others=others,
-        weights=kept,
-        together=released[low * (2 * len(head) - low - 1) // 2 + high - low - 1],
+        starts=np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=facts.n_items))]),
+        others=others[order].astype(np.int32),
+        weights=weights[order],
+        together=together[order],
         mass=np.maximum(popular.mass, pairs.sigma),
         noise=pairs.sigma,
         sums=sums,
+        likeness=likeness,
     )
 
 
-def _weights(noisy: Singles, sigma: float, popular: Popularity, rng: np.random.Generator) -> Weights:
+class _Made(NamedTuple):
+    """Weights of the head, at which multiple of the ridge, and what features say."""
+
+    weights: Weights
+    multiple: float
+    features: Said | None
+
+
+def _weights(
+    noisy: Singles, sigma: float, popular: Popularity, features: FeatureRows | None, rng: np.random.Generator
+) -> _Made:
     """Weights of the head; all zero, and popularity alone, where no taste stands out of the noise."""
-    clean, shared, multiple = noisy, np.zeros(len(noisy)), 1.0
-    if sigma > 0.0:
-        clean, shared = denoised(noisy, sigma)
-        found = _multiple(noisy, clean, sigma, popular, rng)
-        if found is None:
-            return Weights(np.zeros_like(noisy), popular.mass, 1.0)
-        multiple = found
-    return ease(clean, _diagonal(shared, popular, sigma), popular.mass, multiple)
+    if sigma == 0.0:
+        found = None if features is None else said(noisy, features)
+        clean, shared, multiple = noisy, np.zeros(len(noisy)), 1.0
+    else:
+        clean, shared, found = denoised(noisy, sigma, features)
+        chosen = _multiple(noisy, clean, sigma, popular, features, rng)
+        if chosen is None:
+            return _Made(Weights(np.zeros_like(noisy), popular.mass, 1.0), 1.0, None)
+        multiple = chosen
+    return _Made(ease(clean, _diagonal(shared, popular, sigma), popular.mass, multiple), multiple, found)
 
 
 def _multiple(
-    noisy: Singles, clean: Singles, sigma: float, popular: Popularity, rng: np.random.Generator
+    noisy: Singles,
+    clean: Singles,
+    sigma: float,
+    popular: Popularity,
+    features: FeatureRows | None,
+    rng: np.random.Generator,
 ) -> float | None:
     """Which multiple of the ridge; `None` where what weights explain does not stand out of the noise.
 
@@ -127,13 +158,13 @@ def _multiple(
     """
     items = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
     part = noisy[np.ix_(items, items)]
-    popular = _of(popular, items.astype(np.int32))
+    popular, features = _of(popular, items), _taken(features, items)
     variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean[np.ix_(items, items)]
     order = len(items)
     fresh = square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order) * np.sqrt(
         variance
     )
-    one, shared = denoised(part + fresh, math.sqrt(2.0) * sigma)
+    one, shared, _ = denoised(part + fresh, math.sqrt(2.0) * sigma, features)
     other = part - fresh
     diagonal = _diagonal(shared, popular, sigma)
     found = [
@@ -162,33 +193,50 @@ def square_of(triangle: Singles, order: int) -> Singles:
     return square
 
 
-def _of(popular: Popularity, head: npt.NDArray[np.int32]) -> Popularity:
-    return replace(popular, counts=popular.counts[head], mass=popular.mass[head])
+def _of(popular: Popularity, items: npt.NDArray[np.integer]) -> Popularity:
+    return replace(popular, counts=popular.counts[items], mass=popular.mass[items])
 
 
-def _largest(
-    weights: Singles, head: npt.NDArray[np.int32], n_items: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Singles]:
-    """The largest weights of each column, as compressed sparse rows over the catalogue."""
+def _taken(features: FeatureRows | None, items: npt.NDArray[np.integer]) -> FeatureRows | None:
+    return None if features is None else features.take(items)
+
+
+def _largest(weights: Singles, head: npt.NDArray[np.int32]) -> Triples:
+    """The largest weights of each column: items, other items, and weights."""
     order = len(head)
     kept = weights != 0.0
     if order > ENTRIES:
         sizes = np.abs(weights)
         bar = np.partition(sizes, order - ENTRIES, axis=0)[order - ENTRIES]
         kept &= sizes >= bar
-    starts = np.zeros(n_items + 1, np.int64)
-    starts[head + 1] = kept.sum(axis=1)
     rows, columns = np.nonzero(kept)
-    return np.cumsum(starts), head[columns], weights[rows, columns]
+    return head[rows].astype(np.int64), head[columns].astype(np.int64), weights[rows, columns]
 
 
-def _ends(
-    starts: npt.NDArray[np.int64], others: npt.NDArray[np.int32], head: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The two items of each weight, as places in the head."""
-    place = np.full(len(starts) - 1, -1, np.int64)
+def _together(triples: Triples, head: npt.NDArray[np.int32], released: Singles, n_items: int) -> Singles:
+    """What was released of the two items of each weight."""
+    place = np.full(n_items, -1, np.int64)
     place[head] = np.arange(len(head))
-    return np.repeat(place, np.diff(starts)), place[others]
+    ends = place[triples[0]], place[triples[1]]
+    found: Singles = released[kernels.pair_place(np.minimum(*ends), np.maximum(*ends), len(head))]
+    return found
+
+
+def _likeness(features: FeatureRows, made: _Made, head: npt.NDArray[np.int32], scale: Floats) -> Likeness:
+    """What features say of all items, in the head or not; nothing, where no taste stands out."""
+    found = made.features or Said(0.0, np.zeros(len(features.groups)))
+    rows, roots = features.weighted(found)
+    mass = np.square(features.roots.astype(np.float64))
+    return Likeness(
+        starts=rows.indptr.astype(np.int64),
+        columns=rows.indices.astype(np.int32),
+        values=rows.data,
+        roots=roots,
+        constant=found.constant,
+        mass=mass,
+        ridge=mass + made.multiple * ridge(mass, float(mass[head].mean())),
+        scale=scale,
+    )
 
 
 def _pairs_of(settings: EASESettings, n_items: int) -> int:
@@ -205,5 +253,6 @@ EASE_HALF = PublicHalf(
     adaptive=False,
     makes_lists=True,
     numbers=_pairs_of,
+    uses_features=True,
     uses_start=True,
 )

@@ -1,38 +1,54 @@
-"""Another private clustering behind the same message: noisy Lloyd steps and Gaussian values, through the gate.
+"""Ours behind the same message: noisy Lloyd steps and Gaussian sums, of ratings or of deviations from own levels.
 
-Proof note: ``proofs/prototypes.md``, last section.
+Everything that is released goes through the gate, and what is asked next follows from settings and from what was
+released before. Proof note: ``proofs/prototypes.md``, last two sections (decisions 74 and 85).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.prototypes.private.projection import project
-from discreet.methods.prototypes.private.recovery import Prototypes, from_sums
-from discreet.methods.prototypes.private.rows import rows_of, settle_bounds
+from discreet.methods.prototypes.private.rows import (
+    Prototypes,
+    check_users,
+    from_sums,
+    project,
+    project_directions,
+    rows_of,
+    settle_bounds,
+)
+from discreet.methods.prototypes.public.evidence import Evidence, count_groups
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.methods.prototypes.too_few import TooFewUsers
+from discreet.methods.shared.private.sampling import draw_numbers, sample_uniform
 from discreet.privacy.bounded_points import HALF_SIDE
+from discreet.privacy.bounded_rows import BoundedRows, RowBounds
 from discreet.privacy.budget import Budget
 from discreet.privacy.clusters import Clusters
 from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, UserCount
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
+from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
+from discreet.privacy.gaussian.tallies import ItemTallies, MeanOfMeans, NoisyTallies
 from discreet.types import Floats, Ints
 
-__all__ = ["Plan", "lloyd_prototypes", "noisy_centres", "refuse_small"]
-
+__all__ = ["LevelPlan", "Plan", "lloyd_prototypes", "noisy_centres", "release_levels"]
 
 # A new centre starts this far from the one it is split from, in radii.
 _SPLIT = 0.1
 # The ledger adds squares up; this much is left for the last bit.
 _LEAVE = 1.0 - 1e-9
+# Of what the count has in settings, the number of users gets this share of mu^2 and their level the rest; of what
+# clusters have, the steps this share and the groups' values the rest.
+_COUNT, _STEPS = 0.5, 0.4
+# A user's own level is their mean, with so many ratings at the level of all beside it.
+_STABILISER = 3.0
 
 
 @dataclass(frozen=True)
@@ -52,66 +68,53 @@ class Plan:
         parts = settings.shares
         steps = parts.partition + parts.centres
         values = parts.support + parts.values + parts.sizes
-        whole = parts.count + steps + values
+        square = (budget.mu * _LEAVE) ** 2 / (parts.count + steps + values)
+        count = math.sqrt(square * parts.count)
         if groups == 1:
-            square = (budget.mu * _LEAVE) ** 2 / whole
-            return cls(math.sqrt(square * parts.count), (), math.sqrt(square * (steps + values)))
+            return cls(count, (), math.sqrt(square * (steps + values)))
         growth = [settings.growth**number for number in range(settings.rounds)]
-        square = (budget.mu * _LEAVE) ** 2 / whole
-        return cls(
-            count=math.sqrt(square * parts.count),
-            steps=tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth),
-            values=math.sqrt(square * values),
-        )
+        each = tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth)
+        return cls(count, each, math.sqrt(square * values))
 
 
-def lloyd_prototypes(
-    gate: Gate,
-    ratings: Ratings,
-    settings: PrototypeSettings,
-    budget: Budget,
-    least: Callable[[float], int],
-    progress: Callable[[str], None] | None = None,
-) -> Prototypes:
-    """The whole pipeline with Gaussian noise, every release through this gate."""
+def lloyd_prototypes(gate: Gate, ratings: Ratings, settings: PrototypeSettings, budget: Budget) -> Prototypes:
+    """Means of ratings over clusters that noisy Lloyd steps have found."""
     bounds = settle_bounds(settings, ratings)
     groups = settings.n_groups(ratings.explicit)
     plan = Plan.of(settings, budget, groups)
     rows = rows_of(ratings, bounds, settings.seed)
-    refuse_small(gate, rows.n_users, plan.count, least)
+    _count(gate, rows.n_users, plan.count, settings)
     points = project(rows, settings.n_dimensions(rows.n_items), (settings.seed, 0))
-    centres, _ = noisy_centres(gate, points, groups, plan.steps, settings.seed, progress)
+    centres, _ = noisy_centres(gate, points, groups, plan.steps, settings.seed)
     clusters = Clusters(rows, kernels.nearest_centres(points, centres), len(centres))
-    return _values(gate, clusters, settings, plan.values)
+    # Sums of each cluster and item and the sizes they belong to, in one release.
+    each_item = settings.unrated == "missing"
+    values = ClusterValues(rows.n_items, clusters.count, rows.bounds, each_item)
+    noisy = release(gate, "values", values, clusters, mu=plan.values)
+    support = np.tile(np.arange(rows.n_items), (clusters.count, 1))
+    return from_sums(
+        *(noisy.sums, noisy.sizes, support, rows.n_items, rows.bounds),
+        spread=noisy.size_sigma if each_item else None,
+        noise=noisy.sum_sigma**2 if settings.shrink else None,
+    )
 
 
 def noisy_centres(
-    gate: Gate,
-    points: Ints,
-    count: int,
-    mus: Sequence[float],
-    seed: int,
-    progress: Callable[[str], None] | None = None,
+    gate: Gate, points: Ints, count: int, mus: Sequence[float], seed: int
 ) -> tuple[Ints, Floats]:
     """Centres after a step for each mu, from public random starts; and how many users each had before the last."""
     rng = np.random.default_rng((seed, 0, 1))
     start = rng.standard_normal((count, points.shape[1])) / math.sqrt(points.shape[1])
     centres, sizes = _on_grid(start * _SPLIT), np.ones(count)
-    for number, mu in enumerate(mus):
-        if progress is not None:
-            progress(f"step {number + 1} of {len(mus)}")
+    for mu in mus:
         centres, sizes = _step(gate, points, centres, mu, rng)
     return centres, sizes
 
 
-def refuse_small(gate: Gate, n_users: int, mu: float, least: Callable[[float], int]) -> float:
+def _count(gate: Gate, n_users: int, mu: float, settings: PrototypeSettings) -> float:
     """The noisy number of users; a silo whose users do not stand out is refused."""
     noisy = release(gate, "silo count", UserCount(), n_users, mu=mu)
-    if not noisy >= least(mu):
-        raise TooFewUsers(
-            f"this silo has too few users: a noisy count of {noisy:.0f}, where {least(mu)} are needed at this "
-            "epsilon; join with another silo, or raise epsilon"
-        )
+    check_users(noisy, settings.least_users(mu))
     return noisy
 
 
@@ -134,25 +137,111 @@ def _step(
     return _on_grid(moved), noisy.counts
 
 
-def _values(gate: Gate, clusters: Clusters, settings: PrototypeSettings, mu: float) -> Prototypes:
-    """Sums of each cluster and item and the sizes they belong to, in one release."""
-    rows, each_item = clusters.rows, settings.unrated == "missing"
-    values = ClusterValues(rows.n_items, clusters.count, rows.bounds, each_item)
-    noisy = release(gate, "values", values, clusters, mu=mu)
-    return from_sums(
-        noisy.sums,
-        noisy.sizes,
-        np.tile(np.arange(rows.n_items), (clusters.count, 1)),
-        rows.n_items,
-        rows.bounds,
-        spread=noisy.size_sigma if each_item else None,
-        noise=noisy.sum_sigma**2 if settings.shrink else None,
-    )
-
-
 def _on_grid(points: Floats) -> Ints:
     """Within the ball of the projected rows, as integers."""
     length = np.sqrt((points**2).sum(axis=1, keepdims=True))
     inside = points / np.maximum(length, 1.0)
     placed: Ints = np.trunc(inside * (HALF_SIDE - 1)).astype(np.int64)
     return placed
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """How mu is split. Squares add up to the budget's, whether groups are looked for or the items asked again."""
+
+    count: float
+    level: float
+    items: float
+    steps: tuple[float, ...]
+    groups: float
+
+    @classmethod
+    def of(cls, settings: PrototypeSettings, budget: Budget) -> LevelPlan:
+        """The same shares of settings as for Lloyd steps over rows of ratings."""
+        whole = Plan.of(settings, budget)
+        clusters = math.sqrt(math.fsum(mu**2 for mu in whole.steps))
+        return cls(
+            count=whole.count * math.sqrt(_COUNT),
+            level=whole.count * math.sqrt(1.0 - _COUNT),
+            items=whole.values,
+            steps=tuple(mu * math.sqrt(_STEPS) for mu in whole.steps),
+            groups=clusters * math.sqrt(1.0 - _STEPS),
+        )
+
+    @property
+    def again(self) -> float:
+        """What steps and groups would have cost together."""
+        return math.sqrt(math.fsum(mu**2 for mu in (*self.steps, self.groups)))
+
+
+def release_levels(gate: Gate, ratings: Ratings, settings: PrototypeSettings, budget: Budget) -> Evidence:
+    """How items are rated beside each user's own level, and how groups of users differ from that."""
+    own, plan = _OwnRatings(ratings, settings), LevelPlan.of(settings, budget)
+    users = _count(gate, ratings.n_users, plan.count, settings)
+    level = release(gate, "level", MeanOfMeans(), own.pattern, own.values, mu=plan.level)
+    away, n_items = own.deviations(level), own.pattern.n_items
+    tallies = ItemTallies(n_items)
+    first = release(gate, "items", tallies, own.pattern, away, mu=plan.items)
+    groups = settings.prototypes
+    if groups == "auto":
+        groups = count_groups(first.weights, first.weight_sigma, users, plan.groups)
+    if groups == 1:
+        second = release(gate, "items again", tallies, own.pattern, away, mu=plan.again)
+        return Evidence.of(level, plan.level, users, _together(first, second))
+    # One half of a user's ratings says which group, the other what the group is like: else groups that follow the
+    # scatter of single ratings would seem to explain it.
+    halves = own.rows(np.where(own.half, away, 0.0)), settings.n_dimensions(n_items, level=True)
+    points = project_directions(*halves, (settings.seed, 0))
+    centres, sizes = noisy_centres(gate, points, groups, plan.steps, settings.seed)
+    sums, nearest = ScaledClusterSums(n_items, groups), kernels.nearest_centres(points, centres)
+    found = release(gate, "groups", sums, own.pattern, np.where(own.half, 0.0, away), nearest, mu=plan.groups)
+    return Evidence.of(level, plan.level, users, first, found, sizes)
+
+
+class _OwnRatings:
+    """Ratings in units of half the range around its middle, and deviations from each user's own level.
+
+    Notes
+    -----
+    **Privacy.** Unit: one user. Everything is a function of one user's ratings and of public numbers: element by
+    element, or a sum along one user's segment. What is no number counts as the middle. Which half a rating is in is a
+    hash of its own user's ratings.
+    """
+
+    def __init__(self, ratings: Ratings, settings: PrototypeSettings) -> None:
+        if settings.max_ratings is not None:
+            ratings = ratings.keep(sample_uniform(ratings, settings.max_ratings, settings.seed))
+        low, high = ratings.scale.bounds
+        half = (high - low) / 2.0
+        cap = half if settings.entry_clip is None else min(half, settings.entry_clip)
+        self._cap = cap / half
+        indptr, items = ratings.indptr.astype(np.int64), ratings.items.astype(np.int64)
+        self.pattern = Pattern(indptr, items, ratings.n_items)
+        self.half = draw_numbers(ratings, settings.seed) % 2 == 1
+        self.values = np.clip(np.nan_to_num((ratings.values - low) / half - 1.0), -1.0, 1.0)
+
+    def deviations(self, level: float) -> Floats:
+        """From the user's own level, which is drawn a little to `level`, the released one of all; in [-1, 1]."""
+        counts = self.pattern.counts
+        own = level + self.pattern.user_sums(self.values - level) / (counts + _STABILISER)
+        away = self.values - np.repeat(own, np.diff(self.pattern.indptr))
+        return np.clip(away, -self._cap, self._cap)
+
+    def rows(self, deviations: Floats) -> BoundedRows:
+        """The deviations as rows of integers, for the projection."""
+        pattern = self.pattern
+        bounds = RowBounds.of((-1.0, 1.0), centre=0.0, items=pattern.n_items)
+        return BoundedRows.of(pattern.indptr, pattern.items, deviations, pattern.n_items, bounds)
+
+
+def _together(first: NoisyTallies, second: NoisyTallies) -> NoisyTallies:
+    """Two noisy versions of the same sums as one: each counts by the inverse of its variance."""
+    parts = np.array([first.sum_sigma, second.sum_sigma]) ** -2.0
+    one, other = parts / parts.sum()
+    shrink = math.sqrt(one)
+    return NoisyTallies(
+        one * first.sums + other * second.sums,
+        one * first.weights + other * second.weights,
+        first.sum_sigma * shrink,
+        first.weight_sigma * shrink,
+    )

@@ -1,1 +1,1 @@
-"""What is sent, and what the server makes of it. Sees no ratings."""
+"""What is made of prototypes: evidence, messages, the server's model. Sees no ratings."""

@@ -1,4 +1,4 @@
-"""The message of a silo: its prototypes, and what they cost its users."""
+"""The message of a silo: its prototypes (or the evidence that they follow from), and what they cost its users."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.catalogue import RatingScale
 from discreet.errors import ModelInvalid, SettingsInvalid
-from discreet.methods.prototypes.public.evidence import Evidence
-from discreet.methods.prototypes.public.profile import differences, offsets
+from discreet.methods.prototypes.public.evidence import Evidence, differences, offsets
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
 
@@ -24,10 +23,7 @@ Sigma = Annotated[float, Field(gt=1e-15, le=1e15)]
 _MAGIC = b"discreet-prototypes-2\n"
 # With evidence, from which the prototypes follow, in the place of the prototypes.
 _WITH_EVIDENCE = b"discreet-prototypes-3\n"
-_MOST_HEADER = 1 << 20
-_MOST_BYTES = 1 << 30
-_MOST_ENTRIES = 1 << 28
-_LARGEST = 1e15
+_MOST_HEADER, _MOST_BYTES, _MOST_ENTRIES, _LARGEST = 1 << 20, 1 << 30, 1 << 28, 1e15
 _NUMBERS = ("level", "level_sigma", "users", "sum_sigma", "weight_sigma", "group_sigma")
 
 
@@ -58,14 +54,12 @@ class _EvidenceHeader(_Header):
 class PrototypeMessage:
     """What one silo sends: prototypes, and what they cost its users.
 
-    Attributes
+    Parameters
     ----------
     values, mask, weights
         Prototypes on the rating scale (k x items), which entries they have, and their noisy sizes.
-    catalogue
-        Digest of the public item list.
-    scale
-        Of the ratings; public.
+    catalogue, scale
+        Digest of the public item list, and of the ratings; public.
     statement
         What was promised to the silo's users, and every release that was charged. It says that nothing is where the
         noise can be drawn again (tests) or there was none (references).
@@ -111,18 +105,26 @@ class PrototypeMessage:
         if (found := self.evidence) is not None:
             fields |= {name: getattr(found, name) for name in _NUMBERS}
             arrays = (found.sums, found.weights, found.sizes, found.groups.ravel())
-            return _framed(_EvidenceHeader(**fields), _floats(np.concatenate(arrays)))
-        header = _Header(**fields)
-        body = np.packbits(self.mask).tobytes()
-        return _framed(header, body + _floats(self.weights) + _floats(self.values[self.mask]))
+            return _framed(_WITH_EVIDENCE, _EvidenceHeader(**fields), _floats(np.concatenate(arrays)))
+        body = np.packbits(self.mask).tobytes() + _floats(self.weights) + _floats(self.values[self.mask])
+        return _framed(_MAGIC, _Header(**fields), body)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Read what :meth:`to_bytes` wrote; anything else is refused."""
         header, body = _unframed(data)
+        try:
+            scale = RatingScale(header.rating_range)
+        except SettingsInvalid as error:
+            raise ModelInvalid(f"the message's rating range cannot be used: {error}") from None
+        fields: dict[str, Any] = {
+            "catalogue": header.catalogue,
+            "statement": header.statement,
+            "notes": header.notes,
+        }
         k, m = header.prototypes, header.n_items
         if isinstance(header, _EvidenceHeader):
-            return cls._with_evidence(header, body)
+            return cls.of_evidence(_evidence(header, scale, body), scale, **fields)
         bits = -(-k * m // 8)
         if k * m > _MOST_ENTRIES or len(body) < bits + 4 * k:
             raise ModelInvalid("the message of prototypes is cut off or too large")
@@ -132,48 +134,32 @@ class PrototypeMessage:
             raise ModelInvalid("the message holds numbers that are negative or not numbers")
         values = np.zeros((k, m))
         values[mask] = numbers[k:]
-        return cls(
-            values, mask, numbers[:k], header.catalogue, _scale(header), header.statement, header.notes
-        )
-
-    @classmethod
-    def _with_evidence(cls, header: _EvidenceHeader, body: bytes) -> Self:
-        groups, m = header.prototypes if header.prototypes > 1 else 0, header.n_items
-        if groups * m > _MOST_ENTRIES:
-            raise ModelInvalid("the message of prototypes is too large")
-        numbers = _numbers(body, 2 * m + groups * (1 + m))
-        if np.abs(numbers).max() > _LARGEST or (numbers[2 * m : 2 * m + groups] < 1.0).any():
-            raise ModelInvalid("the message holds sums or sizes that no silo can have")
-        scale = _scale(header)
-        if not scale.explicit:
-            raise ModelInvalid("the message holds deviations from a level, which clicks do not have")
-        evidence = Evidence(
-            sums=numbers[:m],
-            weights=numbers[m : 2 * m],
-            sizes=numbers[2 * m : 2 * m + groups],
-            groups=numbers[2 * m + groups :].reshape(groups, m),
-            **{name: getattr(header, name) for name in _NUMBERS},
-        )
-        return cls.of_evidence(
-            evidence, scale, catalogue=header.catalogue, statement=header.statement, notes=header.notes
-        )
+        return cls(values, mask, numbers[:k], scale=scale, **fields)
 
 
-def _scale(header: _Header) -> RatingScale:
-    try:
-        return RatingScale(header.rating_range)
-    except SettingsInvalid as error:
-        raise ModelInvalid(f"the message's rating range cannot be used: {error}") from None
+def _evidence(header: _EvidenceHeader, scale: RatingScale, body: bytes) -> Evidence:
+    groups, m = header.prototypes if header.prototypes > 1 else 0, header.n_items
+    if groups * m > _MOST_ENTRIES:
+        raise ModelInvalid("the message of prototypes is too large")
+    numbers = _numbers(body, 2 * m + groups * (1 + m))
+    sums, weights, sizes, rows = np.split(numbers, [m, 2 * m, 2 * m + groups])
+    if np.abs(numbers).max() > _LARGEST or (sizes < 1.0).any():
+        raise ModelInvalid("the message holds sums or sizes that no silo can have")
+    if not scale.explicit:
+        raise ModelInvalid("the message holds deviations from a level, which clicks do not have")
+    fields: dict[str, Any] = {name: getattr(header, name) for name in _NUMBERS}
+    arrays: dict[str, Any] = {
+        "sums": sums,
+        "weights": weights,
+        "sizes": sizes,
+        "groups": rows.reshape(groups, m),
+    }
+    return Evidence(**arrays, **fields)
 
 
-def _framed(header: _Header, body: bytes) -> bytes:
+def _framed(magic: bytes, header: _Header, body: bytes) -> bytes:
     head = header.model_dump_json().encode()
-    framed = (
-        (_WITH_EVIDENCE if isinstance(header, _EvidenceHeader) else _MAGIC)
-        + struct.pack("<I", len(head))
-        + head
-        + body
-    )
+    framed = magic + struct.pack("<I", len(head)) + head + body
     if len(head) > _MOST_HEADER or len(framed) > _MOST_BYTES:
         raise ModelInvalid("the message is too large; send fewer prototypes or items")
     return framed
