@@ -16,8 +16,11 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from uuid import UUID
 
 import numpy as np
+from numba.core import caching
 
 __all__ = ["entropy_of"]
 
@@ -55,3 +58,5 @@ def entropy_of(name: str, *, fresh: bool = False) -> Iterator[None]:
 os.register_at_fork(after_in_child=_forget)
 os.urandom = _urandom
 random._urandom = _urandom  # type: ignore[attr-defined]  # what random.SystemRandom, and so secrets, asks
+# Two workers that compile one kernel at the same time must not name its temporary file alike.
+caching.uuid = SimpleNamespace(uuid4=lambda: UUID(bytes=_system(16), version=4))

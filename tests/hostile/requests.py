@@ -16,7 +16,7 @@ from discreet import Catalogue
 from discreet.cli.histories import read_histories
 from discreet.cli.place_options import Place
 from discreet.cli.train import command as train
-from discreet.cli.train_request import read_request
+from discreet.cli.training import Training
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.settings import BudgetedSettings
@@ -89,11 +89,11 @@ class ConfigFile(Kind):
         path = self.folder / f"config{suffix}"
         path.write_bytes(body)
         with train.make_context("train", ["ratings.csv", "--config", str(path), "--out", "model"]) as context:
-            request = read_request(context, context.params)
-        if request.budget is not None:
-            assert request.budget.mu > 0.0
-        method = request.method
-        return type(method).__name__, method.settings, request.budget
+            chosen = Training(**context.params).chosen()
+        if chosen.budget is not None:
+            assert chosen.budget.mu > 0.0
+        method = chosen.method
+        return type(method).__name__, method.settings, chosen.budget
 
 
 class AgreementFile(Kind):

@@ -56,7 +56,8 @@ def _kept_by_sources(file: Path) -> Iterator[None]:
         folder = own / f"{file.stem}-{_digest_of(file)}"
         if not before and not folder.exists():
             for older in own.glob(f"{file.stem}-{'[0-9a-f]' * _DIGITS}"):
-                shutil.rmtree(older, ignore_errors=True)
+                if older != folder:  # another process may just have made it
+                    shutil.rmtree(older, ignore_errors=True)
         config.CACHE_DIR = str(folder)
         try:
             yield
