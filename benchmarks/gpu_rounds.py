@@ -17,8 +17,7 @@ import torch
 
 from benchmarks.gpu_kernels import DEVICE, skewed
 from discreet import Budget, BudgetedALS, Catalogue, Ratings, kernels
-from discreet.engines.device_memory import PER_ENTRY, PER_RATING
-from discreet.engines.gpu import GpuEngine
+from discreet.engines.gpu import PER_ENTRY, PER_RATING, GpuEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions

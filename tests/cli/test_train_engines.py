@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from discreet import LedgerFile
+from discreet.data import preparation
 from discreet.data.synthetic import market
-from discreet.engines import choice
 from discreet.methods.checkpoint import Checkpoint
 from discreet.model import Model
 from tests.cli.conftest import Run
@@ -123,12 +123,12 @@ def test_large_files_stay_on_disk_by_themselves(
     run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "engine" not in told(run(*arguments(shop)))["holder"]
-    needed = 1_100 * choice._PER_ROW
+    needed = 1_100 * preparation._PER_ROW
     for memory, engine in (
-        (int(needed / choice._SHARE) + 1, None),
-        (int(needed / choice._SHARE) - 1, "disk"),
+        (int(needed / preparation._SHARE) + 1, None),
+        (int(needed / preparation._SHARE) - 1, "disk"),
     ):
-        monkeypatch.setattr(choice, "_memory", lambda memory=memory: memory)
+        monkeypatch.setattr(preparation, "_memory", lambda memory=memory: memory)
         assert told(run(*arguments(shop, "--force")))["holder"].get("engine") == engine
 
 

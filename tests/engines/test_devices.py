@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from discreet import DPALS, Budget, BudgetedALS
 from discreet.cli import main
 from discreet.data import synthetic
-from discreet.engines.device_memory import MOST_RATINGS, PER_ENTRY, PER_RATING, cut
-from discreet.engines.devices import check_device
+from discreet.engines.gpu import MOST_RATINGS, PER_ENTRY, PER_RATING, check_device, cut
 from discreet.errors import SettingsInvalid
 
 

@@ -26,7 +26,7 @@ for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
         if error.name not in ("torch", "ray"):
             bad.append(f"{module.name}: {error}")
 print("\\n".join(bad))
-from discreet.engines.choice import _memory
+from discreet.data.preparation import _memory
 assert _memory() > 0
 """
 

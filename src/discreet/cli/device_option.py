@@ -7,13 +7,15 @@ from typing import Annotated, TypeAlias
 import click
 
 from discreet.cli.request import Option
-from discreet.engines.devices import check_present
 
 __all__ = ["RankingDevice"]
 
 
 def _checked(context: click.Context, option: click.Parameter, device: str) -> str:
-    check_present(device)
+    if device != "cpu":
+        from discreet.engines.gpu import check_present
+
+        check_present(device)
     return device
 
 

@@ -20,16 +20,16 @@ from discreet.cli.request import Option, Request
 from discreet.cli.resumable import note_arguments, resumed
 from discreet.data import StoredRatings, prepare
 from discreet.data.checks import Columns
+from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import FileReading
 from discreet.data.readers import TextFormat
 from discreet.data.rules import RowRules
-from discreet.engines.choice import fits_into_memory
-from discreet.engines.cluster import Cluster
 from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from discreet.cli.training import Training
+    from discreet.engines.cluster import Cluster
 
 __all__ = [
     "Engine",
@@ -117,6 +117,8 @@ def join_cluster(request: Training, engine: str) -> Cluster | None:
     """Connect to the cluster, where there is one: before anything is reserved or read."""
     if engine != "ray":
         return None
+    from discreet.engines.cluster import Cluster
+
     cluster = Cluster(request.address, request.workers)
     click.get_current_context().with_resource(cluster.connect())
     return cluster

@@ -12,11 +12,12 @@ from discreet.cli.request import Option
 from discreet.cli.row_options import ROW_OPTIONS
 from discreet.data import StoredRatings, prepare
 from discreet.data.checks import Columns
+from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import Ratings
 from discreet.data.readers import TextFormat
 from discreet.data.rules import RowRules
 from discreet.data.stored import is_prepared
-from discreet.engines.choice import AnyRatings, fits_into_memory
+from discreet.engines.choice import AnyRatings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import click
 from pydantic import Field
@@ -24,8 +24,6 @@ from discreet.cli.setting_options import apply_config, integer_or_auto, merge_se
 from discreet.cli.train_summary import Fitted
 from discreet.data.ratings import FileReading, Ratings
 from discreet.engines.choice import AnyRatings
-from discreet.engines.cluster import Cluster
-from discreet.engines.devices import check_device, check_kernels
 from discreet.errors import BudgetInvalid, CatalogueMissing, ModelInvalid, RatingsInvalid, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.method import PrivateMethod, carried_by
@@ -34,6 +32,9 @@ from discreet.methods.registry import DEFAULTS, METHODS, Method, find_method
 from discreet.model import Model
 from discreet.privacy.account.run import LedgerRun
 from discreet.privacy.budget import Budget
+
+if TYPE_CHECKING:
+    from discreet.engines.cluster import Cluster
 
 __all__ = ["Chosen", "Training", "check_room"]
 
@@ -249,13 +250,16 @@ class Training(Output, Engine, Charged, Rows):
         return start
 
     def _check_device(self, method: Method) -> None:
-        if issubclass(method, PrivateMethod):
-            check = check_kernels if self.engine == "ray" else check_device
-            check(self.device, method.method_name(), method.gpu_half)
-        elif self.device != "cpu":
+        if self.device == "cpu":
+            return
+        if not issubclass(method, PrivateMethod):
             raise SettingsInvalid(
                 f"--method {method.method_name()} runs on the CPU; leave out --device {self.device}"
             )
+        from discreet.engines.gpu import check_device, check_kernels
+
+        check = check_kernels if self.engine == "ray" else check_device
+        check(self.device, method.method_name(), method.gpu_half)
 
     def _refuse_private_options(self) -> None:
         for value, option in (

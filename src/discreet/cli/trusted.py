@@ -2,7 +2,8 @@
 
 Imports are followed from where ratings are read, bounded, summed, noised, charged and stated. Rooms that see releases
 alone are not entered: they import nothing that holds ratings, which contracts hold them to (pyproject.toml,
-``public-side``). Of a package that hands on names of its files (``kernels``) the files behind the names used count.
+``public-side``). What is loaded by name, only when it is asked for (a GPU, a cluster), is no part of a default run. Of
+a package that hands on names of its files (``kernels``) the files behind the names used count.
 """
 
 from __future__ import annotations
@@ -111,11 +112,20 @@ def _imported(name: str) -> list[str]:
 
 
 def _statements(name: str) -> Iterator[tuple[str, list[str]]]:
-    for node in ast.walk(_tree(name)):
+    for node in _executed(_tree(name)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
             yield node.module, [alias.name for alias in node.names]
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names if alias.name.split(".")[0] == "discreet")
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """All of a file but what is there for type checkers alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from _executed(node)
 
 
 def _behind(name: str, module: str, names: list[str]) -> Iterator[str]:

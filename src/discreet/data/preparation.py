@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,12 +44,20 @@ from discreet.errors import RatingsInvalid
 from discreet.model.directory import remove_partial, replace_file
 from discreet.private_files import private_folder
 
-__all__ = ["block_size", "prepare"]
+__all__ = ["block_size", "fits_into_memory", "prepare"]
 
 _RUN_ROWS = 1 << 21
 _FEWEST, _MOST, _FOR_AN_ITEM = 1 << 20, 1 << 22, 32
 _BLOCKS = 256  # every run is cut into as many pieces
 _WORK, _PLAIN = "unfinished", "plain"
+
+# Bytes that training in memory may take for each row: some 70 were measured for reading clicks
+# (benchmarks/results/scale.md), and ratings have values and residuals beside.
+_PER_ROW = 120
+# Share of the machine's memory that ratings may take before they stay on disk.
+_SHARE = 0.5
+_UNKNOWN = 1 << 33  # bytes, where the system does not say
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 Progress = Callable[[str, int, int], None]
 
@@ -321,3 +330,21 @@ def _write(place: Path, number: int, users: Grouped, *, rated: bool) -> BlockEnt
     )
     replace_file(place / entry.file, lambda out: out.write(content), private=True)
     return entry
+
+
+def fits_into_memory(source: str) -> bool:
+    """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
+    if source == STANDARD_INPUT:
+        return True  # how many rows there are is known when all have come
+    return _PER_ROW * estimate_rows(source) <= _SHARE * _memory()
+
+
+def _memory() -> int:
+    """Bytes of the machine, or those that this process may have of it."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return _UNKNOWN
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(whole, int(_CGROUP.read_text()))
+    except (OSError, ValueError):  # no limit, or none that is told
+        return whole

@@ -1,30 +1,56 @@
-"""Which engine: by where the ratings are, and where they go by how many there are."""
+"""Where contributions are added up: here, unless a GPU or a cluster is asked for.
+
+Those two are loaded by name, when they are asked for: what a default run neither needs nor loads, nobody has to trust.
+"""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+import importlib
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.data.ratings import Ratings
-from discreet.data.readers import estimate_rows
 from discreet.data.stored import StoredRatings
 from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
+from discreet.methods.protocol import Engine, Progress
 
-__all__ = ["AnyRatings", "engine_of", "fits_into_memory"]
+if TYPE_CHECKING:
+    from discreet.engines.cluster import Cluster
 
-# Bytes that training in memory may take for each row: some 70 were measured for reading clicks
-# (benchmarks/results/scale.md), and ratings have values and residuals beside.
-_PER_ROW = 120
-# Share of the machine's memory that ratings may take before they stay on disk.
-_SHARE = 0.5
-_UNKNOWN = 1 << 33  # bytes, where the system does not say
-_CGROUP = Path("/sys/fs/cgroup/memory.max")
+__all__ = ["AnyRatings", "Place", "engine_of", "place_of"]
 
 AnyRatings = Ratings | StoredRatings
 """Ratings in memory, or prepared on disk."""
+
+
+class Place(Protocol):
+    """What a run computes on."""
+
+    def connect(self) -> AbstractContextManager[Any]:
+        """Be there for as long as the run lasts."""
+        ...
+
+    def engine(self, ratings: AnyRatings, progress: Progress | None = None) -> Engine:
+        """What adds up these users' contributions."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """This machine's processors."""
+
+    private_half: type[PrivateHalf]
+
+    def connect(self) -> AbstractContextManager[Any]:
+        """Nothing to connect to."""
+        return nullcontext()
+
+    def engine(self, ratings: AnyRatings, progress: Progress | None = None) -> Engine:
+        """In memory or on disk, as the ratings are."""
+        return engine_of(self.private_half, ratings)
 
 
 def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEngine | DiskEngine:
@@ -34,19 +60,17 @@ def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEng
     return MemoryEngine(private_half, ratings)
 
 
-def fits_into_memory(source: str) -> bool:
-    """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
-    if source == STANDARD_INPUT:
-        return True  # how many rows there are is known when all have come
-    return _PER_ROW * estimate_rows(source) <= _SHARE * _memory()
-
-
-def _memory() -> int:
-    """Bytes of the machine, or those that this process may have of it."""
-    if not hasattr(os, "sysconf"):  # Windows
-        return _UNKNOWN
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
-        return min(whole, int(_CGROUP.read_text()))
-    except (OSError, ValueError):  # no limit, or none that is told
-        return whole
+def place_of(
+    private_half: type[PrivateHalf],
+    gpu_half: str | None,
+    method: str,
+    engine: Cluster | str | None,
+    device: str,
+    ratings: AnyRatings,
+) -> Place:
+    """The place that was asked for, checked before anything is charged; ``gpu_half``, ``method``: of the method."""
+    if engine is None and device == "cpu":
+        return Here(private_half)
+    room = importlib.import_module(f"discreet.engines.{'gpu' if engine is None else 'cluster'}")
+    place: Place = room.place_of(private_half, gpu_half, method, engine, device, ratings)
+    return place

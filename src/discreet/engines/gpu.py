@@ -7,19 +7,50 @@ matter how users are cut into blocks. A solve may be rounded differently than on
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Sequence
-from typing import Any, Protocol
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
-import torch
+import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.engines.device_memory import cut
+from discreet.data.stored import StoredRatings
+from discreet.engines.disk import DiskEngine
+from discreet.errors import SettingsInvalid
+from discreet.methods.private_half import PrivateHalf
+from discreet.methods.protocol import Engine, Progress
 from discreet.methods.query import Query
-from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.blocks import MOST_USERS, Block
 from discreet.privacy.gaussian.totals import Total, exact_totals
+from discreet.types import Indices
 
-__all__ = ["GpuEngine", "GpuHalf"]
+if TYPE_CHECKING:
+    import torch
 
+__all__ = [
+    "MOST_RATINGS",
+    "PER_ENTRY",
+    "PER_RATING",
+    "Gpu",
+    "GpuEngine",
+    "GpuHalf",
+    "GpuPlace",
+    "check_device",
+    "check_kernels",
+    "check_present",
+    "cut",
+    "place_of",
+]
+
+PER_RATING = 96
+"""Bytes on the device for each rating: by user, by item, residual, target, and what sorting them takes."""
+PER_ENTRY = 64
+"""Bytes for each entry of a user's feature vector."""
+MOST_RATINGS = 2**31 - 1
+"""Positions of ratings are 32-bit numbers there."""
 SHARE = 0.6
 """Of the device's free memory, for the ratings and what is computed from them."""
 
@@ -52,13 +83,16 @@ class GpuEngine:
     def __init__(
         self, half: type[GpuHalf], ratings: Ratings, device: torch.device, memory: float | None = None
     ) -> None:
+        import torch
+
         self._half, self._ratings, self._device = half, ratings, device
         self._memory = SHARE * torch.cuda.mem_get_info(device)[0] if memory is None else memory
         self._resident: GpuHalf | None = None
 
     def totals(self, query: Query[Any], onto: Sequence[Total] | None = None) -> list[Total]:
         """Every user bounded, all added up; to totals of other users in place, where there are any."""
-        blocks = cut(self._ratings.indptr, _order(query), self._memory)
+        side = getattr(query, "side", None)
+        blocks = cut(self._ratings.indptr, 1 if side is None else 1 + int(side.rank), self._memory)
         if len(blocks) == 1:
             if self._resident is None:
                 self._resident = self._half(self._ratings, self._device)
@@ -72,6 +106,129 @@ class GpuEngine:
         return totals
 
 
-def _order(query: Query[Any]) -> int:
-    side = getattr(query, "side", None)
-    return 1 if side is None else 1 + int(side.rank)
+def cut(indptr: Indices, order: int, memory: float) -> list[slice]:
+    """Blocks of users that fit into so many bytes: as few as there can be, each of at least one user.
+
+    ``order`` is the number of entries of a user's feature vector.
+    """
+    n = len(indptr) - 1
+    ends, blocks, first = np.asarray(indptr, np.int64), [], 0
+    need = ends * float(PER_RATING) + np.arange(n + 1) * float(PER_ENTRY * order)
+    while first < n:
+        stop = int(np.searchsorted(need, need[first] + memory, side="right")) - 1
+        stop = min(stop, int(np.searchsorted(ends, ends[first] + MOST_RATINGS, side="right")) - 1)
+        stop = min(stop, first + MOST_USERS)
+        blocks.append(slice(first, max(stop, first + 1)))
+        first = blocks[-1].stop
+    return blocks or [slice(0, 0)]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What answers for users on a GPU. Made anywhere, used where the GPU is.
+
+    Parameters
+    ----------
+    half
+        Where the method's private half on a GPU is (``module:Class``).
+    device
+        Of torch.
+    memory
+        Bytes of the device to use; a share of what is free by default.
+    """
+
+    half: str
+    device: str = "cuda"
+    memory: float | None = None
+
+    def engine(self, ratings: Ratings) -> GpuEngine:
+        """The engine of these users, on a device that was checked."""
+        import torch
+
+        room, _, name = self.half.partition(":")
+        half = getattr(importlib.import_module(room), name)
+        return GpuEngine(half, ratings, torch.device(self.device), self.memory)
+
+    def kind(self) -> tuple[str, ...]:
+        """What decides how numbers are rounded there: the card, and the versions of what compiles for it."""
+        check_present(self.device)
+        import torch
+        import triton
+
+        card = torch.cuda.get_device_name(self.device) if self.device != "cpu" else "cpu"
+        return card, torch.__version__, triton.__version__
+
+
+@dataclass(frozen=True)
+class GpuPlace:
+    """A GPU of this machine, for users in memory or for one block from the disk after another."""
+
+    private_half: type[PrivateHalf]
+    gpu: Gpu
+
+    def connect(self) -> AbstractContextManager[Any]:
+        """Nothing to connect to."""
+        return nullcontext()
+
+    def engine(self, ratings: Ratings | StoredRatings, progress: Progress | None = None) -> Engine:
+        """The engine of these users."""
+        if isinstance(ratings, Ratings):
+            return self.gpu.engine(ratings)
+        return DiskEngine(self.private_half, ratings, self.gpu.engine)
+
+
+def place_of(
+    private_half: type[PrivateHalf],
+    gpu_half: str | None,
+    method: str,
+    engine: None,
+    device: str,
+    ratings: Ratings | StoredRatings,
+) -> GpuPlace:
+    """A GPU of this machine; see :func:`discreet.engines.choice.place_of`."""
+    check_device(device, method, gpu_half)
+    assert gpu_half is not None
+    return GpuPlace(private_half, Gpu(gpu_half, device))
+
+
+def check_device(device: str, method: str, gpu_half: str | None) -> None:
+    """Refuse a device that is not there, or that a method has no kernels for. Reads nothing private."""
+    check_kernels(device, method, gpu_half)
+    check_present(device)
+
+
+def check_kernels(device: str, method: str, gpu_half: str | None) -> None:
+    """Refuse what is no device, or one that a method has no kernels for; whether it is there is seen elsewhere."""
+    if _is_gpu(device) and gpu_half is None:
+        raise SettingsInvalid(
+            f"the method {method} has no GPU kernels; leave out the device {device}, or use budgeted"
+        )
+
+
+def check_present(device: str) -> None:
+    """Refuse a device that is not there, naming what is missing."""
+    if not _is_gpu(device):
+        return
+    if missing := [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]:
+        raise SettingsInvalid(
+            f"the device {device} needs {' and '.join(missing)}: install them with pip install 'discreet[gpu]'"
+        )
+    import torch
+
+    if not torch.cuda.is_available():
+        raise SettingsInvalid(
+            f"the device {device} was asked for, and torch {torch.__version__} finds no GPU"
+        )
+    if int(device.partition(":")[2] or 0) >= torch.cuda.device_count():
+        raise SettingsInvalid(f"there is no device {device}: torch finds {torch.cuda.device_count()} GPU(s)")
+
+
+def _is_gpu(device: str) -> bool:
+    if device == "cpu":
+        return False
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or (number and not number.isdecimal()):
+        raise SettingsInvalid(
+            f"there is no device {device!r}; use cpu, cuda, or cuda:0 for the first of several"
+        )
+    return True

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.engines.choice import AnyRatings
-from discreet.engines.cluster import Cluster, read_cluster
-from discreet.engines.devices import Gpu, check_device, check_kernels, engine_on
+from discreet.engines.choice import AnyRatings, Place, place_of
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 from discreet.methods.checkpoint.terms import run_terms
@@ -22,7 +20,7 @@ from discreet.methods.discovery import discover_catalogue
 from discreet.methods.log import noted, told
 from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Engine, Progress, run_protocol
+from discreet.methods.protocol import Progress, run_protocol
 from discreet.methods.public_half import Facts, PublicHalf, described
 from discreet.methods.query import Trained
 from discreet.methods.settings import PrivateSettings
@@ -39,6 +37,9 @@ from discreet.privacy.gaussian.kept_gate import KeptGate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
+
+if TYPE_CHECKING:
+    from discreet.engines.cluster import Cluster
 
 __all__ = ["PrivateMethod", "carried_by"]
 
@@ -160,9 +161,7 @@ class PrivateMethod(Estimator):
             of a Ray cluster (extra ``ray``), which changes no bit of the model. Leave it out to compute here.
         """
         check_ratings(ratings)
-        cluster = read_cluster(engine, ratings, device)
-        # Of a cluster it is the nodes that have GPUs, and say so where they do not.
-        (check_device if cluster is None else check_kernels)(device, self.method_name(), self.gpu_half)
+        place = self._place(ratings, engine, device)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
         known = None if start is None else _Known(start, public=start_is_public)
@@ -173,8 +172,7 @@ class PrivateMethod(Estimator):
         progress = noted(progress)
         with ExitStack() as held:
             held.enter_context(told(self.method_name(), budget))
-            if cluster is not None:
-                held.enter_context(cluster.connect())
+            held.enter_context(place.connect())
             kept = None
             if checkpoint is not None:
                 kept = (
@@ -190,9 +188,7 @@ class PrivateMethod(Estimator):
                 rng = kept.begin(terms, rng)
             if ledger is None:
                 gate = _gate(budget, noise, kept)
-                return self._fit(
-                    ratings, budget, rng, progress, gate, known, kept=kept, device=device, cluster=cluster
-                )
+                return self._fit(ratings, budget, rng, progress, gate, known, place, kept=kept)
             price = self.price(budget, discovers=ratings.catalogue is None)
             run = held.enter_context(
                 open_run(
@@ -206,9 +202,13 @@ class PrivateMethod(Estimator):
                 )
             )
             gate = _gate(budget, None, kept, run)
-            fitted = self._fit(ratings, budget, rng, progress, gate, known, run, kept, device, cluster)
+            fitted = self._fit(ratings, budget, rng, progress, gate, known, place, run, kept)
             run.end()
             return fitted
+
+    def _place(self, ratings: AnyRatings, engine: Cluster | str | None, device: str) -> Place:
+        """Where a run computes, checked."""
+        return place_of(self.private_half, self.gpu_half, self.method_name(), engine, device, ratings)
 
     def price(self, budget: Budget, *, discovers: bool = False) -> Price:
         """What a run reserves in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
@@ -224,10 +224,9 @@ class PrivateMethod(Estimator):
         progress: Progress | None,
         gate: Gate,
         start: _Known | None,
+        place: Place,
         run: LedgerRun | None = None,
         kept: Checkpoint | None = None,
-        device: str = "cpu",
-        cluster: Cluster | None = None,
     ) -> Self:
         settings, generator = self.settings, np.random.default_rng(rng)
         features = None if ratings.catalogue is None else ratings.catalogue.features
@@ -264,11 +263,7 @@ class PrivateMethod(Estimator):
             EarlierSums.of(start.model, ratings.catalogue) if start is not None and table else None,
         )
         self._begin(settings, facts)
-        if cluster is not None:
-            gpu = None if device == "cpu" or self.gpu_half is None else Gpu(self.gpu_half, device)
-            engine: Engine = cluster.engine(self.private_half, ratings, progress, gpu)
-        else:
-            engine = engine_on(device, self.private_half, self.gpu_half, ratings)
+        engine = place.engine(ratings, progress)
         trained = run_protocol(self.public_half, settings, facts, generator, engine, gate, progress)
         entered = None if run is None else run.asked.run
         statement = Statement.from_ledger(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from discreet.engines.devices import Gpu
+from discreet.engines.gpu import Gpu
 
 
 class Odd(Gpu):

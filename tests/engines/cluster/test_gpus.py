@@ -23,11 +23,11 @@ import ray
 
 from discreet import Budget, BudgetedALS
 from discreet.data import StoredRatings
+from discreet.engines import ray as engine_module
 from discreet.engines.cluster import Cluster
-from discreet.engines.cluster import engine as engine_module
-from discreet.engines.cluster.engine import RayEngine
-from discreet.engines.devices import Gpu
 from discreet.engines.disk import DiskEngine
+from discreet.engines.gpu import Gpu
+from discreet.engines.ray import RayEngine
 from discreet.errors import SettingsInvalid, Unreachable
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from tests.engines.cluster.cards import Odd

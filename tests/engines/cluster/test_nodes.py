@@ -20,8 +20,8 @@ import ray
 
 from discreet import Budget, BudgetedALS, ItemMean, LedgerFile, Ratings
 from discreet.data import StoredRatings
+from discreet.engines import ray as engine_module
 from discreet.engines.cluster import Cluster
-from discreet.engines.cluster import engine as engine_module
 from discreet.errors import SettingsInvalid, Unreachable
 from discreet.model import Model
 from discreet.privacy import Noise

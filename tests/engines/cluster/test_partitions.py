@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.cluster.partitions import Place, place_workers, share_blocks
+from discreet.engines.cluster import Place, place_workers, share_blocks
 
 
 @given(st.lists(st.integers(0, 4_000_000), min_size=1, max_size=60), st.integers(1, 20))

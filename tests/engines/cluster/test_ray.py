@@ -21,10 +21,10 @@ from click.testing import CliRunner
 from discreet import Budget, BudgetedALS, ItemMean, LedgerFile, Ratings
 from discreet.cli import main
 from discreet.data import StoredRatings
+from discreet.engines import ray as engine_module
 from discreet.engines.cluster import Cluster
-from discreet.engines.cluster import engine as engine_module
-from discreet.engines.cluster.engine import RayEngine
 from discreet.engines.memory import MemoryEngine
+from discreet.engines.ray import RayEngine
 from discreet.errors import RatingsInvalid, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
 from discreet.methods.method import PrivateMethod

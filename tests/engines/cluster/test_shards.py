@@ -9,7 +9,7 @@ import pytest
 
 from discreet import DPALS, BudgetedALS
 from discreet.data.synthetic import market
-from discreet.engines.cluster.shards import add_shards, count_shards, join_shards, split_totals
+from discreet.engines.cluster import add_shards, count_shards, join_shards, split_totals
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import SettingsInvalid
 from discreet.methods.method import PrivateMethod

@@ -15,9 +15,8 @@ import torch
 from discreet import Budget, BudgetedALS, kernels
 from discreet.data import prepare, synthetic
 from discreet.data.checks import Columns
-from discreet.engines.device_memory import PER_ENTRY, PER_RATING
 from discreet.engines.disk import DiskEngine
-from discreet.engines.gpu import GpuEngine
+from discreet.engines.gpu import PER_ENTRY, PER_RATING, GpuEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions

@@ -12,8 +12,6 @@ from typing import Any, Self
 
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
-from discreet.engines.cluster import read_cluster
-from discreet.engines.devices import check_device
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.protocol import ProtocolRun
@@ -95,8 +93,7 @@ class UserMean(PrivateMethod):
         if ratings.catalogue is None:
             # Without a budget this is refused there, in the words that all methods have.
             return super().fit(ratings, budget, **options)  # type: ignore[arg-type]
-        check_device(options.get("device", "cpu"), self.method_name(), self.gpu_half)
-        read_cluster(options.get("engine"), ratings, options.get("device", "cpu"))
+        self._place(ratings, options.get("engine"), options.get("device", "cpu"))
         if options.get("start") is not None:
             self.public_half.check_start(options["start"])
         self.public_half.check_features(ratings.catalogue.features is not None)

@@ -6,6 +6,8 @@ node is computed again from the files. A worker's answer is counted once however
 
 from __future__ import annotations
 
+import copy
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,19 +18,27 @@ from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from discreet.data.stored import StoredRatings
-from discreet.engines.cluster.partitions import Place, place_workers, share_blocks
-from discreet.engines.cluster.shards import SHARD_BYTES, add_shards, count_shards, join_shards
-from discreet.engines.cluster.worker import Worker
-from discreet.engines.devices import Gpu
-from discreet.errors import DiscreetError, SettingsInvalid, Unreachable
+from discreet.engines.cluster import (
+    SHARD_BYTES,
+    Place,
+    Shard,
+    add_shards,
+    count_shards,
+    join_shards,
+    place_workers,
+    share_blocks,
+    split_totals,
+)
+from discreet.engines.disk import DiskEngine
+from discreet.engines.gpu import Gpu
+from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
+from discreet.kernels.threads import set_threads
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.protocol import Progress
 from discreet.methods.query import Query
 from discreet.privacy.gaussian.totals import Total
 from discreet.version import __version__
-
-__all__ = ["RayEngine"]
 
 FAN_IN = 4
 """Answers that are added at a time: a tree of sums, each as soon as its summands are there."""
@@ -191,3 +201,80 @@ def _in_words() -> Iterator[None]:
             f"the cluster could not answer ({type(error).__name__}: {reason}). Nothing was charged for this query; "
             "a run with a checkpoint goes on with --resume"
         ) from None
+
+
+class Worker:
+    """Some users, in a process of their own. It keeps nothing: another process with the same files can take its place.
+
+    ``numbers`` are those of the blocks whose users are this worker's; ``version`` and ``rounding`` (see
+    :func:`~discreet.kernels.registers.arithmetic`) are those of the process that started the run.
+
+    **Privacy.** Which worker computes a user follows from everybody's blocks. Where nodes rounded differently, one user
+    more would move others to another node, and so their contributions; nodes and GPUs of another kind are refused. What
+    it returns are exact sums before noise: for the process that holds the gate, and for nobody outside the cluster.
+    """
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        private_half: type[PrivateHalf],
+        threads: int,
+        version: str,
+        rounding: tuple[str, ...],
+        gpu: Gpu | None = None,
+    ) -> None:
+        set_threads(threads)
+        self._gpu = gpu
+        self._numbers, self._half, self._version, self._rounding = numbers, private_half, version, rounding
+        self._engine: DiskEngine | None = None
+
+    def card(self) -> tuple[str, ...]:
+        """What its GPU is; the node's lack of one is said in words."""
+        assert self._gpu is not None
+        try:
+            return self._gpu.kind()
+        except SettingsInvalid as error:
+            raise SettingsInvalid(f"on node {socket.gethostname()}: {error}") from None
+
+    def totals(
+        self,
+        ratings: Sequence[Any],
+        query: Query[Any],
+        shards: int,
+        card: tuple[str, ...] | None = None,
+    ) -> Shard | tuple[Shard, ...]:
+        """Every user of these blocks bounded, all added up, cut into shards.
+
+        ``ratings`` refers to everybody's prepared ratings: in a list, which Ray leaves as it is, and fetched once.
+        ``card`` is what the GPUs of all workers are.
+        """
+        if __version__ != self._version:
+            raise SettingsInvalid(
+                f"node {socket.gethostname()} has discreet {__version__}, the run was started with {self._version}; "
+                "install the same version on every node"
+            )
+        here = arithmetic()
+        if here != self._rounding:
+            raise SettingsInvalid(
+                f"node {socket.gethostname()} rounds in its own way ({here[0]}, {here[1]}; the run was started on "
+                f"{self._rounding[0]}, {self._rounding[1]}): who computes a user depends on everybody's ratings, so "
+                "all nodes must be of one kind. Use nodes with the same processor and the same versions"
+            )
+        if self._engine is None:
+            if self._gpu is not None and (mine := self.card()) != card:
+                raise SettingsInvalid(
+                    f"node {socket.gethostname()} has another kind of GPU ({', '.join(mine)}) than the run was started "
+                    f"with ({', '.join(card or ())}); use nodes with the same card and the same versions"
+                )
+            prepared: StoredRatings = ray.get(ratings[0])
+            own = prepared.take_blocks(self._numbers)
+            self._engine = DiskEngine(self._half, own, None if self._gpu is None else self._gpu.engine)
+        try:
+            # Copied: what comes from the object store is read-only, for which kernels would be compiled once more.
+            totals = self._engine.totals(copy.deepcopy(query))
+        except RatingsInvalid as error:
+            raise RatingsInvalid(
+                f"on node {socket.gethostname()}: {error}. Every node must see the same blocks under the same path"
+            ) from None
+        cut = split_totals(totals, shards)
+        return cut[0] if shards == 1 else tuple(cut)

@@ -1,30 +1,54 @@
-"""Which Ray cluster: one that is there, or one of this machine's own for as long as a run lasts."""
+"""Users on a Ray cluster (extra ``ray``): one that is there, or one of this machine's own while a run lasts."""
 
 from __future__ import annotations
 
+import heapq
 import importlib.util
 import logging
+import math
 import os
 import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
-from discreet.engines.choice import AnyRatings
-from discreet.engines.devices import Gpu
+from discreet.engines.gpu import Gpu, check_kernels
 from discreet.errors import SettingsInvalid, Unreachable
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Progress
+from discreet.methods.protocol import Engine, Progress
+from discreet.methods.query import Query
+from discreet.privacy.gaussian.totals import Total, add_totals
+from discreet.types import Floats
 
-if TYPE_CHECKING:
-    from discreet.engines.cluster.engine import RayEngine
+__all__ = [
+    "SHARD_BYTES",
+    "Cluster",
+    "ClusterPlace",
+    "Place",
+    "Shard",
+    "add_shards",
+    "count_shards",
+    "join_shards",
+    "place_of",
+    "place_workers",
+    "share_blocks",
+    "split_totals",
+]
 
-__all__ = ["Cluster", "read_cluster"]
+SHARD_BYTES = 2**24
+"""How much of the totals one process adds up at a time, for each summand."""
+
+Shard = list[Total]
+"""Some rows of every total of a release: those of a block of items, so that nobody who adds them up holds all."""
 
 _DIAL = 5.0
 # What Ray calls the clusters that this process has joined, by the addresses that were given.
@@ -91,19 +115,6 @@ class Cluster:
             with _started(self.workers, self.object_store_bytes):
                 yield
 
-    def engine(
-        self,
-        private_half: type[PrivateHalf],
-        ratings: AnyRatings,
-        progress: Progress | None = None,
-        gpu: Gpu | None = None,
-    ) -> RayEngine:
-        """The engine that answers for these ratings, on the cluster's GPUs if `gpu` says how; while connected."""
-        from discreet.engines.cluster.engine import RayEngine
-
-        assert isinstance(ratings, StoredRatings)
-        return RayEngine(private_half, ratings, self.workers, progress, gpu=gpu)
-
     def _check_same(self, connected: str) -> None:
         if self.address is not None and _resolved(self.address) != _resolved(connected):
             raise SettingsInvalid(
@@ -111,16 +122,38 @@ class Cluster:
             )
 
 
-def read_cluster(engine: Cluster | str | None, ratings: AnyRatings, device: str) -> Cluster | None:
-    """What was given as ``engine``; ``None``: the one that the ratings are for, on this machine.
+@dataclass(frozen=True)
+class ClusterPlace:
+    """A cluster's processors, or its GPUs."""
 
-    Raises
-    ------
-    SettingsInvalid
-        For an unknown engine, and where ratings or device do not go with it.
+    private_half: type[PrivateHalf]
+    cluster: Cluster
+    gpu: Gpu | None
+
+    def connect(self) -> AbstractContextManager[None]:
+        """See :meth:`Cluster.connect`."""
+        return self.cluster.connect()
+
+    def engine(self, ratings: Ratings | StoredRatings, progress: Progress | None = None) -> Engine:
+        """The engine of these users; while connected."""
+        from discreet.engines.ray import RayEngine
+
+        assert isinstance(ratings, StoredRatings)
+        return RayEngine(self.private_half, ratings, self.cluster.workers, progress, gpu=self.gpu)
+
+
+def place_of(
+    private_half: type[PrivateHalf],
+    gpu_half: str | None,
+    method: str,
+    engine: Cluster | str,
+    device: str,
+    ratings: Ratings | StoredRatings,
+) -> ClusterPlace:
+    """A cluster (``"ray"``: of this machine's own); see :func:`discreet.engines.choice.place_of`.
+
+    Of a cluster it is the nodes that have GPUs, and say so where they do not.
     """
-    if engine is None:
-        return None
     cluster = Cluster() if engine == "ray" else engine
     if not isinstance(cluster, Cluster):
         raise SettingsInvalid(
@@ -132,7 +165,9 @@ def read_cluster(engine: Cluster | str | None, ratings: AnyRatings, device: str)
         )
     if device not in ("cpu", "cuda"):
         raise SettingsInvalid(f"on a cluster every worker has a GPU of its own; give cuda, not {device}")
-    return cluster
+    check_kernels(device, method, gpu_half)
+    gpu = None if device == "cpu" or gpu_half is None else Gpu(gpu_half, device)
+    return ClusterPlace(private_half, cluster, gpu)
 
 
 def _is_address(address: str) -> bool:
@@ -214,3 +249,69 @@ def _refused(address: str, error: Exception) -> SettingsInvalid | Unreachable:
         f"the cluster at {address} did not take this process in: {reason}. This machine must be one of its nodes, and "
         "where it asks for a token, RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH must be set here as there"
     )
+
+
+class Place(NamedTuple):
+    """Where a worker starts, and how many threads it has."""
+
+    node: str
+    threads: int
+
+
+def share_blocks(sizes: Sequence[int], workers: int) -> list[list[int]]:
+    """Numbers of the blocks of each worker: the largest first, each to the worker that has least; none without blocks."""
+    shares: list[list[int]] = [[] for _ in range(min(workers, len(sizes)))]
+    least = [(0, place) for place in range(len(shares))]
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        load, place = heapq.heappop(least)
+        shares[place].append(number)
+        heapq.heappush(least, (load + sizes[number] + 1, place))
+    return [sorted(share) for share in shares]
+
+
+def place_workers(processors: Mapping[str, int], workers: int | None) -> list[Place]:
+    """A worker for each processor of each node, or so many workers with the processors shared among them."""
+    most = max(processors.values())
+    slots = [node for turn in range(most) for node, count in processors.items() if turn < count]
+    chosen = [slots[number % len(slots)] for number in range(workers or len(slots))]
+    return [Place(node, max(1, processors[node] // chosen.count(node))) for node in chosen]
+
+
+def count_shards(query: Query[Any], most: int = SHARD_BYTES) -> int:
+    """Into how many shards the totals of a query are cut. From its form alone: public."""
+    needed = sum(form.total().nbytes for form in query.mechanism.empty())
+    return max(1, math.ceil(needed / most))
+
+
+def split_totals(totals: Sequence[Total], count: int) -> list[Shard]:
+    """The same totals as ``count`` shards; the last ones may be empty."""
+    return [[_rows(total, place, count) for total in totals] for place in range(count)]
+
+
+def join_shards(shards: Sequence[Shard]) -> list[Total]:
+    """What :func:`split_totals` cut."""
+    return [_together(parts) for parts in zip(*shards, strict=True)]
+
+
+def add_shards(*shards: Shard) -> Shard:
+    """The same rows for disjoint sets of users, together; exact."""
+    return reduce(add_totals, shards)
+
+
+def _rows(total: Total, place: int, count: int) -> Total:
+    rows = len(total.value)
+    cut = slice(rows * place // count, rows * (place + 1) // count)
+    return Total(total.name, total.value[cut], total.unit[cut] if _by_row(total) else total.unit)
+
+
+def _together(parts: Sequence[Total]) -> Total:
+    first = parts[0]
+    value = np.concatenate([part.value for part in parts])
+    by_row = any(_by_row(part) for part in parts)
+    unit: Floats = np.concatenate([part.unit for part in parts]) if by_row else np.array(first.unit)
+    return Total(first.name, value, unit)
+
+
+def _by_row(total: Total) -> bool:
+    """Whether each row has a unit of its own; else one is for all of them."""
+    return total.unit.ndim == total.value.ndim and len(total.unit) == len(total.value)
