@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         "the fitted method keeps the ratings",
         _FIT,
-        "        engine = engine_on(device, self.private_half, self.gpu_half, ratings)\n",
-        "        engine = self.engine_ = engine_on(device, self.private_half, self.gpu_half, ratings)\n",
+        "        engine = place.engine(ratings, progress)\n",
+        "        engine = self.engine_ = place.engine(ratings, progress)\n",
         "a fitted method keeps no training data",
         _SUITE,
         "newcomers and popularity",

@@ -259,7 +259,7 @@ class Place(NamedTuple):
 
 
 def share_blocks(sizes: Sequence[int], workers: int) -> list[list[int]]:
-    """Numbers of the blocks of each worker: the largest first, each to the worker that has least; none without blocks."""
+    """Numbers of the blocks of each worker: the largest first, each to the one that has least; none is idle."""
     shares: list[list[int]] = [[] for _ in range(min(workers, len(sizes)))]
     least = [(0, place) for place in range(len(shares))]
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
