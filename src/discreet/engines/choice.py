@@ -20,7 +20,7 @@ from discreet.methods.protocol import Engine, Progress
 if TYPE_CHECKING:
     from discreet.engines.cluster import Cluster
 
-__all__ = ["AnyRatings", "Place", "engine_of", "place_of"]
+__all__ = ["AnyRatings", "Here", "Place", "engine_of", "place_of"]
 
 AnyRatings = Ratings | StoredRatings
 """Ratings in memory, or prepared on disk."""

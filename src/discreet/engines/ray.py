@@ -40,6 +40,8 @@ from discreet.methods.query import Query
 from discreet.privacy.gaussian.totals import Total
 from discreet.version import __version__
 
+__all__ = ["RayEngine", "Worker"]
+
 FAN_IN = 4
 """Answers that are added at a time: a tree of sums, each as soon as its summands are there."""
 RETRIES = 16
