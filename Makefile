@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo manual test lint benchmark audit hard fuzz mutants noise ray ecosystem reproduce reproduce-quick results clean
+.PHONY: demo manual lint test check benchmark audit mutants noise ray ecosystem reproduce results clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,8 +32,8 @@ lint: $(VENV)/.test            ## style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint                     ## everything that must hold
-	$(BIN)/pytest -n 2
+test: lint                     ## what is fast: run it after every change (make check before a release)
+	$(BIN)/pytest -n 2 -m "not slow"
 
 benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmarks/results
 	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
@@ -50,27 +50,55 @@ benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmar
 audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)
 	$(BIN)/python benchmarks/audit.py
 
-# Sizes that the tests of silos and devices are run at before a release; make test runs the same tests smaller, and
-# kills at the same moments every time.
-hard: export DISCREET_FRESH = 1
-hard: $(VENV)/.test            ## kills, fuzzing and speed of silos, devices and ledger at full size (about an hour)
-	DISCREET_SPEED=5000 DISCREET_LONGEST_WAIT=0.5 $(BIN)/pytest -s -q tests/devices/collector/test_speed.py
-	DISCREET_KILLS=1000 $(BIN)/pytest -q --timeout 7200 tests/devices/collector/test_kills.py
-	DISCREET_DEVICE_KILLS=400 $(BIN)/pytest -q --timeout 1800 tests/devices/device/test_client.py -k killed
-	DISCREET_JAVASCRIPT=2000 $(BIN)/pytest -q --timeout 1800 tests/devices/javascript/test_agreement.py
-	DISCREET_LEDGER_KILLS=200 $(BIN)/pytest -s -q --timeout 4000 tests/privacy/account/test_kills.py
-	DISCREET_RUN_KILLS=100 $(BIN)/pytest -q --timeout 4000 tests/engines/test_kills.py
-	DISCREET_KILLS=200 $(BIN)/pytest -q --timeout 3600 tests/silos/transport -k "kill"
-	DISCREET_EXCHANGES=100 $(BIN)/pytest -q --timeout 1800 tests/web/test_exchange.py
-	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 3600 tests/web/test_fuzz.py
-	DISCREET_CLEAN=1 $(BIN)/pytest -q tests/packaging
-	DISCREET_FUZZ=100000 $(BIN)/pytest -q --timeout 1800 tests/devices/collector/test_fuzz.py tests/silos/test_messages_fuzz.py \
-		tests/methods/prototypes/test_messages_fuzz.py
+check: $(VENV)/.test           ## what is slow: draws, faults, kills, fuzzing, figures, documents' commands, the browser
+	DISCREET_FULL=1 $(BIN)/pytest -n 2 --timeout 7200 -m "slow or grows"
 
-# A failure prints the seed, the kind and the number that repeat it.
-fuzz: $(VENV)/.test            ## a million spoilt models, statements, tables, configurations, agreements and histories (half an hour)
-	DISCREET_FUZZ=1 $(BIN)/pytest -q --timeout 1800 tests/hostile
-	$(BIN)/python -m tests.hostile --total 1000000 --jobs 2 --out benchmarks/results/fuzz.json
+# RESUME=1 goes on with a run that was interrupted.
+mutants: $(VENV)/.test         ## some 390 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
+	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
+
+noise: $(VENV)/.test           ## 10^8 draws of every sampler, streams, attacks; writes docs/assurance/noise.md (some 5 minutes)
+	$(BIN)/python -m benchmarks.noise
+
+FOUND := $(if $(wildcard $(DATA)),--data $(DATA))
+
+reproduce: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,silos]'
+	touch $@
+
+$(VENV)/.benchmark: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmark]'
+	touch $@
+
+demo: $(VENV)/.base            ## private and non-private side by side on an embedded market
+	$(BIN)/discreet demo
+
+lint: $(VENV)/.test            ## style, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint                     ## what is fast: run it after every change (make check before a release)
+	$(BIN)/pytest -n 2 -m "not slow"
+
+benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmarks/results
+	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
+	$(BIN)/python benchmarks/plot.py
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python benchmarks/local.py
+	$(BIN)/python benchmarks/device_lists.py --data $(DATA)
+	$(BIN)/python benchmarks/yardsticks.py --data $(DATA)
+	$(BIN)/python benchmarks/budgets.py --data $(DATA)
+	$(BIN)/python benchmarks/new_items.py --data $(DATA)
+	$(BIN)/python benchmarks/warm.py --data $(DATA)
+
+# Scores of games are kept in build/audit: what was interrupted goes on where it stopped.
+audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)
+	$(BIN)/python benchmarks/audit.py
+
+check: $(VENV)/.test           ## what is slow: draws, faults, kills, fuzzing, figures, documents' commands, the browser
+	DISCREET_FULL=1 $(BIN)/pytest -n 2 --timeout 7200 -m "slow or grows"
 
 # RESUME=1 goes on with a run that was interrupted.
 mutants: $(VENV)/.test         ## some 390 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)

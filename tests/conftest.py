@@ -18,6 +18,7 @@ import pytest
 
 from tests.entropy import entropy_of
 from tests.forked import Forked
+from tests.sizes import FULL, sized
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, PATIENCE
 
 VERSION = "4.10.3"
@@ -30,6 +31,20 @@ if find_spec("hypothesis") is not None:
     settings.load_profile("same")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever takes a number from ``tests/sizes.py`` grows in ``make check``."""
+    for item in items:
+        names = vars(getattr(item, "module", None) or SimpleNamespace())
+        if names.get("sized") is sized or "FULL" in names:
+            item.add_marker("grows")
+
+
+def fresh(node: pytest.Item | pytest.Collector) -> bool:
+    """Whether the operating system is to be asked: always by some tests, and by those that grow at full size."""
+    marked = node.get_closest_marker
+    return marked("fresh") is not None or (FULL and marked("grows") is not None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
     with entropy_of(f"collection of {collector.nodeid}"):
@@ -38,7 +53,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    with entropy_of(item.nodeid, fresh=item.get_closest_marker("fresh") is not None):
+    with entropy_of(item.nodeid, fresh=fresh(item)):
         return (yield)
 
 
@@ -50,7 +65,7 @@ def pytest_fixture_setup(
     if fixturedef.scope == "function":
         return (yield)
     name = f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"
-    with entropy_of(name, fresh=request.node.get_closest_marker("fresh") is not None):
+    with entropy_of(name, fresh=fresh(request.node)):
         return (yield)
 
 

@@ -6,7 +6,7 @@ tests, so that a test that passes passes again, wherever and in whatever order. 
 
 A test whose promise is about the entropy itself is marked ``fresh`` and asks the operating system; so do processes
 that tests start. Those must not fail by chance either: their bounds are six standard errors, or a p-value of 1e-8.
-``DISCREET_FRESH=1`` makes all tests fresh.
+``DISCREET_FRESH=1`` makes all tests fresh; ``make check`` those that grow (``tests/sizes.py``).
 """
 
 from __future__ import annotations

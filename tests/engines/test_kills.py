@@ -24,8 +24,9 @@ from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.model import Model
 from tests.engines.killed import BUDGET, INSTANTS, method
+from tests.sizes import FULL, sized
 
-KILLS = int(os.environ.get("DISCREET_RUN_KILLS", "4"))
+KILLS = sized(4, 100)
 ROUNDS = 5  # releases of a whole run
 
 
@@ -95,12 +96,11 @@ def test_kills_at_random_moments(tmp_path: Path) -> None:
         kills, number = kills + max(sum(map(bool, told["statuses"])), 1), number + 1
 
 
-_EVERY = bool(os.environ.get("DISCREET_RUN_KILLS"))
 _SOME = ["after a charge", "between a release and its record"]
 
 
-@pytest.mark.parametrize("count", [1, 3] if _EVERY else [3])
-@pytest.mark.parametrize("instant", list(INSTANTS) if _EVERY else _SOME)
+@pytest.mark.parametrize("count", [1, 3] if FULL else [3])
+@pytest.mark.parametrize("instant", list(INSTANTS) if FULL else _SOME)
 def test_kills_at_every_instant_of_the_proof(instant: str, count: int, tmp_path: Path) -> None:
     ratings = begin(tmp_path)
     told = run(tmp_path, "--instant", instant, "--count", str(count))

@@ -1,9 +1,8 @@
-"""Some spoilt inputs of all kinds; ``make fuzz`` tries a million. A failure names what repeats it."""
+"""Some spoilt inputs of all kinds (``python -m tests.hostile`` tries more). A failure names what repeats it."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,7 @@ from tests.hostile.kinds import KINDS
 
 SEED, TOTAL = 13, 900
 
-# Slow readers make this minutes long; ``make fuzz`` runs it before its million.
-pytestmark = pytest.mark.skipif("DISCREET_FUZZ" not in os.environ, reason="run by make fuzz")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def test_what_is_spoilt_is_refused_or_read_as_what_it_is(tmp_path: Path) -> None:

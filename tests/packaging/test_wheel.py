@@ -78,10 +78,8 @@ def test_the_wheel_works_outside_the_clone(installed: Path, tmp_path: Path) -> N
     )
 
 
-@pytest.mark.skipif(
-    "DISCREET_CLEAN" not in os.environ,
-    reason="all kernels are compiled anew there, which takes a minute: make hard",
-)
+@pytest.mark.slow  # all kernels are compiled anew there
+@pytest.mark.timeout(1800)
 def test_the_readme_can_be_followed_outside_the_clone(installed: Path, tmp_path: Path) -> None:
     python, discreet = str(installed / "python"), str(installed / "discreet")
     readme = (ROOT / "README.md").read_text()

@@ -1,12 +1,8 @@
-"""Malformed, oversized, replayed, late, wrong-round and wrong-run messages by the thousand: refused, nothing changed.
-
-``DISCREET_FUZZ`` sets the number of messages (20,000 unless told otherwise; the long run is 100,000 and more).
-"""
+"""Malformed, oversized, replayed, late and wrong messages by the thousand: refused, nothing changed."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +16,9 @@ from discreet.errors import Refused
 from discreet.methods.budgeted.public.queries import RoundQuery
 from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, max_bytes
 from tests.silos.worlds import Run, agree, asked, dump, world
+from tests.sizes import sized
 
-COUNT = int(os.environ.get("DISCREET_FUZZ", "20000"))
+COUNT = sized(6_000, 100_000)
 RATINGS = world(users=200, items=20)
 Body = bytes
 

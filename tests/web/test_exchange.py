@@ -1,19 +1,16 @@
-"""Another model takes the place of the one that is served, and no request fails.
-
-``DISCREET_EXCHANGES`` sets how often.
-"""
+"""Another model takes the place of the one that is served, and no request fails."""
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from pathlib import Path
 
+from tests.sizes import sized
 from tests.web.support.models import make_model
 from tests.web.support.running import Running, wait_until
 
-EXCHANGES = int(os.environ.get("DISCREET_EXCHANGES", "6"))
+EXCHANGES = sized(6, 100)
 
 
 class Asking(threading.Thread):

@@ -1,24 +1,21 @@
-"""Nonsense of every kind is answered with a 4xx, or by hanging up; a sensible request is answered all the while.
-
-``DISCREET_FUZZ`` sets how many requests are made, ``DISCREET_FUZZ_SEED`` which.
-"""
+"""Nonsense of every kind is answered with a 4xx, or by hanging up; a sensible request is answered all the while."""
 
 from __future__ import annotations
 
 import collections
 import json
-import os
 import random
 import re
 import socket
 from pathlib import Path
 from typing import Any
 
+from tests.sizes import sized
 from tests.web.support.models import make_model
 from tests.web.support.running import PATIENCE, Running
 
-REQUESTS = int(os.environ.get("DISCREET_FUZZ", "2000"))
-SEED = int(os.environ.get("DISCREET_FUZZ_SEED", "7"))
+REQUESTS = sized(2_000, 100_000)
+SEED = 7
 ODD: list[Any] = [
     None, True, -1, 0, 1.5, 1e308, 1 << 64, -(1 << 63), "", "x", "\x00", "é\ud800", "a" * 3000, [], {}, [[]], "1",
     "film-1", 5, [{"item": "film-1", "rating": 5}], ["film-2"], "drop", 10**400, [None] * 200, {"item": "film-3"},

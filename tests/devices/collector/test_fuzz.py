@@ -1,13 +1,9 @@
-"""Nonsense of every kind is answered with a 4xx, or by hanging up, and changes nothing.
-
-``DISCREET_FUZZ`` sets how many requests are made.
-"""
+"""Nonsense of every kind is answered with a 4xx, or by hanging up, and changes nothing."""
 
 from __future__ import annotations
 
 import collections
 import json
-import os
 import random
 import re
 import socket
@@ -17,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.devices.support.running import CONFIG, PATIENCE, Running
+from tests.sizes import sized
 
-REQUESTS = int(os.environ.get("DISCREET_FUZZ", "5000"))
-SEED = int(os.environ.get("DISCREET_FUZZ_SEED", "7"))
+REQUESTS = sized(5_000, 100_000)
+SEED = 7
 ODD: list[Any] = [
     None, True, -1, 0, 1.5, 1e308, 1 << 64, -(1 << 63), "", "x", "\x00", "é\ud800", "a" * 300, [], {}, [[]], "1",
 ]  # fmt: skip

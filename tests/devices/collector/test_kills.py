@@ -1,7 +1,4 @@
-"""A collector killed at random moments under load loses no answered report and counts none twice.
-
-``DISCREET_KILLS`` sets how often it is killed.
-"""
+"""A collector killed at random moments under load loses no answered report and counts none twice."""
 
 from __future__ import annotations
 
@@ -25,8 +22,9 @@ from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate
 from tests.devices.support.load import Load
 from tests.devices.support.running import CONFIG, PATIENCE, Running, asked_devices, body_of, wait_until
+from tests.sizes import sized
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "10"))
+KILLS = sized(10, 200)
 EACH = 20
 """Reports that are answered before each kill, at least."""
 

@@ -29,10 +29,11 @@ from discreet.devices.device.transport import CollectorRefused, Connection, Unre
 from discreet.devices.learner import Learner
 from tests.devices.support import running
 from tests.devices.support.running import IDS, PATIENCE, Running, all_like
+from tests.sizes import sized
 
 FOLDER = Path(discreet.devices.device.__file__).parent
 DIGEST = "cd" * 32
-KILLS = int(os.environ.get("DISCREET_DEVICE_KILLS", "20"))
+KILLS = sized(20, 400)
 
 
 def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

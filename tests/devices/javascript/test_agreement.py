@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import random
 from array import array
 from collections.abc import Callable
@@ -25,10 +24,11 @@ from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_to_bytes
 from tests.devices.javascript.node import digits, from_digits, in_node, needs_node, rated
+from tests.sizes import sized
 
 pytestmark = needs_node
 
-QUESTIONS = int(os.environ.get("DISCREET_JAVASCRIPT", "120"))
+QUESTIONS = sized(120, 2_000)
 EPSILONS = (
     5e-324,
     1e-300,

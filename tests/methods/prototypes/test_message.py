@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from dataclasses import replace
 
@@ -16,8 +15,9 @@ from discreet.errors import ModelInvalid
 from discreet.methods.prototypes import PrototypeMessage
 from reproduction.silos.references import random_message
 from tests.methods.prototypes.worlds import ratings, silo
+from tests.sizes import sized
 
-FUZZ = int(os.environ.get("DISCREET_FUZZ", "300"))
+FUZZ = sized(300, 20_000)
 UP = random_message(ratings(silo(20, 0)), 3, 0)
 
 

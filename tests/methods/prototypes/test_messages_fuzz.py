@@ -1,12 +1,8 @@
-"""Malformed, oversized, replayed, wrong-run and other silos' messages by the thousand: refused, nothing changed.
-
-``DISCREET_FUZZ`` sets the number of messages (2,000 unless told otherwise; the long run is 100,000).
-"""
+"""Malformed, oversized, replayed, wrong-run and other silos' messages by the thousand: refused, nothing changed."""
 
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,8 +20,9 @@ from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_messages import decode_prototypes, encode_prototypes, largest
 from tests.methods.prototypes.runs import CATALOGUE, Run, agree, dump
 from tests.silos.test_messages_fuzz import MANGLES
+from tests.sizes import sized
 
-COUNT = int(os.environ.get("DISCREET_FUZZ", "2000"))
+COUNT = sized(2_000, 20_000)
 _MAGIC = len(b"discreet-prototypes-2\n")
 _STRANGE = (None, -1, 0, 1, 2**63, 10**30, 1e308, True, "", "x" * 70, [], {}, "é", "0" * 64, ["a"] * 200)
 

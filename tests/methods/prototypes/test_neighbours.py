@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
 from tests.methods.prototypes.recording import RecordingGate, Tape, change
 from tests.methods.prototypes.worlds import ITEMS, hostile, ratings, silo
+from tests.sizes import sized
 
 EPSILON = 200.0
-EXAMPLES = int(os.environ.get("DISCREET_PROTOTYPE_EXAMPLES", "60"))
+EXAMPLES = sized(60, 2_000)
 ONE_SIDED = ("support", "centre swap", "choice among trials")
 
 BUSY: dict[str, Any] = {

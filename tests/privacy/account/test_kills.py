@@ -1,7 +1,4 @@
-"""Eight processes on one ledger, killed again and again: nothing is overspent, lost, or let out without a charge.
-
-``DISCREET_LEDGER_KILLS`` sets how many are killed; 5 by default.
-"""
+"""Eight processes on one ledger, killed again and again: nothing is overspent, lost, or let out without a charge."""
 
 from __future__ import annotations
 
@@ -26,8 +23,9 @@ from discreet.privacy.account.account import Account, _enter
 from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, RefusedRun, Resume
 from discreet.silos.silo.stored_charges import stored_charges
 from tests.privacy.account.writers import BUDGET, KINDS, SILOS
+from tests.sizes import sized
 
-KILLS = int(os.environ.get("DISCREET_LEDGER_KILLS", "5"))
+KILLS = sized(5, 100)
 WRITERS = 8
 SECONDS = 140.0 + 20.0 * KILLS  # after which something hangs, however busy the machine is
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 from tests.privacy.draws.samplers import CHUNK, MANY, SAMPLERS
 from tests.privacy.draws.tally import ALARM, ALARM_ERRORS, Tally, fit, power, shift
+from tests.sizes import sized
 
-DRAWS = int(os.environ.get("DISCREET_DRAWS", "1000000"))
+DRAWS = sized(100_000, 1_000_000)
 # A law that is missed by so much on average is missed by an alarm's worth but once in a million runs.
 NEAR_ERRORS = ALARM_ERRORS + 6.3
 pytestmark = pytest.mark.fresh

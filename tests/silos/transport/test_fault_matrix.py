@@ -1,12 +1,11 @@
 """Every fault, at every step, with both methods, by file: the right model or a refusal in words, and honest ledgers.
 
 Over the network the same bytes travel; the tests of kills, impostors, lies and dropouts do it with processes.
-``DISCREET_MATRIX=all`` tries every round; without it the first and the last.
+``make check`` tries every round, ``make test`` the first and the last.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +22,9 @@ from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.seal import SERVER, open_seal
 from tests.silos.transport.conftest import SILOS, Halls, signing
 from tests.silos.transport.tables import Table, refused
+from tests.sizes import FULL
 
-ROUNDS = range(4) if os.environ.get("DISCREET_MATRIX") == "all" else (0, 3)
+ROUNDS = range(4) if FULL else (0, 3)
 CELLS = [("budgeted", round_) for round_ in ROUNDS] + [("prototypes", 0)]
 BAD, OTHER = SILOS[1], SILOS[0]
 Cell = tuple[str, int]

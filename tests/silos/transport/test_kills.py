@@ -1,11 +1,7 @@
-"""SIGKILL at random points of a run, to server and silos: after a restart the same model and the same accounts.
-
-``DISCREET_KILLS`` sets how many kills of the server there are, and how many of silos; 2 of each by default.
-"""
+"""SIGKILL at random points of a run, to server and silos: after a restart the same model and the same accounts."""
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
@@ -13,8 +9,9 @@ from collections import Counter
 from typing import Any
 
 from tests.silos.transport.conftest import SILOS, Hall, Halls, calm
+from tests.sizes import sized
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "2"))
+KILLS = sized(2, 50)
 SECONDS = 240.0
 SIDES = ("server", "silo")
 

@@ -1,13 +1,9 @@
-"""Who gets in, and what happens to those who misbehave: others notice nothing.
-
-``DISCREET_FUZZ`` sets how many malformed requests are sent; 500 by default.
-"""
+"""Who gets in, and what happens to those who misbehave: others notice nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import socket
 import ssl
@@ -30,8 +26,9 @@ from discreet.silos.transport.identity import client_context, read_signing_key
 from discreet.silos.transport.passes import PASS, pass_of
 from tests.ports import free_port
 from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in
+from tests.sizes import sized
 
-FUZZ = int(os.environ.get("DISCREET_FUZZ", "500"))
+FUZZ = sized(500, 20_000)
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,8 @@
-"""Private prototypes by real processes over TLS: one message up and one down for each silo, whatever is killed.
-
-``DISCREET_KILLS`` sets how many kills of the server there are, and how many of silos; 2 of each by default.
-"""
+"""Private prototypes by real processes over TLS: one message up and one down for each silo, whatever is killed."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import sqlite3
@@ -29,8 +25,9 @@ from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from tests.silos.transport.conftest import SILOS, Hall, Halls, key_in, signing
 from tests.silos.transport.test_kills import SIDES, Reaper
 from tests.silos.worlds import noise_key, parts
+from tests.sizes import sized
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "2"))
+KILLS = sized(2, 20)
 SETTINGS = PrototypeSettings.from_preset("swap", prototypes=4, users=100, dimension=4, support=10)
 
 
