@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.cli import self_test
+from discreet.cli import doctor
 from discreet.cli.trusted import PUBLIC, code_lines, trusted
 from tests.cli.conftest import Run
 
@@ -20,7 +20,7 @@ def test_a_healthy_installation(run: Run) -> None:
     report = json.loads(result.stdout)
     assert result.exit_code == 0
     assert report["ok"] is True
-    assert {check["name"] for check in report["checks"]} == set(self_test.CHECKS)
+    assert {check["name"] for check in report["checks"]} == set(doctor.CHECKS)
     assert all(check["ok"] for check in report["checks"])
     assert report["versions"]["discreet"]
     assert report["threads"] >= 1
@@ -34,8 +34,8 @@ def test_for_people(run: Run) -> None:
 
 
 def test_noise_of_the_wrong_scale_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = self_test.Noise.normals
-    monkeypatch.setattr(self_test.Noise, "normals", lambda self, size: 1.02 * real(self, size))
+    real = doctor.Noise.normals
+    monkeypatch.setattr(doctor.Noise, "normals", lambda self, size: 1.02 * real(self, size))
     result = run("doctor")
     assert result.exit_code == 1
     assert "FAILED" in result.stdout
@@ -43,14 +43,14 @@ def test_noise_of_the_wrong_scale_is_found(run: Run, monkeypatch: pytest.MonkeyP
 
 def test_noise_that_repeats_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        self_test.Noise, "normals", lambda self, size: np.random.default_rng(0).standard_normal(size)
+        doctor.Noise, "normals", lambda self, size: np.random.default_rng(0).standard_normal(size)
     )
-    assert not self_test.noise_source().ok
+    assert not doctor.noise_source().ok
 
 
 def test_a_kernel_that_computes_something_else_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = self_test.kernels.solve_rows
-    monkeypatch.setattr(self_test.kernels, "solve_rows", lambda *args, **named: real(*args, **named) + 1e-6)
+    real = doctor.kernels.solve_rows
+    monkeypatch.setattr(doctor.kernels, "solve_rows", lambda *args, **named: real(*args, **named) + 1e-6)
     report = json.loads(run("doctor", "--json").stdout)
     assert [check["name"] for check in report["checks"] if not check["ok"]] == ["kernels"]
 
@@ -59,7 +59,7 @@ def test_a_check_that_breaks_has_failed(run: Run, monkeypatch: pytest.MonkeyPatc
     def broken(*arguments: object) -> None:
         raise RuntimeError("no such library")
 
-    monkeypatch.setattr(self_test.kernels, "top_n", broken)
+    monkeypatch.setattr(doctor.kernels, "top_n", broken)
     result = run("doctor", "--json")
     assert result.exit_code == 1
     failed = [check for check in json.loads(result.stdout)["checks"] if not check["ok"]]
