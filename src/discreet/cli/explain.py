@@ -57,19 +57,19 @@ def command(request: Explain) -> None:
 
 def _show(found: Explanation, count: int, *, explicit: bool) -> None:
     rates = found.goal == "rate"
-    rows = [
-        ("for everybody: the middle of the scale" if rates else "for everybody", "", found.centre),
-        (f"the item itself: how {'well it is liked' if rates else 'popular it is'}", "", found.offset),
-        ("what is not in the history", "", found.rest),
-        *((one.title or one.item, _said(one.rating, explicit), one.total) for one in found.pulls[:count]),
-        (
-            f"{len(found.pulls[count:])} more ratings together",
-            "",
-            sum(one.total for one in found.pulls[count:]),
-        ),
-        ("brought back into the range", "", found.cut),
+    others = found.pulls[count:]
+    middle = "for everybody: the middle of the scale" if rates else "for everybody"
+    itself = f"the item itself: how {'well it is liked' if rates else 'popular it is'}"
+    given = ((middle, found.centre), (itself, found.offset), ("what is not in the history", found.rest))
+    rows = [(what, "", adds) for what, adds in given if abs(adds) > 5e-5]
+    rows += [
+        (str(one.title or one.item), _said(one.rating, explicit), one.total) for one in found.pulls[:count]
     ]
-    shown = [(what, said, f"{adds:+.4f}") for what, said, adds in rows if said or abs(adds) > 5e-5]
+    if others:
+        rows.append((f"{len(others)} more ratings together", "", sum(one.total for one in others)))
+    if abs(found.cut) > 5e-5:
+        rows.append(("brought back into the range", "", found.cut))
+    shown = [(what, said, f"{adds:+.4f}") for what, said, adds in rows]
     shown.append(("predicted rating" if rates else "score", "", f"{found.score:.4f}"))
     show_table(
         shown, ("what", "rating", "adds"), f"Why {found.title or found.item}?", right=("rating", "adds")

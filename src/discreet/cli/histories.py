@@ -56,7 +56,7 @@ def of_one(histories: AnyRatings | History, request: Person) -> History:
         if request.user is None:
             return histories
         raise HistoryInvalid(
-            f"{request.history} does not tell users apart, so {request.user!r} cannot be found in it"
+            f"{request.history} does not tell users apart, so {request.user!r} cannot be found in it; leave --user out"
         )
     if request.user is None:
         raise HistoryInvalid(f"{request.history} has several people's rows; name one of them with --user ID")
