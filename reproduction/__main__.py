@@ -34,9 +34,7 @@ class _Command(click.Command):
 
 
 @click.command(
-    PROGRAM,
-    cls=_Command,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    PROGRAM, cls=_Command, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "show_list", is_flag=True, help="Show what there is, and how long it took.")
@@ -180,13 +178,7 @@ def _run(
 def _circumstances(context: Context) -> dict[str, Any]:
     paths = {name: str(path) for name, path in context.paths.items()}
     where = None if context.data is None else str(context.data)
-    return {
-        "size": context.size,
-        "seed": context.seed,
-        "draws": context.draws,
-        "data": where,
-        "paths": paths,
-    }
+    return {"size": context.size, "seed": context.seed, "draws": context.draws, "data": where, "paths": paths}
 
 
 def _show(finished: Finished, files: list[Path]) -> None:

@@ -13,7 +13,7 @@ from discreet.privacy.budget import Budget
 from reproduction.central.yardstick import NOT_PRIVATE, Yardstick, tune_yardstick
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
-from reproduction.result import Column, Finding, Table
+from reproduction.result import Column, Finding, Table, columns_of
 from reproduction.scoring import Draws, score
 from reproduction.tuning import Space, search
 
@@ -202,12 +202,7 @@ def table(
     ]
     columns = (
         *(Column(name) for name in names),
-        Column("method"),
-        Column("epsilon"),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("ours / this", "ratio of errors", 3),
-        Column("settings"),
+        *columns_of("method | epsilon | RMSE .4 | spread .4 | ours / this [ratio of errors] .3 | settings"),
     )
     return Table(title, columns, rows, key=key, shown=80)
 

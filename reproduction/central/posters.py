@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
 from discreet.methods.published.private.svd import PrivateSVD
@@ -12,13 +12,9 @@ from reproduction.central import rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks
 from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Table
+from reproduction.result import Finding, Table, columns_of
 from reproduction.scoring import score
 from reproduction.tuning import Choice, Values
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = [
     "DELTA",
@@ -104,7 +100,7 @@ def free_levels(contest: Contest) -> dict[str, float]:
 def free_table(levels: Mapping[str, float]) -> Table:
     """The levels as a table of their own."""
     rows = [{"model": name, "RMSE": level} for name, level in levels.items()]
-    columns = (Column("model"), Column("RMSE", digits=4))
+    columns = columns_of("model | RMSE .4")
     return Table("What is to be had for nothing, or nearly", columns, rows, key="free")
 
 
@@ -150,7 +146,7 @@ def draw(
     yardstick: Yardstick,
     title: str,
     published: Mapping[float, float] | None = None,
-) -> Figure:
+) -> plotting.Figure:
     """The published methods and ours against epsilon; what was published on other data in a panel of its own."""
     figure, panels = plotting.panels(2 if published else 1, width=6.2, height=4.4)
     _lines(panels[0], entries, (OURS, *AS_PUBLISHED))
@@ -170,7 +166,7 @@ def draw(
     return figure
 
 
-def draw_families(entries: Entries, levels: Mapping[str, float]) -> Figure:
+def draw_families(entries: Entries, levels: Mapping[str, float]) -> plotting.Figure:
     """What changes to each published method gain, a panel a family."""
     figure, panels = plotting.panels(len(FAMILIES), width=5.0, height=3.6, sharey=True)
     for axes, (family, names) in zip(panels, FAMILIES.items(), strict=True):
@@ -183,15 +179,14 @@ def draw_families(entries: Entries, levels: Mapping[str, float]) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, entries: Entries, names: Sequence[str]) -> None:
+def _lines(axes: plotting.Axes, entries: Entries, names: Sequence[str]) -> None:
     epsilons = sorted({entry.epsilon for _, entry in entries})
     for number, name in enumerate(names):
         chosen = {e.epsilon: e.value for _, e in entries if e.method == name}
         plotting.curve(
             axes,
             epsilons,
-            [chosen[e].mean for e in epsilons],
-            [chosen[e].spread for e in epsilons],
+            [chosen[e] for e in epsilons],
             label=name,
             number=number,
             linewidth=2.6 if name == OURS else 1.5,

@@ -137,13 +137,7 @@ class Task:
         return metric_name(self.test[1])
 
     def score(
-        self,
-        method: PrivateMethod,
-        epsilon: float,
-        on: Pair,
-        *,
-        draw: int = 0,
-        train: Ratings | None = None,
+        self, method: PrivateMethod, epsilon: float, on: Pair, *, draw: int = 0, train: Ratings | None = None
     ) -> float:
         """Fit (on the task's training part, or on some of its users) and score."""
         fitted = method.fit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.data import splits, synthetic
 from reproduction.central import rivals
@@ -16,11 +16,6 @@ from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result
 from reproduction.tuning import Choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 DPALS, DPFW, CLIPPED = "DPALS", "DPFW, as published", "DPFW, rows clipped (ours)"
 NOISY = "DPFW, noise as published too"
@@ -154,19 +149,12 @@ def judge(entries: Entries) -> list[Finding]:
 
 def _draw(
     entries: Entries, yardsticks: Mapping[str, Yardstick], sizes: Sequence[int], epsilons: Sequence[float]
-) -> Figure:
+) -> plotting.Figure:
     figure, panels = plotting.panels(len(sizes), width=4.2, height=4.0, sharey=True)
     for axes, users in zip(panels, sizes, strict=True):
         for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
             chosen = [e.value for x, e in entries if x["users"] == users and e.method == name]
-            plotting.curve(
-                axes,
-                epsilons,
-                [value.mean for value in chosen],
-                [value.spread for value in chosen],
-                label=name,
-                number=number,
-            )
+            plotting.curve(axes, epsilons, chosen, label=name, number=number)
         plotting.baseline(axes, 1.0, "predicting the mean", linestyle=":")
         plotting.baseline(axes, yardsticks[place_of({"users": users})].value.mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, epsilons)
@@ -177,19 +165,12 @@ def _draw(
     return figure
 
 
-def _draw_users(entries: Entries, sizes: Sequence[int], epsilons: Sequence[float]) -> Figure:
+def _draw_users(entries: Entries, sizes: Sequence[int], epsilons: Sequence[float]) -> plotting.Figure:
     figure, panels = plotting.panels(len(epsilons), width=4.2, height=3.8, sharey=True)
     for axes, epsilon in zip(panels, epsilons, strict=True):
         for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
             chosen = {x["users"]: e.value for x, e in entries if e.method == name and e.epsilon == epsilon}
-            plotting.curve(
-                axes,
-                sizes,
-                [chosen[users].mean for users in sizes],
-                [chosen[users].spread for users in sizes],
-                label=name,
-                number=number,
-            )
+            plotting.curve(axes, sizes, [chosen[users] for users in sizes], label=name, number=number)
         plotting.log_axis(axes, "y")
         plotting.epsilon_axis(axes, sizes, "users")
         axes.set_title(f"Do more users help at epsilon {epsilon:g}?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,7 @@ from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 EPSILON = 10.0
 CURVES: Mapping[str, tuple[float, dict[str, Any]]] = {
@@ -52,13 +47,7 @@ def run(context: Context) -> Result:
         for name, points in curves.items()
         for share, point in zip(shares, points, strict=True)
     ]
-    columns = (
-        Column("curve"),
-        Column("trained items", "fraction", 2),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("settings"),
-    )
+    columns = columns_of("curve | trained items [fraction] .2 | RMSE .4 | spread .4 | settings")
     notes = (
         LABEL,
         f"epsilon {EPSILON:g}, delta {sweep.task.delta:g}; {sweep.usual['max_ratings']} ratings a user. Items that "
@@ -125,7 +114,7 @@ def _last(curves: Curves, name: str) -> float:
     return curves[name][-1].value.mean
 
 
-def _draw(shares: Sequence[float], curves: Curves, yardstick: Yardstick, title: str) -> Figure:
+def _draw(shares: Sequence[float], curves: Curves, yardstick: Yardstick, title: str) -> plotting.Figure:
     figure, panels = plotting.panels(2, width=6.0, height=4.0)
     asked = {"private": f"What helps at epsilon {EPSILON:g}?", "no noise": "What does sampling cost alone?"}
     for axes, (kind, question) in zip(panels, asked.items(), strict=True):
@@ -133,8 +122,7 @@ def _draw(shares: Sequence[float], curves: Curves, yardstick: Yardstick, title: 
             plotting.curve(
                 axes,
                 shares,
-                [point.value.mean for point in points],
-                [point.value.spread for point in points],
+                [point.value for point in points],
                 label=name.removeprefix(f"{kind}, "),
                 number=number,
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,7 @@ from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 Curves = Mapping[float, Sequence[Point]]
 
@@ -42,13 +36,8 @@ def run(context: Context) -> Result:
         for epsilon, points in curves.items()
         for share, part, point in zip(shares, parts, points, strict=True)
     ]
-    columns = (
-        Column("epsilon"),
-        Column("trained items", "fraction", 2),
-        Column("their ratings", "fraction", 3),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("settings"),
+    columns = columns_of(
+        "epsilon | trained items [fraction] .2 | their ratings [fraction] .3 | RMSE .4 | spread .4 | settings"
     )
     notes = (
         LABEL,
@@ -94,7 +83,7 @@ def judge(shares: Sequence[float], parts: Sequence[float], curves: Curves) -> li
 
 def _draw(
     shares: Sequence[float], parts: Sequence[float], curves: Curves, yardstick: Yardstick, title: str
-) -> Figure:
+) -> plotting.Figure:
     figure, panels = plotting.panels(2, width=5.2, height=3.9, sharey=True)
     asked = {
         "How many items to train on?": (shares, "fraction of items trained"),
@@ -103,12 +92,7 @@ def _draw(
     for axes, (question, (x, label)) in zip(panels, asked.items(), strict=True):
         for number, (epsilon, points) in enumerate(curves.items()):
             plotting.curve(
-                axes,
-                x,
-                [point.value.mean for point in points],
-                [point.value.spread for point in points],
-                label=f"epsilon {epsilon:g}",
-                number=number,
+                axes, x, [point.value for point in points], label=f"epsilon {epsilon:g}", number=number
             )
         plotting.baseline(axes, yardstick.value.mean, NOT_PRIVATE)
         axes.set(title=f"{question}\n{title}", xlabel=label)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +12,8 @@ from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 EPSILON = 5.0
 OPTIMUM = (0.05, 0.1)
@@ -48,13 +42,7 @@ def run(context: Context) -> Result:
         for rank, points in curves.items()
         for share, point in zip(shares, points, strict=True)
     ]
-    columns = (
-        Column("rank"),
-        Column("trained items", "fraction", 2),
-        Column("Recall@20", digits=4),
-        Column("spread", digits=4),
-        Column("settings"),
-    )
+    columns = columns_of("rank | trained items [fraction] .2 | Recall@20 .4 | spread .4 | settings")
     notes = (
         LABEL,
         f"epsilon {EPSILON:g}, delta {sweep.task.delta:.2g}; {sweep.usual['max_ratings']} clicks a user, "
@@ -119,22 +107,12 @@ def _as_good(value: float, best: Draws) -> bool:
 
 
 def _draw(
-    shares: Sequence[float],
-    curves: Curves,
-    popular: float,
-    ours: Draws,
-    yardstick: Yardstick,
-    title: str,
-) -> Figure:
+    shares: Sequence[float], curves: Curves, popular: float, ours: Draws, yardstick: Yardstick, title: str
+) -> plotting.Figure:
     figure, (axes,) = plotting.panels(width=8.0, height=4.2)
     for number, (rank, points) in enumerate(curves.items()):
         plotting.curve(
-            axes,
-            shares,
-            [point.value.mean for point in points],
-            [point.value.spread for point in points],
-            label=f"DPALS, rank {rank}",
-            number=number,
+            axes, shares, [point.value for point in points], label=f"DPALS, rank {rank}", number=number
         )
     plotting.baseline(axes, ours.mean, "EASE (ours), not tuned", number=2, spread=ours.spread)
     plotting.baseline(axes, yardstick.value.mean, NOT_PRIVATE, linestyle="-.")

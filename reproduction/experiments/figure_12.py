@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from reproduction.central.sweeps import LABEL, Point, Sweep
 from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 EPSILON = 10.0
 PLAIN = (0.0, 0.0)
@@ -27,8 +21,7 @@ def run(context: Context) -> Result:
     sweep = Sweep.of_ratings(context)
     shares = context.pick(quick=(0.1, 1.0), full=(0.05, 0.15, 0.4, 1.0))
     pairs = context.pick(
-        quick=(PLAIN, (1.0, 0.5)),
-        full=(PLAIN, (0.0, 1.0), (0.5, 0.5), (1.0, 0.5), (1.0, 1.0)),
+        quick=(PLAIN, (1.0, 0.5)), full=(PLAIN, (0.0, 1.0), (0.5, 0.5), (1.0, 0.5), (1.0, 1.0))
     )
     sweep.total = len(shares) * len(pairs)
     curves = {
@@ -47,13 +40,9 @@ def run(context: Context) -> Result:
         for (nu, mu), points in curves.items()
         for share, point in zip(shares, points, strict=True)
     ]
-    columns = (
-        Column("user exponent", "nu", 1),
-        Column("item exponent", "mu", 1),
-        Column("trained items", "fraction", 2),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("settings"),
+    columns = columns_of(
+        "user exponent [nu] .1 | item exponent [mu] .1 | trained items [fraction] .2 | RMSE .4 | "
+        "spread .4 | settings"
     )
     notes = (
         LABEL,
@@ -92,16 +81,11 @@ def judge(curves: Curves) -> list[Finding]:
     ]
 
 
-def _draw(shares: Sequence[float], curves: Curves, yardstick: Yardstick, title: str) -> Figure:
+def _draw(shares: Sequence[float], curves: Curves, yardstick: Yardstick, title: str) -> plotting.Figure:
     figure, (axes,) = plotting.panels(width=7.0, height=4.4)
     for number, ((nu, mu), points) in enumerate(curves.items()):
         plotting.curve(
-            axes,
-            shares,
-            [point.value.mean for point in points],
-            [point.value.spread for point in points],
-            label=f"nu {nu:g}, mu {mu:g}",
-            number=number,
+            axes, shares, [point.value for point in points], label=f"nu {nu:g}, mu {mu:g}", number=number
         )
     plotting.baseline(axes, yardstick.value.mean, NOT_PRIVATE)
     plotting.log_axis(axes, "x")

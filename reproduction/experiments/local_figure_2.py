@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,8 @@ from reproduction.experiment import Experiment
 from reproduction.local.channel import Channel, OneCoordinate
 from reproduction.local.world import EPSILONS, World, worlds
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 GD, GD_CORRECTED = "private GD", "private GD, corrected"
 DR, DR_CORRECTED = "private GD-DR", "private GD-DR, corrected"
@@ -64,14 +59,8 @@ def run(context: Context) -> Result:
     for number, world in enumerate(found):
         panels.append(measure(world, epsilons, draws))
         context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("epsilon"),
-        Column("largest error of V"),
-        Column("spread"),
-        Column("slope", digits=3),
-        Column("published slope", digits=3),
+    columns = columns_of(
+        "data | method | epsilon | largest error of V | spread | slope .3 | published slope .3"
     )
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
@@ -168,9 +157,7 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
             all(abs(value + 1.0) < 0.15 for value in slopes.values()),
         ),
         Finding(
-            "The projection makes errors much smaller.",
-            f"In {sum(lower)} of {len(lower)} cases.",
-            all(lower),
+            "The projection makes errors much smaller.", f"In {sum(lower)} of {len(lower)} cases.", all(lower)
         ),
         Finding(
             "The correction factor makes errors much smaller.",
@@ -198,19 +185,12 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     ]
 
 
-def _draw(panels: Sequence[Panel], question: str, names: Sequence[str]) -> Figure:
+def _draw(panels: Sequence[Panel], question: str, names: Sequence[str]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.6, height=3.9)
     for axes, panel in zip(all_axes, panels, strict=True):
         for number, (method, points) in enumerate(panel.errors.items()):
             if method in names:
-                plotting.curve(
-                    axes,
-                    list(points),
-                    [v.mean for v in points.values()],
-                    [v.spread for v in points.values()],
-                    label=method,
-                    number=number,
-                )
+                plotting.curve(axes, list(points), points.values(), label=method, number=number)
         plotting.baseline(axes, panel.untouched, "V as it began", linestyle=":")
         plotting.epsilon_axis(axes, list(panel.errors[GD]))
         axes.set(title=f"{question}\n{panel.world}", ylabel="largest error of V", yscale="log")

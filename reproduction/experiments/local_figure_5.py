@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +15,7 @@ from reproduction.experiment import Experiment
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_predictions
 from reproduction.local.world import TUNING, World, worlds
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Column, Finding, Result, Table, columns_of
 
 OWN, ALL, EXACT = "user mean", "global mean", "non-private GD"
 STARS = (0.25, 0.5, 0.75, 1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 4.0)
@@ -74,10 +67,9 @@ def run(context: Context) -> Result:
         panels.append(measure(world, epsilons, context.number_of_draws()))
         context.report("worlds", number + 1, len(found))
     columns = (
-        Column("data"),
-        Column("method"),
+        *columns_of("data | method"),
         *(Column(f"within {limit:g}", "%", 1) for limit in STARS),
-        Column("largest spread", "%", 2),
+        *columns_of("largest spread [%] .2"),
     )
     rows = [
         {"data": p.world, "method": m}
@@ -151,7 +143,7 @@ def _listed(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{100 * value:+.2f} points ({world})" for world, value in shares.items())
 
 
-def _draw(panels: Sequence[Panel]) -> Figure:
+def _draw(panels: Sequence[Panel]) -> plotting.Figure:
     """Distributions lie on each other: what is drawn is how far each is from the user's own mean."""
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
@@ -162,7 +154,7 @@ def _draw(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _draw_beside(panels: Sequence[Panel]) -> Figure:
+def _draw_beside(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         last = panel.epsilons[-1]
@@ -172,7 +164,7 @@ def _draw_beside(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
     for number, name in enumerate(names):
         more = 100 * (panel.mean(name) - panel.mean(OWN))
         plotting.curve(

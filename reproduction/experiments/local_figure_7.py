@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,8 @@ from reproduction.local.hua import GUARANTEE, Hua
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_top
 from reproduction.local.world import EPSILONS, TUNING, World, worlds
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 TOP = 10
 DR, HUA, STILL, POPULAR = "private GD-DR", "Hua et al. (one rating)", "V as it began", "popularity, no noise"
@@ -53,14 +48,9 @@ def run(context: Context) -> Result:
     for number, world in enumerate(found):
         panels.append(measure(world, epsilons, people, context.number_of_draws()))
         context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("epsilon"),
-        Column("F-score", digits=4),
-        Column("its spread", digits=4),
-        Column("Recall@10 of liked items", digits=4),
-        Column("spread of recall", digits=4),
+    columns = columns_of(
+        "data | method | epsilon | F-score .4 | its spread .4 | Recall@10 of liked items .4 | "
+        "spread of recall .4"
     )
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
@@ -185,19 +175,12 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     ]
 
 
-def _draw(panels: Sequence[Panel], which: int, question: str) -> Figure:
+def _draw(panels: Sequence[Panel], which: int, question: str) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.2, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         for number, (method, points) in enumerate(panel.scores.items()):
             values = [pair[which] for pair in points.values()]
-            plotting.curve(
-                axes,
-                list(points),
-                [value.mean for value in values],
-                [value.spread for value in values],
-                label=method,
-                number=number,
-            )
+            plotting.curve(axes, list(points), values, label=method, number=number)
         for number, (name, pair) in enumerate(panel.levels.items()):
             if which or name != EXACT:
                 plotting.baseline(axes, pair[which].mean, name, number=5 + number, linestyle=":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reproduction.checks import yardstick_holds
 from reproduction.context import Context
@@ -14,14 +14,8 @@ from reproduction.local.descent import Outcome
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
 from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, worlds
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 EPSILON = 0.1
 EXACT, DR = "non-private GD", "private GD-DR"
@@ -53,13 +47,7 @@ def run(context: Context) -> Result:
     for number, world in enumerate(found):
         panels.append(measure(world, rounds, context.number_of_draws()))
         context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("rounds"),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-    )
+    columns = columns_of("data | method | rounds | RMSE .4 | spread .4")
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
         TUNING,
@@ -75,7 +63,7 @@ def run(context: Context) -> Result:
     table = Table(f"Test RMSE at epsilon {EPSILON:g}", columns, rows, shown=120)
     published = Table(
         "Published, on MovieLens 20M, which is not at hand",
-        (Column("method"), Column("rounds"), Column("RMSE", digits=3)),
+        columns_of("method | rounds | RMSE .3"),
         [{"method": m, "rounds": k, "RMSE": v} for m, points in PUBLISHED.items() for k, v in points.items()],
         key="published",
     )
@@ -217,7 +205,7 @@ def _moves(names: Sequence[str], pairs: Sequence[tuple[float, float]]) -> str:
     return ", ".join(moved) + "."
 
 
-def _draw(panels: Sequence[Panel]) -> Figure:
+def _draw(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels) + 1, width=5.0, height=3.9)
     for axes, panel in zip(all_axes, panels, strict=False):
         _lines(axes, panel, (EXACT, DR, COINS))
@@ -238,7 +226,7 @@ def _draw(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _draw_correction(panels: Sequence[Panel]) -> Figure:
+def _draw_correction(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         _lines(axes, panel, (DR, LINEAR, PLAIN, BATCHES))
@@ -248,17 +236,10 @@ def _draw_correction(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
     for number, method in enumerate(names):
         points = panel.scores[method]
-        plotting.curve(
-            axes,
-            list(points),
-            [v.mean for v in points.values()],
-            [v.spread for v in points.values()],
-            label=method,
-            number=number,
-        )
+        plotting.curve(axes, list(points), points.values(), label=method, number=number)
     plotting.log_axis(axes, "x")
     axes.set_xlabel("rounds")
 

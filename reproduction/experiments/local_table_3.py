@@ -11,9 +11,7 @@ from reproduction.experiment import Experiment
 from reproduction.local.communication import Traffic, traffic
 from reproduction.local.rotated import rotated_traffic
 from reproduction.local.world import World, worlds
-from reproduction.result import Column, Finding, Result, Table
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 PAPER = {"MovieLens 20M": ([144], 26_744, 15, 2_700), "LibimSeTi": ([101], 26_509, 20, 2_700)}
 """Ratings of a usual user, items, rank and q, as published."""
@@ -37,15 +35,9 @@ def run(context: Context) -> Result:
         counts = np.diff(world.data.ratings.indptr)[:5_000].tolist()
         items = world.train.n_items
         sizes[world.name] = [*traffic(counts, items, world.rank, world.dimensions), rotated_traffic(items)]
-    columns = (
-        Column("data"),
-        Column("scheme"),
-        Column("up, told", "bits", 0),
-        Column("up, report", "bytes", 0),
-        Column("down", "bytes", 0),
-        Column("down, once", "bytes", 0),
-        Column("published up", "bytes"),
-        Column("published down", "bytes"),
+    columns = columns_of(
+        "data | scheme | up, told [bits] .0 | up, report [bytes] .0 | down [bytes] .0 | "
+        "down, once [bytes] .0 | published up [bytes] | published down [bytes]"
     )
     rows = []
     for data, schemes in sizes.items():

@@ -11,8 +11,6 @@ from reproduction.experiment import Experiment
 from reproduction.result import Finding, Result
 from reproduction.tuning import Choice
 
-__all__ = ["EXPERIMENT"]
-
 PUBLISHED = {0.1: 1.120, 0.5: 1.128, 1.0: 1.113}
 """DPFW's error, read off the poster's plot."""
 PUBLISHED_OPEN = 1.018

@@ -15,8 +15,6 @@ from reproduction.experiment import Experiment
 from reproduction.result import Result
 from reproduction.tuning import Choice
 
-__all__ = ["EXPERIMENT"]
-
 ITEMS, PER_USER = 400, 80
 
 

@@ -203,8 +203,4 @@ def _state(channel: Channel, ledger: PureLedger | None, coin: Coin) -> Statement
         return Statement.not_private(reason, public=public)
     ledger.void(FLOATING_POINT if channel.protects == "user on paper" else None)
     ledger.void(why_not_private(coin, Coin))
-    return Statement.from_pure_ledger(
-        ledger,
-        model="local",
-        public=public,
-    )
+    return Statement.from_pure_ledger(ledger, model="local", public=public)

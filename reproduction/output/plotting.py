@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import SettingsInvalid
+from reproduction.scoring import Draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
 
 __all__ = [
     "COLOURS",
@@ -97,18 +98,22 @@ def panels(
 
 def curve(
     axes: Axes,
-    x: Sequence[float],
-    mean: Sequence[float],
+    x: Iterable[float],
+    y: Iterable[float | Draws],
     spread: Sequence[float] | None = None,
     *,
     label: str,
     number: int,
     **options: Any,
 ) -> None:
-    """One method's line in the colour and with the marker of its number; ``spread`` gives error bars."""
+    """One method's line in the colour and with the marker of its number; draws, or ``spread``, give error bars."""
     look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **options}
+    points = list(y)
+    draws = [point for point in points if isinstance(point, Draws)]
+    spread = [one.spread for one in draws] if draws else spread
     bars = None if spread is None else [0.0 if math.isnan(s) else s for s in spread]
-    axes.errorbar(x, mean, yerr=bars, label=label, **look)
+    means = [point.mean if isinstance(point, Draws) else point for point in points]
+    axes.errorbar(list(x), means, yerr=bars, label=label, **look)
 
 
 def published(axes: Axes, x: Sequence[float], y: Sequence[float], label: str = "published") -> None:
@@ -149,13 +154,7 @@ def published_elsewhere(
 
 
 def baseline(
-    axes: Axes,
-    value: float,
-    label: str,
-    *,
-    number: int = 5,
-    linestyle: str = "--",
-    spread: float = math.nan,
+    axes: Axes, value: float, label: str, *, number: int = 5, linestyle: str = "--", spread: float = math.nan
 ) -> None:
     """A level that does not depend on what is on the x axis; ``spread`` gives a band."""
     if not math.isnan(spread):

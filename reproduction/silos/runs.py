@@ -13,10 +13,7 @@ import numpy as np
 from discreet.errors import DiscreetError, RatingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.prototypes import (
-    FactorSettings,
-    PrototypeMessage,
-)
+from discreet.methods.prototypes import FactorSettings, PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
 from discreet.privacy.budget import Budget
 from discreet.privacy.silo_statements import state_over_silos

@@ -54,10 +54,7 @@ def test_the_list_names_every_experiment_with_its_minutes(run: Run) -> None:
     stored = json.loads((minutes.STORED / "figure-4.json").read_text())
     listed = json.loads(run("--list", "--json").stdout)
     measured = listed["figure-4"]["measured"]["full"]
-    assert measured == {
-        "minutes": max(0.1, round(stored["seconds"] / 60, 1)),
-        "cores": stored["cores"],
-    }
+    assert measured == {"minutes": max(0.1, round(stored["seconds"] / 60, 1)), "cores": stored["cores"]}
     assert f"/ {measured['minutes']:g}" in shown
     assert f"on {stored['cores']} cores" in shown
 
