@@ -13,7 +13,7 @@ from reproduction.local.channel import Channel, OneCoordinate
 from reproduction.local.hua import GUARANTEE, Hua
 from reproduction.local.naive import Naive
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, worlds
+from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.local.yardstick import OPEN, open_error
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
@@ -52,11 +52,7 @@ def run(context: Context) -> Result:
     """All methods at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     draws, trials = context.number_of_draws(), context.number_of_trials()
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, epsilons, draws, open_error(context, world)))
-        context.report("worlds", number + 1, len(found))
+    panels = each_world(context, lambda world: measure(world, epsilons, draws, open_error(context, world)))
     columns = columns_of("data | method | epsilon | RMSE .4 | spread .4 | over user mean [%] .2")
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
@@ -122,25 +118,10 @@ def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: floa
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
     """A world's rows: levels first."""
-    own = panel.levels[OWN]
-    rows: list[dict[str, Any]] = [
-        {"data": panel.world, "method": name, "RMSE": value, "over user mean": 100 * (value / own - 1)}
-        for name, value in panel.levels.items()
-    ]
-    for method, points in panel.scores.items():
-        for epsilon, value in points.items():
-            rows.append(
-                {
-                    "data": panel.world,
-                    "method": method,
-                    "epsilon": epsilon,
-                    "RMSE": value.mean,
-                    "spread": value.spread,
-                    "over user mean": 100 * (value.mean / own - 1),
-                }
-            )
-    rows.append({"data": panel.world, "method": "naive, at the largest epsilon", "RMSE": panel.naive})
-    return rows
+    rows = score_rows(panel.world, panel.levels, panel.scores)
+    for row in rows:
+        row["over user mean"] = 100 * (row["RMSE"] / panel.levels[OWN] - 1)
+    return [*rows, {"data": panel.world, "method": "naive, at the largest epsilon", "RMSE": panel.naive}]
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
@@ -255,9 +236,7 @@ def _draw_coins(panels: Sequence[Panel]) -> plotting.Figure:
 
 
 def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
-    for number, method in enumerate(names):
-        points = panel.scores[method]
-        plotting.curve(axes, list(points), points.values(), label=method, number=number)
+    plotting.curves(axes, panel.scores, names)
     plotting.epsilon_axis(axes, list(panel.scores[DR]))
 
 

@@ -14,7 +14,7 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.hua import GUARANTEE, Hua
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_top
-from reproduction.local.world import EPSILONS, TUNING, World, worlds
+from reproduction.local.world import EPSILONS, TUNING, World, each_world, free_levels
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
@@ -43,11 +43,7 @@ def run(context: Context) -> Result:
     """F-scores at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     people = context.pick(quick=200, full=2_000)
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, epsilons, people, context.number_of_draws()))
-        context.report("worlds", number + 1, len(found))
+    panels = each_world(context, lambda world: measure(world, epsilons, people, context.number_of_draws()))
     columns = columns_of(
         "data | method | epsilon | F-score .4 | its spread .4 | Recall@10 of liked items .4 | "
         "spread of recall .4"
@@ -63,10 +59,7 @@ def run(context: Context) -> Result:
         + ".",
         "Every descent of a world starts from the same V, so a list may be alike because neither moved far.",
         "A user's own mean ranks nothing. RMSE of the free baselines: "
-        + "; ".join(
-            f"{panel.world} user mean {panel.user_mean:.4f}, global mean {panel.global_mean:.4f}"
-            for panel in panels
-        )
+        + free_levels((panel.world, panel.user_mean, panel.global_mean) for panel in panels)
         + ".",
         f"Hua et al. promise less at the same epsilon: {GUARANTEE}.",
     )

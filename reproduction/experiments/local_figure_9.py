@@ -5,14 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.descent import Outcome
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, worlds
+from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
@@ -22,7 +21,7 @@ EXACT, DR = "non-private GD", "private GD-DR"
 PLAIN, LINEAR = "private GD-DR, no correction", "private GD-DR, correction 1 / k"
 BATCHES = "private GD-DR, a batch a round"
 COINS = "private GD-DR, even coins"
-PUBLISHED = {
+PUBLISHED: Mapping[str, Mapping[float, float]] = {
     EXACT: {1: 1.269, 3: 1.204, 5: 1.187, 10: 1.173, 20: 1.161, 50: 1.145},
     DR: {1: 2.960, 3: 1.697, 5: 1.500, 10: 1.409, 20: 1.381, 50: 1.372},
 }
@@ -33,7 +32,7 @@ class Panel:
     """RMSE in one world: one number a number of rounds for each method, and the levels."""
 
     world: str
-    scores: Mapping[str, Mapping[int, Draws]]
+    scores: Mapping[str, Mapping[float, Draws]]
     levels: Mapping[str, float]
     as_published: bool
     heading: str = ""
@@ -42,13 +41,9 @@ class Panel:
 def run(context: Context) -> Result:
     """All methods for each number of rounds in each world."""
     rounds = context.pick(quick=(1, 3, 10), full=(1, 3, 10, 20, 50))
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, rounds, context.number_of_draws()))
-        context.report("worlds", number + 1, len(found))
+    panels = each_world(context, lambda world: measure(world, rounds, context.number_of_draws()))
     columns = columns_of("data | method | rounds | RMSE .4 | spread .4")
-    rows = [row for panel in panels for row in tabulate(panel)]
+    rows = [row for panel in panels for row in score_rows(panel.world, panel.levels, panel.scores, "rounds")]
     notes = (
         TUNING,
         UNTUNED,
@@ -74,7 +69,7 @@ def run(context: Context) -> Result:
 def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
     """All methods in one world."""
     channel = world.projected
-    scores: dict[str, dict[int, Draws]] = {name: {} for name in (EXACT, DR, LINEAR, PLAIN, BATCHES, COINS)}
+    scores: dict[str, dict[float, Draws]] = {name: {} for name in (EXACT, DR, LINEAR, PLAIN, BATCHES, COINS)}
     rates = {
         DR: world.tuned_rate(channel, EPSILON),
         LINEAR: world.tuned_rate(channel, EPSILON, correction=1.0),
@@ -100,25 +95,6 @@ def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
         ROTATED: Draws(tuple(rotated_error(world, EPSILON) for _ in range(draws))).mean,
     }
     return Panel(world.name, scores, levels, world.as_published, world.heading)
-
-
-def tabulate(panel: Panel) -> list[dict[str, Any]]:
-    """A world's rows: levels first."""
-    rows: list[dict[str, Any]] = [
-        {"data": panel.world, "method": name, "RMSE": value} for name, value in panel.levels.items()
-    ]
-    for method, points in panel.scores.items():
-        for k, value in points.items():
-            rows.append(
-                {
-                    "data": panel.world,
-                    "method": method,
-                    "rounds": k,
-                    "RMSE": value.mean,
-                    "spread": value.spread,
-                }
-            )
-    return rows
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
@@ -237,9 +213,7 @@ def _draw_correction(panels: Sequence[Panel]) -> plotting.Figure:
 
 
 def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
-    for number, method in enumerate(names):
-        points = panel.scores[method]
-        plotting.curve(axes, list(points), points.values(), label=method, number=number)
+    plotting.curves(axes, panel.scores, names)
     plotting.log_axis(axes, "x")
     axes.set_xlabel("rounds")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +22,7 @@ __all__ = [
     "PUBLISHED",
     "baseline",
     "curve",
+    "curves",
     "epsilon_axis",
     "image",
     "label_lines",
@@ -114,6 +115,12 @@ def curve(
     bars = None if spread is None else [0.0 if math.isnan(s) else s for s in spread]
     means = [point.mean if isinstance(point, Draws) else point for point in points]
     axes.errorbar(list(x), means, yerr=bars, label=label, **look)
+
+
+def curves(axes: Axes, lines: Mapping[str, Mapping[float, Draws]], names: Iterable[str]) -> None:
+    """The lines of these names, each from what is on the x axis to its draws."""
+    for number, name in enumerate(names):
+        curve(axes, list(lines[name]), list(lines[name].values()), label=name, number=number)
 
 
 def published(axes: Axes, x: Sequence[float], y: Sequence[float], label: str = "published") -> None:
