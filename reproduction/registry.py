@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from discreet.errors import SettingsInvalid
 from reproduction.experiment import Experiment
 
-__all__ = ["find", "names"]
-
 _HOMES: Mapping[str, str] = {
     "figure-2": "figure_02",
     "figure-4": "figure_04",

@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["VERDICTS", "Column", "Finding", "Result", "Table", "columns_of", "plain"]
-
 _MISSING = "–"
 VERDICTS: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not comparable"}
 

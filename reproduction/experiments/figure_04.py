@@ -15,7 +15,7 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result
-from reproduction.tuning import Choice
+from reproduction.tuning import choice
 
 DPALS, DPFW, CLIPPED = "DPALS", "DPFW, as published", "DPFW, rows clipped (ours)"
 NOISY = "DPFW, noise as published too"
@@ -24,13 +24,13 @@ ITEMS = 300
 
 def contestants() -> dict[str, Rival]:
     """DPALS as in algorithm 1 (the paper uses no heuristics here), and Frank-Wolfe."""
-    most, entry = Choice((80, 150, 220)), Choice((1.0, 1.5, 2.0, 3.0))
+    most, entry = choice((80, 150, 220)), choice((1.0, 1.5, 2.0, 3.0))
     plain = {"sampling": "uniform", "item_exponent": 0.0, "user_exponent": 0.0, "centre": "middle"}
     return {
-        DPALS: rivals.dpals(Choice((3, 5)), most, entry, **plain),
+        DPALS: rivals.dpals(choice((3, 5)), most, entry, **plain),
         DPFW: rivals.frank_wolfe(most, entry),
         NOISY: rivals.frank_wolfe_noise_as_published(most, entry),
-        CLIPPED: rivals.frank_wolfe_clipped(most, Choice((2.0, 4.0, 7.0, 10.0))),
+        CLIPPED: rivals.frank_wolfe_clipped(most, choice((2.0, 4.0, 7.0, 10.0))),
     }
 
 

@@ -19,7 +19,7 @@ from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws, score
-from reproduction.tuning import Choice, LogUniform, Space, search
+from reproduction.tuning import Space, choice, log_uniform, search
 
 MOST = 150
 DELTA = 1e-5
@@ -29,11 +29,11 @@ ALS, FW = "ALS", "FW"
 Curves = Mapping[tuple[str, float], Mapping[int, Draws]]
 SPACES: Mapping[str, Space] = {
     ALS: {
-        "penalty": LogUniform(0.001, 30.0),
-        "row_clip": Choice((0.1, 0.3, 1.0)),
-        "entry_clip": Choice((1.5, 2.0, 3.0)),
+        "penalty": log_uniform(0.001, 30.0),
+        "row_clip": choice((0.1, 0.3, 1.0)),
+        "entry_clip": choice((1.5, 2.0, 3.0)),
     },
-    FW: {"nuclear_scale": LogUniform(1.0, 40.0), "row_clip": LogUniform(3.0, math.sqrt(MOST))},
+    FW: {"nuclear_scale": log_uniform(1.0, 40.0), "row_clip": log_uniform(3.0, math.sqrt(MOST))},
 }
 FIRST: Mapping[str, Mapping[str, Any]] = {
     ALS: {"penalty": 1.0, "row_clip": 0.3, "entry_clip": 2.0},

@@ -22,23 +22,23 @@ from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-from reproduction.tuning import Choice, LogInteger, LogUniform, Space
+from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 QUARTER = 0.25
 USUAL: Mapping[str, Any] = {"entry_clip": 1.5, "user_exponent": 0.5}
 FRANK_WOLFE, OURS = "Frank-Wolfe, all users", "budgeted ALS (ours), all users"
 DPALS_SPACE: Space = {
-    "rank": LogInteger(4, 24),
-    "penalty": LogUniform(8.0, 50.0),
-    "rounds": Choice((2, 3)),
-    "row_clip": LogUniform(0.1, 0.4),
+    "rank": log_integer(4, 24),
+    "penalty": log_uniform(8.0, 50.0),
+    "rounds": choice((2, 3)),
+    "row_clip": log_uniform(0.1, 0.4),
 }
 DPALS_FIRST = (
     {"rank": 16, "penalty": 20.0, "rounds": 3, "row_clip": 0.25},
     {"rank": 16, "penalty": 15.0, "rounds": 3, "row_clip": 0.25},
     {"rank": 16, "penalty": 28.0, "rounds": 3, "row_clip": 0.25},
 )
-FRANK_WOLFE_SPACE: Space = {"rounds": LogInteger(4, 30), "nuclear_scale": LogUniform(4.0, 24.0)}
+FRANK_WOLFE_SPACE: Space = {"rounds": log_integer(4, 30), "nuclear_scale": log_uniform(4.0, 24.0)}
 FRANK_WOLFE_FIRST = (
     {"rounds": 12, "nuclear_scale": 8.0},
     {"rounds": 6, "nuclear_scale": 8.0},

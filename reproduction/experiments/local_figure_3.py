@@ -9,9 +9,7 @@ from typing import Any
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.channel import Channel, OneCoordinate
-from reproduction.local.hua import GUARANTEE, Hua
-from reproduction.local.naive import Naive
+from reproduction.local.channel import GUARANTEE, Channel, Hua, Naive, OneCoordinate
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
 from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.local.yardstick import OPEN, open_error

@@ -21,7 +21,7 @@ from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import score
-from reproduction.tuning import Choice, Values
+from reproduction.tuning import Draw, choice
 
 DELTA = 1e-6
 EPSILONS = (0.1, 0.5, 1.0)
@@ -41,12 +41,12 @@ FAMILIES = {"DPALS": (DPALS, WEIGHTED), "Frank-Wolfe": (DPFW, CLIPPED), "DP-SVD"
 USER_MEAN = "user mean (free)"
 
 
-def contestants(most: Values, half: float) -> dict[str, Rival]:
+def contestants(most: Draw, half: float) -> dict[str, Rival]:
     """Every published method; ``half`` is half of the rating range, the unit of all bounds."""
-    entry = Choice((0.4 * half, 0.7 * half, half))
-    bound = Choice((0.5 * half, 1.0 * half, 2.0 * half, 4.0 * half))
+    entry = choice((0.4 * half, 0.7 * half, half))
+    bound = choice((0.5 * half, 1.0 * half, 2.0 * half, 4.0 * half))
     plain = {"sampling": "uniform", "item_exponent": 0.0}
-    ranks = Choice((1, 2, 4, 8))
+    ranks = choice((1, 2, 4, 8))
     return {
         DPALS: rivals.dpals(ranks, most, entry, **plain),
         WEIGHTED: rivals.weighted_dpals(ranks, most, entry, item_exponent=0.0),
@@ -56,16 +56,14 @@ def contestants(most: Values, half: float) -> dict[str, Rival]:
         DENOISED: rivals.svd(most, bound),
         MEANS: Rival(
             PrivateSVD,
-            {"max_ratings": most, "offset_penalty": Choice((0.3, 1.0, 3.0, 10.0))},
+            {"max_ratings": most, "offset_penalty": choice((0.3, 1.0, 3.0, 10.0))},
             {"rank": 0, "mean_share": 0.99},
         ),
         DPPGD: rivals.projected_gradient(most, bound, centre="mean"),
     }
 
 
-def enter_all(
-    contest: Contest, most: Values, epsilons: Sequence[float]
-) -> list[tuple[dict[str, Any], Entry]]:
+def enter_all(contest: Contest, most: Draw, epsilons: Sequence[float]) -> list[tuple[dict[str, Any], Entry]]:
     """Every method at every epsilon, ours last."""
     assert contest.train.rating_range is not None
     low, high = contest.train.rating_range
@@ -209,7 +207,7 @@ def jester(context: Context) -> Result:
     trials, draws = context.number_of_trials(), context.number_of_draws()
     contest = Contest(context, train, valid, test, DELTA, trials, draws)
     epsilons = context.pick(quick=(0.5, 1.0), full=EPSILONS)
-    entries = enter_all(contest, Choice((40, 100)), epsilons)
+    entries = enter_all(contest, choice((40, 100)), epsilons)
     levels = free_levels(contest)
     yardstick = contest.yardstick(RATINGS, first=FIRST)
     findings = judge_order(entries, levels, yardstick)
@@ -275,7 +273,7 @@ def synthetic(context: Context) -> Result:
     trials, draws = context.number_of_trials(), context.number_of_draws()
     contest = Contest(context, train, valid, test, DELTA, trials, draws)
     epsilons = context.pick(quick=(0.5, 1.0), full=EPSILONS)
-    entries = enter_all(contest, Choice((40, 80)), epsilons)
+    entries = enter_all(contest, choice((40, 80)), epsilons)
     levels = free_levels(contest)
     yardstick = contest.yardstick(NOISE_FREE, first=[{"rank": 1, "penalty": 1e-6, "offset_penalty": 1e-4}])
     data = [

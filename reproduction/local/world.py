@@ -18,25 +18,11 @@ from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
 from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
-from reproduction.local.channel import Channel, Exact, Round
+from reproduction.local.channel import Channel, Exact, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, Outcome, descend
-from reproduction.local.projection import Projected, Projection
 from reproduction.progress import Progress
 from reproduction.scoring import Draws
-
-__all__ = [
-    "EPSILONS",
-    "ROUNDS",
-    "TUNING",
-    "EvenCoins",
-    "World",
-    "each_world",
-    "free_levels",
-    "score_rows",
-    "world_of",
-    "worlds",
-]
 
 P = TypeVar("P")
 
@@ -58,23 +44,7 @@ _CROWD = {"quick": (3_000, 300, 60_000), "full": (60_000, 2_500, 1_700_000)}
 
 @dataclass(frozen=True)
 class World:
-    """Ratings of devices, dealt into training, validation and test.
-
-    Parameters
-    ----------
-    data
-        Where the ratings came from.
-    train, valid, test
-        Eight, one and one tenth of the ratings.
-    rank
-        Of every descent.
-    seed
-        Of everything public.
-    trials
-        Learning rates that are tried wherever one is chosen.
-    progress
-        Keeps what was chosen, should the run be interrupted.
-    """
+    """Ratings of devices, dealt into training, validation and test."""
 
     data: Dataset
     train: Ratings

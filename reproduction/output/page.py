@@ -7,8 +7,6 @@ from typing import Any
 from reproduction.output.record import Record, picture
 from reproduction.result import VERDICTS, Table
 
-__all__ = ["page"]
-
 
 def page(record: Record, *, results: str, level: int = 1) -> str:
     """A record as Markdown; ``results`` is the folder with the picture, seen from the page."""

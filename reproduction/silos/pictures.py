@@ -24,8 +24,6 @@ from reproduction.silos.methods import POPULARITY, USER_MEAN
 from reproduction.silos.runs import Line
 from reproduction.silos.tables import MEASURES, find, level
 
-__all__ = ["draw", "more"]
-
 
 def draw(lines: Sequence[Line], design: Design, world: str) -> plotting.Figure:
     """The two private ways to work together, against epsilon, beside working alone and what is free."""

@@ -11,8 +11,6 @@ from reproduction.silos.design import FEDERATED, Design
 from reproduction.silos.methods import USER_MEAN
 from reproduction.silos.runs import Line
 
-__all__ = ["MEASURES", "NOTES", "against_table", "find", "level", "table"]
-
 MEASURES = {"train": "train RMSE", "test": "test RMSE", "rank": "mean percentile rank"}
 
 NOTES = (

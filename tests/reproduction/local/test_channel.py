@@ -10,9 +10,8 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.local.coin import Coin
-from reproduction.local.channel import OneCoordinate, Round
+from reproduction.local.channel import OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
-from reproduction.local.projection import Projected, Projection
 from tests.privacy.local.ratios import ratio
 
 
