@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.evaluation import baselines
-from discreet.evaluation.top_lists import error_distribution
 from discreet.types import Floats
 from reproduction.context import Context
 from reproduction.experiment import Experiment
+from reproduction.local.lists import error_distribution
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_predictions
 from reproduction.local.world import TUNING, World, each_world
 from reproduction.output import plotting
