@@ -231,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pure ledger with room for one more",
-        "privacy/pure/ledger.py",
+        "privacy/ledger.py",
         "if not spent + charge.epsilon <= self.epsilon * (1.0 + _TOLERANCE):",
         "if not spent <= self.epsilon * (1.0 + _TOLERANCE):",
         "a run stays within its epsilon",
@@ -240,7 +240,7 @@ MUTANTS = (
     ),
     Mutant(
         "pure costs that are the largest instead of the sum",
-        "privacy/pure/ledger.py",
+        "privacy/ledger.py",
         "        spent = math.fsum(known.epsilon for known in self._charges)\n        if",
         "        spent = max([known.epsilon for known in self._charges], default=0.0)\n        if",
         "epsilons add up",

@@ -20,9 +20,9 @@ from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.model import Model
 from discreet.model.fold_in import OwnMean
 from discreet.model.item_side import ItemSide
+from discreet.privacy.ledger import PureLedger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import why_not_private
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
 from reproduction.local.channel import Channel, Round

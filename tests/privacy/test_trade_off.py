@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from discreet.errors import BudgetInvalid, ModelInvalid
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.selection import Selection, budget_for
 from discreet.privacy.statement import Release, SiloTerms, Statement
 from discreet.privacy.trade_off import Composed, trade_off

@@ -9,7 +9,7 @@ import pytest
 from discreet import Budget, LedgerFile
 from discreet.errors import BudgetExceeded, Refused, SettingsInvalid
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.silo import silo as silo_module
 from discreet.silos.silo.prototype_silo import PrototypeSilo

@@ -25,9 +25,8 @@ from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.model import Model
 from discreet.model.blocks import fold_in_blocks, score_top
 from discreet.model.item_side import ItemSide
-from discreet.privacy.account.ledger_file import AnyLedger, open_run
-from discreet.privacy.account.records import Price
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.costs import Price
+from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release

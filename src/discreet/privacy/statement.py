@@ -12,16 +12,12 @@ from typing import Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
-from discreet.privacy.account.costs import Cost, shared_delta
-from discreet.privacy.account.earlier import EarlierRuns
-from discreet.privacy.account.records import Price
+from discreet.privacy.account.costs import Cost, Price, shared_delta
 from discreet.privacy.accounting import compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried, RunCost, RunId
-from discreet.privacy.charges import Detail
-from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.carried import Carried, EarlierRuns, RunCost, RunId
+from discreet.privacy.ledger import Charge, Detail, Ledger, PureLedger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement_text import lines
 
@@ -164,7 +160,7 @@ class Statement(_Frozen):
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
 
-        A ledger that was made void (:meth:`~discreet.privacy.charges.Tokens.void`) gives a statement that the run
+        A ledger that was made void (:meth:`~discreet.privacy.ledger.Charges.void`) gives a statement that the run
         is not private, with the reason.
 
         Parameters

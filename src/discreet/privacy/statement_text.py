@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from discreet.privacy.charges import Detail
+from discreet.privacy.ledger import Detail
 
 if TYPE_CHECKING:
-    from discreet.privacy.account.earlier import EarlierRuns
+    from discreet.privacy.carried import EarlierRuns
     from discreet.privacy.selection import Selection
     from discreet.privacy.statement import Release, Silos, Statement
 

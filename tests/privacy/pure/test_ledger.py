@@ -9,9 +9,8 @@ import pytest
 from discreet import Budget
 from discreet.errors import BudgetExceeded, BudgetInvalid, ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import SiloTerms, Statement
 
 
