@@ -232,8 +232,8 @@ MUTANTS = (
     Mutant(
         "a pure ledger with room for one more",
         "privacy/ledger.py",
-        "if not spent + charge.epsilon <= self.epsilon * (1.0 + _TOLERANCE):",
-        "if not spent <= self.epsilon * (1.0 + _TOLERANCE):",
+        "if not spent + charge.epsilon <= self.epsilon * (1.0 + _PURE_TOLERANCE):",
+        "if not spent <= self.epsilon * (1.0 + _PURE_TOLERANCE):",
         "a run stays within its epsilon",
         ("privacy/pure/test_ledger.py",),
         quick=True,

@@ -196,7 +196,8 @@ def test_a_run_whose_process_was_killed_counts_whole_once_it_has_charged(ledger:
     code = (
         "import os, sys; from discreet import Budget, LedgerFile; from discreet.privacy.account.costs import Price; "
         f"run = LedgerFile({str(ledger.path)!r}).begin(Budget(1.0, 1e-6), Price(kind='gaussian', mu={WHOLE.mu!r}), "
-        f"method='m', adaptive=False); sys.argv[1] == 'charged' and run.pay('a', Price(kind='gaussian', mu={HALF.mu!r})); "
+        f"method='m', adaptive=False); charge = Price(kind='gaussian', mu={HALF.mu!r})\n"
+        "if sys.argv[1] == 'charged': run.pay('a', charge)\n"
         "os.kill(os.getpid(), 9)"
     )
     for state, cost in (("begun", 0.0), ("charged", 1.0)):
@@ -204,6 +205,15 @@ def test_a_run_whose_process_was_killed_counts_whole_once_it_has_charged(ledger:
         assert epsilon(ledger) == pytest.approx(cost)
     assert [run.state for run in ledger.account().runs.values()] == ["running", "running"]
     assert [path.name for path in ledger.path.parent.iterdir()] == ["shop.ledger"]
+
+
+def test_a_run_that_another_process_has_ended_can_charge_nothing_more(ledger: LedgerFile) -> None:
+    known = {"method": "m", "adaptive": False, "run": "ab" * 16}
+    run, other = (ledger.begin(BUDGET, WHOLE, **known) for _ in range(2))  # type: ignore[arg-type]
+    other.end()
+    with pytest.raises(UnchargedRelease, match="has ended it"):
+        run.pay("late", HALF)
+    assert epsilon(ledger) == 0.0
 
 
 def test_a_ledger_set_back_under_a_run_is_not_charged(ledger: LedgerFile) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import DiscreetError
-from discreet.privacy import ledger as tokens
 from discreet.privacy import ledger
+from discreet.privacy import ledger as tokens
 from discreet.privacy.gaussian import activity, blocks, energy_scaled, gate, noise, pattern, totals
 from discreet.privacy.gaussian.clipped import clip_entries
 from tests.privacy.bugs import (

@@ -11,7 +11,8 @@ from discreet.errors import BudgetExceeded, BudgetInvalid, ModelInvalid, Uncharg
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 
 
 def _spent(*costs: float, budget: float = 1.0) -> PureLedger:

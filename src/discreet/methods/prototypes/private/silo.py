@@ -22,7 +22,8 @@ from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.pure.gate import PureGate
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 
 __all__ = ["PUBLIC", "PrivatePrototypes"]
 
