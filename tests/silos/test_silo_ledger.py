@@ -116,7 +116,7 @@ def test_repeated_charges_beyond_the_cap_are_refused(
             cut.setattr(silo_module, "mask", lambda *given, **more: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 silo.answer(question)
-        with pytest.raises(Refused, match="costs more than this run reserved"):
+        with pytest.raises(Refused, match="has no room for it"):
             run.finish()
     run.close()
     assert ledger.account().within_cap
