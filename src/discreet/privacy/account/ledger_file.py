@@ -244,8 +244,8 @@ class LedgerRun:
             account = self._checked(locked).with_records([charged])
             if not account.within_cap:
                 raise BudgetExceeded(
-                    f"{name!r} cannot be charged: the cap of {self._file.path} ({account.cap}) has no room for it beside "
-                    "all that runs have charged"
+                    f"{name!r} cannot be charged: the cap of {self._file.path} ({account.cap}) has no room for it "
+                    "beside all that runs have charged"
                 )
             head = locked.append([charged, End(run=self.asked.run, state="ended")] if last else [charged])
         self._head, self.over = head, last
