@@ -15,9 +15,9 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
+from discreet.privacy.ledger import PureLedger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import why_not_private
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
 from reproduction.local.channel import FLOATING_POINT, GUARANTEE, Channel, Round

@@ -16,7 +16,7 @@ from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.prototypes import FactorSettings, PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
 from discreet.privacy.budget import Budget
-from discreet.privacy.silo_statements import state_over_silos
+from discreet.privacy.combined import state_over_silos
 from reproduction.central.yardstick import FIRST
 from reproduction.progress import Progress
 from reproduction.scoring import Draws

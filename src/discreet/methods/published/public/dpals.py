@@ -38,8 +38,8 @@ from discreet.methods.shared.public.sample import Sample, SampledCounts, Sampled
 from discreet.methods.shared.public.spectrum import leading
 from discreet.model.fold_in import Clicks, FoldIn, OwnMean
 from discreet.model.item_side import ItemSide
+from discreet.privacy.accounting import round_up
 from discreet.privacy.gaussian.clipped import CoMoments, ItemNormalEquations, NoisyMoment, NormalEquations
-from discreet.privacy.statement_text import round_up
 from discreet.types import Bools, Floats
 
 __all__ = ["DPALS_HALF", "DPALSSettings", "RoundQuery", "StartQuery", "account", "item_ridge", "make_plan"]
