@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 
 from discreet import kernels
 from discreet.methods.prototypes.private.rows import project, rows_of, settle_bounds
-from discreet.methods.prototypes.private.swap import cell_threshold
-from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
+from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import GRID
 from discreet.privacy.pure.clusters import LOSS_STEPS, Distances
@@ -55,19 +53,6 @@ def test_projected_rows_are_clipped_again() -> None:
     assert (norms > 0.99 * HALF_SIDE).mean() > 0.5
 
 
-def test_projection_keeps_distances_roughly() -> None:
-    given = ratings(silo(60, 1))
-    bounds = settle_bounds(PrototypeSettings(), given)
-    bounds = replace(bounds, radius=3 * bounds.radius)
-    rows = rows_of(given, bounds, 0)
-    dense = np.zeros((rows.n_users, rows.n_items))
-    dense[rows.owners(), rows.pattern.items] = rows.values
-    points = project(rows, 400, (0, 0)) * (bounds.radius / (HALF_SIDE - 1))
-    wanted = np.linalg.norm(dense[:30] - dense[30:], axis=1)
-    found = np.linalg.norm(points[:30] - points[30:], axis=1)
-    assert np.allclose(found, wanted, rtol=0.25)
-
-
 def test_a_row_does_not_depend_on_the_others() -> None:
     chosen = PrototypeSettings.checked(max_ratings=4, row_clip=6.0, radius=1.0)
     whole, alone = ratings(CROWD), ratings([CROWD[9]])
@@ -95,12 +80,3 @@ def test_swap_losses_are_the_losses_of_the_swapped_sets() -> None:
                 assert losses[out, into] == distances.loss(swapped)
     square = ((points[:, None] - candidates[None]) ** 2).sum(axis=2)
     assert (kernels.nearest_centres(points, candidates) == square.argmin(axis=1)).all()
-
-
-def test_printed_threshold_is_beyond_any_ordinary_silo() -> None:
-    printed = PrototypeSettings.from_preset("published", users=250_000)
-    shares = ShareTable.of(printed, 500, 0.1)
-    assert cell_threshold(printed, printed.n_dimensions(500), shares) > 250_000
-    assert (printed.n_dimensions(500), printed.n_levels, printed.n_trials) == (100, 13, 6)
-    usual = PrototypeSettings(users=10_000)
-    assert cell_threshold(usual, 6, ShareTable.of(usual, 500, 1.0)) < 200
