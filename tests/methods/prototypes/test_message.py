@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ModelInvalid
-from discreet.methods.prototypes import PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from reproduction.silos.references import random_message
 from tests.methods.prototypes.worlds import ratings, silo
 from tests.sizes import sized

@@ -9,22 +9,18 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.evaluation.metrics import rmse
-from discreet.methods.prototypes import (
-    FactorSettings,
-    PrivatePrototypes,
-    PrototypeMessage,
-    PrototypeSettings,
-    build_model,
-)
 from discreet.methods.prototypes.private.rows import TooFewUsers
-from discreet.methods.prototypes.settings import ShareTable
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.public.server import build_model
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, ShareTable
 from discreet.privacy.combined import state_over_silos
 from discreet.privacy.pure.noise import PureNoise
 from reproduction.silos.references import central_factors
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 WORKING = {
-    "prototypes": 4, "users": 2000, "dimension": 2, "support": "all", "max_ratings": ITEMS, "unrated": "missing",
+    "prototypes": 4, "users": 2000, "dimension": 2, "support": "all", "max_ratings": ITEMS, "unrated": "zero",
 }  # fmt: skip
 FACTORS = FactorSettings(rank=2, rounds=50)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes
 from discreet.methods.prototypes.private.rows import from_sums, settle_bounds, shrunken_means
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import factorise
-from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.privacy.bounded_rows import GRID
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
@@ -44,7 +44,7 @@ def test_values_stay_within_what_a_users_row_can_hold() -> None:
     world = ratings(silo(10, 0))
     bounds = settle_bounds(PrototypeSettings.checked(entry_clip=3.0), world)
     sums = np.array([[10 * GRID, -10 * GRID, 5 * GRID]])
-    found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, spread=None, noise=None)
+    found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, noise=None)
     assert found.values.tolist() == [[3.0, bounds.low, 3.0, 0.0]]
     assert found.mask.tolist() == [[True, True, True, False]]
 

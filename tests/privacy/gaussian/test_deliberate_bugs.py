@@ -151,11 +151,7 @@ BUGS = [
         ),
     ),
     Bug("nobody silenced", check_attackers_are_silenced, _UNGUARDED),
-    Bug(
-        "the wrong ones silenced",
-        check_attackers_are_silenced,
-        ((blocks, "_silenced", silence_others),),
-    ),
+    Bug("the wrong ones silenced", check_attackers_are_silenced, ((blocks, "_silenced", silence_others),)),
     Bug(
         "everybody silenced when one exceeds",
         check_attackers_are_silenced,
@@ -173,10 +169,7 @@ BUGS = [
             (
                 totals,
                 "bounded",
-                (
-                    "~(total_energies(blocks) <= 1.0 + SLACK)",
-                    "total_energies(blocks) > 1.0 + SLACK",
-                ),
+                ("~(total_energies(blocks) <= 1.0 + SLACK)", "total_energies(blocks) > 1.0 + SLACK"),
             ),
         ),
     ),
@@ -230,13 +223,7 @@ BUGS = [
     Bug(
         "noise of matrices smaller by 1 %",
         check_symmetric_noise,
-        (
-            (
-                noise.Noise,
-                "symmetric_integers",
-                ("(values, sigma, order)", "(values, 0.99 * sigma, order)"),
-            ),
-        ),
+        ((noise.Noise, "symmetric_integers", ("(values, sigma, order)", "(values, 0.99 * sigma, order)")),),
     ),
     Bug(
         "half the variance on the diagonal",
@@ -248,11 +235,7 @@ BUGS = [
         check_symmetric_noise,
         ((noise.Noise, "symmetric_integers", quiet_corners),),
     ),
-    Bug(
-        "more mu spent than charged",
-        check_scales,
-        ((gate, "paid", ("mu / (1.0 + SLACK)", "mu * 1.01")),),
-    ),
+    Bug("more mu spent than charged", check_scales, ((gate, "paid", ("mu / (1.0 + SLACK)", "mu * 1.01")),)),
     Bug("slack of the check not paid", check_scales, ((gate, "paid", ("mu / (1.0 + SLACK)", "mu")),)),
     Bug(
         "noise not rounded",
@@ -261,11 +244,7 @@ BUGS = [
     ),
     Bug("released to the last bit", check_steps, ((gate, "_coarse", lambda noisy, sigma: noisy),)),
     Bug("rounded up", check_rounding_goes_down, ((gate, "_coarse", ("np.floor", "np.ceil")),)),
-    Bug(
-        "sums in single precision",
-        check_nobody_else_moves,
-        ((kernels, "item_sums", single_sums),),
-    ),
+    Bug("sums in single precision", check_nobody_else_moves, ((kernels, "item_sums", single_sums),)),
     Bug(
         "a release is not charged",
         check_every_release_is_charged,
@@ -297,9 +276,7 @@ BUGS = [
     ),
     Bug("charged after the release", check_budget_holds, ((*_RELEASE, charged_late),)),
     Bug(
-        "charged after the release, failures free",
-        check_failures_stay_charged,
-        ((*_RELEASE, charged_late),),
+        "charged after the release, failures free", check_failures_stay_charged, ((*_RELEASE, charged_late),)
     ),
     Bug("over budget let through", check_budget_holds, ((ledger.Ledger, "_refuse_excess", nothing),)),
     Bug(
@@ -330,11 +307,7 @@ BUGS = [
         check_totals_are_checked,
         ((*_RELEASE, ("total.value.copy() if noised else", "")),),
     ),
-    Bug(
-        "noise left out",
-        check_item_noise,
-        ((*_RELEASE, ("if noised else", "if True else")),),
-    ),
+    Bug("noise left out", check_item_noise, ((*_RELEASE, ("if noised else", "if True else")),)),
     Bug(
         "fixed noise not marked at the source",
         check_fixed_noise_is_marked,
