@@ -22,8 +22,9 @@ import polars as pl
 from rich.console import Console
 
 from benchmarks.comparison import Comparison
+from benchmarks.drifting import drifting_market
 from discreet import Budget, BudgetedALS, Catalogue, Model, Ratings
-from discreet.data import splits, synthetic
+from discreet.data import splits
 from discreet.evaluation import evaluate_ratings
 from discreet.model.start import Start
 
@@ -71,9 +72,7 @@ def drifting() -> Task:
 
 
 def _months(seed: int) -> list[Ratings]:
-    return synthetic.drifting_market(
-        2, 8_000, 1_500, 240_000, new_items=NEW_ITEMS, drift=DRIFT, lift=LIFT, rng=seed
-    )
+    return drifting_market(2, 8_000, 1_500, 240_000, new_items=NEW_ITEMS, drift=DRIFT, lift=LIFT, rng=seed)
 
 
 def movielens(data: Path) -> Task:

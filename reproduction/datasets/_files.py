@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from discreet.catalogue import Catalogue
-from discreet.data.checks import Columns
 from discreet.data.readers import without_types
+from discreet.data.rows import Columns
 from discreet.errors import CatalogueMissing, RatingsInvalid
 
 __all__ = ["PUBLISHED", "StrPath", "beside", "find", "lines", "number_range", "separated"]

@@ -79,8 +79,7 @@ def _matrix(parts: list[Path], separator: str, n_jokes: int | None) -> Ratings:
         rating_range=_RANGE,
         catalogue=number_range(width),
         user_ids=np.arange(1, len(ratings) + 1),
-        missing="error",
-        out_of_range="error",
+        allow_dropped=0.0,
     )
 
 

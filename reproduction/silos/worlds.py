@@ -13,10 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic import poisson_silos
 from discreet.types import Ints
 from reproduction.context import Context
 from reproduction.datasets.lookup import at_hand
+from reproduction.silos.poisson import poisson_silos
 
 __all__ = ["SILOS", "SiloWorld", "movielens_world", "poisson_world"]
 

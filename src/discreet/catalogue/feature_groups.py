@@ -39,7 +39,7 @@ _FARTHEST_OUT = 10.0
 
 @dataclass(frozen=True)
 class TokenGroup:
-    """One column for each token that at least two items share, and not all; a row's tokens share a squared length of 1."""
+    """One column for each token that some items share, and not all; a row's tokens share a squared length of 1."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
@@ -82,8 +82,8 @@ class TokenGroup:
 class ScaleGroup:
     """Numbers, centred and divided by their spread: one column, or one for each dimension of an embedding.
 
-    ``unit`` is the largest value, so that sums of squares stay finite. In units of it are ``mean`` and ``spread``, the root
-    mean square length of centred rows. A single number lies no farther than 3 spreads from the mean.
+    ``unit`` is the largest value, so that sums of squares stay finite. In units of it are ``mean`` and ``spread``, the
+    root mean square length of centred rows. A single number lies no farther than 3 spreads from the mean.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
