@@ -21,7 +21,7 @@ from discreet.catalogue.feature_groups import BinGroup, Group, ScaleGroup, Token
 from discreet.errors import CatalogueInvalid
 from discreet.types import Floats
 
-__all__ = ["KINDS", "FeatureColumn", "FeatureNames", "Kind", "Values", "read_kinds"]
+__all__ = ["KINDS", "FeatureColumn", "FeatureNames", "Kind", "Values", "read_kinds", "take_year"]
 
 Kind: TypeAlias = Literal["number", "category", "tags", "text", "people", "embedding"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

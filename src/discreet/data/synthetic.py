@@ -18,7 +18,18 @@ from discreet.data.splits import Rng
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 
-__all__ = ["low_rank", "market"]
+__all__ = [
+    "MOST_SHARE",
+    "factors",
+    "items_of",
+    "low_rank",
+    "market",
+    "moods_of",
+    "most_items",
+    "offsets_of",
+    "on_scale",
+    "stars_of",
+]
 
 # In stars of a five-star scale; together they give the error levels of film ratings: about 1.0 for a user's
 # own mean, 0.9 with item offsets, 0.8 with taste.

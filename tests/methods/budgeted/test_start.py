@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.drifting import drifting_market
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.errors import SettingsInvalid
 from discreet.methods.budgeted.public import train, trial
@@ -19,6 +18,7 @@ from discreet.model.doubt import Doubt
 from discreet.model.start import Start
 from discreet.privacy import Noise
 from discreet.privacy.accounting import compose, epsilon_from
+from tests.methods.budgeted.drifting import drifting_market
 
 BUDGET = Budget(8.0, 1e-5)
 KEY = bytes(range(32))

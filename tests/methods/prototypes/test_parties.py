@@ -19,7 +19,8 @@ from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.model import Model
 from discreet.model.fold_in import NonNegative
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.statement import Release, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import Release
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import load_agreement, open_model

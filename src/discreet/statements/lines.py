@@ -6,17 +6,15 @@ import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from decimal import ROUND_CEILING, Context, Decimal
-from typing import TYPE_CHECKING
 
-from discreet.privacy.charges import Detail
+from discreet.privacy.accounting import round_up
+from discreet.privacy.carried import EarlierRuns
+from discreet.privacy.ledger import Detail
+from discreet.privacy.selection import Selection
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import Release, Silos
 
-if TYPE_CHECKING:
-    from discreet.privacy.account.earlier import EarlierRuns
-    from discreet.privacy.selection import Selection
-    from discreet.privacy.statement import Release, Silos, Statement
-
-__all__ = ["cap_words", "grouped", "label", "lines", "round_up", "run_rows", "selection_words"]
+__all__ = ["cap_words", "grouped", "label", "lines", "run_rows", "selection_words"]
 
 _WIDTH = 100
 
@@ -199,11 +197,3 @@ def label(group: Sequence[Release]) -> str:
 
 def _fact(value: Detail) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def round_up(value: float) -> str:
-    """Four digits, rounded up, so that what is read is never less than what is owed."""
-    if value == 0.0:
-        return "0"
-    number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
-    return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"
