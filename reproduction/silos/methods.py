@@ -20,20 +20,6 @@ from discreet.types import Floats
 from reproduction.silos.ranks import percentile_ranks
 from reproduction.silos.worlds import SiloWorld
 
-__all__ = [
-    "DELTA",
-    "GLOBAL_MEAN",
-    "ITEM_MEAN",
-    "POPULARITY",
-    "USER_MEAN",
-    "Score",
-    "federate",
-    "levels",
-    "private_messages",
-    "score",
-    "with_side",
-]
-
 Vectors: TypeAlias = tuple[Floats, Floats]
 """One row for each user and one for each item; their products are predictions."""
 Predictor: TypeAlias = Callable[[int, Ratings], Vectors]

@@ -209,12 +209,7 @@ class PureGate:
         return released
 
     def _release(
-        self,
-        name: str,
-        epsilon: float,
-        bound: int,
-        exact: Callable[[], Any],
-        noisy: Callable[[Any], Any],
+        self, name: str, epsilon: float, bound: int, exact: Callable[[], Any], noisy: Callable[[Any], Any]
     ) -> Any:
         """Charge, compute what is private, and let out what was made of it."""
         self.ledger.void(why_not_private(self._noise, PureNoise))

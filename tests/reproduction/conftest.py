@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reproduction import Finished, perform
-from tests.reproduction.output.made_up import CONTEXT, experiment
+from tests.reproduction.made_up import CONTEXT, experiment
 
 
 @pytest.fixture
