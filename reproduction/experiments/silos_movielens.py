@@ -56,7 +56,7 @@ def run(context: Context) -> Result:
         "Lambda is 3 rather than the paper's 0.1, which is better for silos alone and for all data in one place; the "
         "centre was run with 0.1 as well (column lambda).",
         "Prototypes with local swap or Lloyd steps take unrated items as zeros. With 'own level' a prototype says how "
-        "far ratings are from each user's own level; its number follows from a public rule, so that k says nothing there.",
+        "far ratings are from each user's own level; its number follows from a public rule, so k says nothing there.",
         "The paper's figure 2 has the same comparison on eICU (hospital stays). That data is given out to registered "
         "researchers only and is not at hand: it is not reproduced.",
     )

@@ -9,7 +9,16 @@ from discreet import kernels
 from discreet.errors import DiscreetError
 from discreet.privacy import ledger
 from discreet.privacy import ledger as tokens
-from discreet.privacy.gaussian import activity, blocks, energy_scaled, gate, noise, pattern, totals
+from discreet.privacy.gaussian import (
+    activity,
+    blocks,
+    energy_scaled,
+    gate,
+    item_blocks,
+    noise,
+    pattern,
+    totals,
+)
 from discreet.privacy.gaussian.clipped import clip_entries
 from tests.privacy.bugs import (
     Bug,
@@ -54,10 +63,10 @@ _RELEASE = (gate.Gate, "release_totals")
 _UNGUARDED = tuple(
     (kind, "without", same_block)
     for kind in (
-        blocks.ItemVector,
-        blocks.ItemMatrix,
-        blocks.ItemWeight,
-        blocks.UserMatrix,
+        item_blocks.ItemVector,
+        item_blocks.ItemMatrix,
+        item_blocks.ItemWeight,
+        item_blocks.UserMatrix,
         blocks.UserVector,
     )
 )
@@ -151,7 +160,11 @@ BUGS = [
         ),
     ),
     Bug("nobody silenced", check_attackers_are_silenced, _UNGUARDED),
-    Bug("the wrong ones silenced", check_attackers_are_silenced, ((blocks, "_silenced", silence_others),)),
+    Bug(
+        "the wrong ones silenced",
+        check_attackers_are_silenced,
+        ((blocks, "silenced", silence_others), (item_blocks, "silenced", silence_others)),
+    ),
     Bug(
         "everybody silenced when one exceeds",
         check_attackers_are_silenced,
@@ -169,7 +182,10 @@ BUGS = [
             (
                 totals,
                 "bounded",
-                ("~(total_energies(blocks) <= 1.0 + SLACK)", "total_energies(blocks) > 1.0 + SLACK"),
+                (
+                    "~(total_energies(blocks) <= 1.0 + SLACK)",
+                    "total_energies(blocks) > 1.0 + SLACK",
+                ),
             ),
         ),
     ),
@@ -203,12 +219,12 @@ BUGS = [
     Bug(
         "noise not divided by the item's weight",
         check_scales,
-        ((blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "(mu + 0.0 * self.item_weights)")),),
+        ((item_blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "(mu + 0.0 * self.item_weights)")),),
     ),
     Bug(
         "noise multiplied by the item's weight",
         check_item_noise,
-        ((blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "mu * self.item_weights")),),
+        ((item_blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "mu * self.item_weights")),),
     ),
     Bug(
         "noise smaller by 1 %",
@@ -223,7 +239,13 @@ BUGS = [
     Bug(
         "noise of matrices smaller by 1 %",
         check_symmetric_noise,
-        ((noise.Noise, "symmetric_integers", ("(values, sigma, order)", "(values, 0.99 * sigma, order)")),),
+        (
+            (
+                noise.Noise,
+                "symmetric_integers",
+                ("(values, sigma, order)", "(values, 0.99 * sigma, order)"),
+            ),
+        ),
     ),
     Bug(
         "half the variance on the diagonal",
@@ -235,7 +257,11 @@ BUGS = [
         check_symmetric_noise,
         ((noise.Noise, "symmetric_integers", quiet_corners),),
     ),
-    Bug("more mu spent than charged", check_scales, ((gate, "paid", ("mu / (1.0 + SLACK)", "mu * 1.01")),)),
+    Bug(
+        "more mu spent than charged",
+        check_scales,
+        ((gate, "paid", ("mu / (1.0 + SLACK)", "mu * 1.01")),),
+    ),
     Bug("slack of the check not paid", check_scales, ((gate, "paid", ("mu / (1.0 + SLACK)", "mu")),)),
     Bug(
         "noise not rounded",
@@ -244,7 +270,11 @@ BUGS = [
     ),
     Bug("released to the last bit", check_steps, ((gate, "_coarse", lambda noisy, sigma: noisy),)),
     Bug("rounded up", check_rounding_goes_down, ((gate, "_coarse", ("np.floor", "np.ceil")),)),
-    Bug("sums in single precision", check_nobody_else_moves, ((kernels, "item_sums", single_sums),)),
+    Bug(
+        "sums in single precision",
+        check_nobody_else_moves,
+        ((kernels, "item_sums", single_sums),),
+    ),
     Bug(
         "a release is not charged",
         check_every_release_is_charged,
@@ -276,7 +306,9 @@ BUGS = [
     ),
     Bug("charged after the release", check_budget_holds, ((*_RELEASE, charged_late),)),
     Bug(
-        "charged after the release, failures free", check_failures_stay_charged, ((*_RELEASE, charged_late),)
+        "charged after the release, failures free",
+        check_failures_stay_charged,
+        ((*_RELEASE, charged_late),),
     ),
     Bug("over budget let through", check_budget_holds, ((ledger.Ledger, "_refuse_excess", nothing),)),
     Bug(
@@ -307,7 +339,11 @@ BUGS = [
         check_totals_are_checked,
         ((*_RELEASE, ("total.value.copy() if noised else", "")),),
     ),
-    Bug("noise left out", check_item_noise, ((*_RELEASE, ("if noised else", "if True else")),)),
+    Bug(
+        "noise left out",
+        check_item_noise,
+        ((*_RELEASE, ("if noised else", "if True else")),),
+    ),
     Bug(
         "fixed noise not marked at the source",
         check_fixed_noise_is_marked,

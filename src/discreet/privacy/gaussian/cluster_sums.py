@@ -17,9 +17,10 @@ import numpy as np
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.bounded_rows import BoundedRows, RowBounds
 from discreet.privacy.clusters import Clusters
-from discreet.privacy.gaussian.blocks import Block, ItemVector, UserVector
+from discreet.privacy.gaussian.blocks import Block, UserVector
 from discreet.privacy.gaussian.clipped import clip_rows
 from discreet.privacy.gaussian.grid import COUNT
+from discreet.privacy.gaussian.item_blocks import ItemVector
 from discreet.types import Floats, Ints
 
 __all__ = ["ClusterMeans", "ClusterValues", "NoisyMeans", "NoisyValues", "UserCount"]
