@@ -71,7 +71,10 @@ def prometheus(
     for gauge in gauges:
         if gauge.name not in said:
             said.add(gauge.name)
-            lines += [f"# HELP {prefix}_{gauge.name} {gauge.help}", f"# TYPE {prefix}_{gauge.name} gauge"]
+            lines += [
+                f"# HELP {prefix}_{gauge.name} {gauge.help}",
+                f"# TYPE {prefix}_{gauge.name} gauge",
+            ]
         labels = ",".join(f'{name}="{value}"' for name, value in gauge.labels)
         lines.append(f"{prefix}_{gauge.name}{f'{{{labels}}}' if labels else ''} {gauge.value}")
     return "\n".join(lines) + "\n"

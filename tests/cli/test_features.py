@@ -33,7 +33,11 @@ def items(shop: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "given", [("--features", "genres,authors:tags"), ("--features", "genres", "--features", "authors:tags")]
+    "given",
+    [
+        ("--features", "genres,authors:tags"),
+        ("--features", "genres", "--features", "authors:tags"),
+    ],
 )
 def test_train_with_features(
     run: Run, shop: Path, items: Path, tmp_path: Path, given: tuple[str, ...]

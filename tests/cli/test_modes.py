@@ -40,7 +40,11 @@ Command = Sequence[object]
 # One after another, in one folder: what each writes there for the holder, and what is public.
 WRITING: list[tuple[Command, set[str], set[str]]] = [
     (("split", "train.csv", "--user", "user", "--seed", 1, "--out", "parts/inner"), {"parts"}, set()),
-    (("train", "train.csv", *READ, *BUDGET, "--method", "item-mean", "--out", "model"), set(), {"model"}),
+    (
+        ("train", "train.csv", *READ, *BUDGET, "--method", "item-mean", "--out", "model"),
+        set(),
+        {"model"},
+    ),
     (("train", "train.csv", *READ, "--method", "als", "--rounds", 1, "--out", "exact"), {"exact"}, set()),
     (
         ("train", "train.csv", *READ, *BUDGET, *KEPT, "--ledger", "people.ledger", "--out", "again"),

@@ -80,7 +80,18 @@ def test_the_papers_claim_is_printed_beside_what_is_owed(
     run: Run, refused: Refused, shop: Path, tmp_path: Path
 ) -> None:
     """The first column of the paper's table 4: claimed 1.001, owed 0.833 exactly and 1.115 by its own conversion."""
-    preset = ("--method", "dpals", "--preset", "ml-10m-eps-1", "--rank", 4, "--epsilon", 1, "--delta", "1e-5")
+    preset = (
+        "--method",
+        "dpals",
+        "--preset",
+        "ml-10m-eps-1",
+        "--rank",
+        4,
+        "--epsilon",
+        1,
+        "--delta",
+        "1e-5",
+    )
     out = tmp_path / "model"
     result = run(*arguments(shop, out, *preset, "--accounting", "paper"))
     content = json.loads(result.stdout)

@@ -62,7 +62,10 @@ WAYS: dict[str, dict[str, Way]] = {
             spends_all=False,
         ),
     },
-    "ease": {"default": Way(), "small head": Way({"head": 5, "keep_sums": False})},
+    "ease": {
+        "default": Way(),
+        "small head": Way({"head": 5, "keep_sums": False}),
+    },
     "frank-wolfe": {
         "default": Way({"rounds": 4, "max_ratings": 10, "row_clip": 1.0}),
         "as published, mean": Way(

@@ -11,7 +11,15 @@ from discreet import Budget
 from discreet.errors import RatingsInvalid
 from discreet.methods.method import PrivateMethod
 from tests.conformance import suite
-from tests.conformance.cases import CASES, REFUSED, Case, city, hostile, private_methods, town
+from tests.conformance.cases import (
+    CASES,
+    REFUSED,
+    Case,
+    city,
+    hostile,
+    private_methods,
+    town,
+)
 from tests.conformance.runs import ENGINES, LARGE, Run, record
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)

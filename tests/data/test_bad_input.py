@@ -29,7 +29,10 @@ def read(changes: dict[str, Any] | None = None, **reading: Any) -> Ratings:
         ({"r": np.array([1, 2, np.nan, 9])}, "row 3: the rating in column 'r' is nan; correct or remove it"),
         ({"r": [1, np.inf, 2, 3]}, "row 2: the rating in column 'r' is inf; correct or remove it"),
         ({"r": [1, 2, -np.inf, 3]}, "row 3: the rating in column 'r' is -inf"),
-        ({"r": [1, 2, 3, 5.5]}, "row 4: the rating 5.5 is outside 1 to 5; correct the row, give the range"),
+        (
+            {"r": [1, 2, 3, 5.5]},
+            "row 4: the rating 5.5 is outside 1 to 5; correct the row, give the range",
+        ),
         ({"r": [0.5, 2, 3, 5]}, "row 1: the rating 0.5 is outside 1 to 5"),
         (
             {"r": ["1", "good", "3", "4"]},

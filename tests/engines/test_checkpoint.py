@@ -240,7 +240,10 @@ def test_damage_is_told(ratings: Ratings, tmp_path: Path) -> None:
 
 def test_a_catalogue_that_is_found_is_found_once(ratings: Ratings, tmp_path: Path) -> None:
     found = Ratings.from_frame(
-        {"u": np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr)), "i": ratings.items},
+        {
+            "u": np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr)),
+            "i": ratings.items,
+        },
         user="u",
         item="i",
     )

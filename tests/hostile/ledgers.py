@@ -20,7 +20,10 @@ from tests.hostile.kind import Kind, Outcome
 __all__ = ["DamagedLedger", "ForgedLedger"]
 
 BUDGET = Budget(1.0, 1e-6)
-PRICES = (Price(kind="gaussian", mu=BUDGET.mu / 2), Price(kind="gaussian", mu=BUDGET.mu / 3))
+PRICES = (
+    Price(kind="gaussian", mu=BUDGET.mu / 2),
+    Price(kind="gaussian", mu=BUDGET.mu / 3),
+)
 
 
 def _genuine(path: Path) -> bytes:

@@ -211,7 +211,12 @@ def weighted_moment(rows: Array, weights: Array) -> Floats:
 
 
 def shrink_rows(
-    rows: Floats, basis: Floats, values: Floats, square: Floats, variance: Floats, told: Floats | None = None
+    rows: Floats,
+    basis: Floats,
+    values: Floats,
+    square: Floats,
+    variance: Floats,
+    told: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Best linear estimates; see `discreet.kernels.shrink.shrink_rows`."""
     guess = np.zeros_like(rows) if told is None else told

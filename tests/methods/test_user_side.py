@@ -25,7 +25,11 @@ def test_nobody_else_moves_on_the_way_from_ratings(rank: int) -> None:
     for n in (2, 3, 4, 8, 17):
         ratings = _ratings(rng, n)
         side = ItemSide(
-            ratings.scale, 0.0, 0.1 * rng.standard_normal(40), rng.standard_normal((40, rank)), Ridge()
+            ratings.scale,
+            0.0,
+            0.1 * rng.standard_normal(40),
+            rng.standard_normal((40, rank)),
+            Ridge(),
         )
         frame = Frame(rng.standard_normal((1 + rank, 1 + rank)), 1.0, rng.random(rank))
         full = _statistics(ratings, side, frame)

@@ -29,7 +29,14 @@ from hypothesis import strategies as st
 
 from discreet.errors import BudgetInvalid
 from discreet.privacy import accounting
-from discreet.privacy.accounting import compose, delta_from, epsilon_from, epsilon_renyi, mu_from, mu_renyi
+from discreet.privacy.accounting import (
+    compose,
+    delta_from,
+    epsilon_from,
+    epsilon_renyi,
+    mu_from,
+    mu_renyi,
+)
 
 PLD = privacy_loss_distribution.PrivacyLossDistribution
 Compose = Callable[[Iterable[float]], float]

@@ -173,7 +173,11 @@ def test_two_silos_lost_at_once_cost_one_repeat(run: Run) -> None:
     run.coordinator.close()
     run.coordinator = run.open_coordinator()
     model = run.finish()
-    repeats = ["activity: users and ratings per user", "offsets", "offsets, repeat 1 with fewer silos"]
+    repeats = [
+        "activity: users and ratings per user",
+        "offsets",
+        "offsets, repeat 1 with fewer silos",
+    ]
     assert [name for name, _ in costs(run, "silo-00")][:3] == repeats
     repeats[1] += " (given up)"
     assert [release.name for release in model.statement.releases][:3] == repeats

@@ -72,7 +72,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         asks(side=lambda side: replace(side, scale=RatingScale((0.0, 10.0)))),
         "another rating range",
     ),
-    "clicks for ratings": (asks(side=lambda side: replace(side, scale=CLICKS)), "another rating range"),
+    "clicks for ratings": (
+        asks(side=lambda side: replace(side, scale=CLICKS)),
+        "another rating range",
+    ),
     "another centre": (asks(side=lambda side: replace(side, centre=0.0)), "side.centre differs"),
     "one item weighed up": (
         asks(item_weights=lambda weights: weights * np.where(np.arange(len(weights)) == 3, 1e6, 1.0)),
@@ -90,7 +93,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         asks(units=lambda units: Units(units.weight, units.moment, 1.0)),
         "units.curvature differs",
     ),
-    "fewer items": (asks(side=lambda side: replace(side, offsets=side.offsets[:-1])), "another shape"),
+    "fewer items": (
+        asks(side=lambda side: replace(side, offsets=side.offsets[:-1])),
+        "another shape",
+    ),
     "another item side": (
         asks(side=lambda side: replace(side, offsets=side.offsets + 0.01)),
         "side.offsets differs",
@@ -128,7 +134,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "never with others",
     ),
     "a larger roster": (lambda message: replace(message, roster=(*message.roster, "zoe")), "not those"),
-    "silos out of order": (lambda message: replace(message, roster=message.roster[::-1]), "not those"),
+    "silos out of order": (
+        lambda message: replace(message, roster=message.roster[::-1]),
+        "not those",
+    ),
     "one silo twice": (
         lambda message: replace(message, attempt=1, roster=("silo-00", "silo-00", "silo-01")),
         "fewer",
@@ -140,7 +149,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "no release": (lambda message: replace(message, release={}), "does not answer its question"),
     "another release": (release(lambda value: value * 2 + 7.0), "differs"),
     "a release of another shape": (release(lambda value: value[:-1]), "does not answer its question"),
-    "a release of nonsense": (release(lambda value: value * 0.0 - 1e300), "cannot be used|differs"),
+    "a release of nonsense": (
+        release(lambda value: value * 0.0 - 1e300),
+        "cannot be used|differs",
+    ),
 }
 
 

@@ -124,7 +124,10 @@ def test_repeated_charges_beyond_the_cap_are_refused(
 
 def test_a_fixed_noise_key_is_refused_beside_a_ledger(tmp_path: Path, ledger: LedgerFile) -> None:
     agreement = agree(RATINGS, 2)
-    with begin_run(ledger, agreement, NAME) as journal, pytest.raises(SettingsInvalid, match="fresh noise"):
+    with (
+        begin_run(ledger, agreement, NAME) as journal,
+        pytest.raises(SettingsInvalid, match="fresh noise"),
+    ):
         Silo(
             tmp_path / "a.db",
             agreement,

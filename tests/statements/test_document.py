@@ -124,9 +124,18 @@ def test_a_statement_that_does_not_fit_the_arrays_is_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("central", ["Every person", "Anybody who gets the model", "epsilon 1: strong", "Nothing of this"]),
-        ("silos", ["Every person", "the server included", "epsilon 5: moderate", "Nothing of this"]),
-        ("devices", ["Every person", "the collector included", "epsilon 4: very weak", "Nothing of this"]),
+        (
+            "central",
+            ["Every person", "Anybody who gets the model", "epsilon 1: strong", "Nothing of this"],
+        ),
+        (
+            "silos",
+            ["Every person", "the server included", "epsilon 5: moderate", "Nothing of this"],
+        ),
+        (
+            "devices",
+            ["Every person", "the collector included", "epsilon 4: very weak", "Nothing of this"],
+        ),
         ("not-private", ["Nobody", "Against nothing", "Not at all", "There was none"]),
     ],
 )

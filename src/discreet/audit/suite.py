@@ -118,7 +118,13 @@ def audited_methods() -> list[str]:
 
 
 def audit(
-    name: str, epsilon: float, delta: float, tests: Sequence[str], size: Size, *, risk: float = RISK
+    name: str,
+    epsilon: float,
+    delta: float,
+    tests: Sequence[str],
+    size: Size,
+    *,
+    risk: float = RISK,
 ) -> Audit:
     """Try to refute that ``name`` is (epsilon, delta)-private.
 
@@ -153,7 +159,12 @@ def audit(
 
 
 def _audit_pure(
-    name: str, epsilon: float, delta: float, tests: Sequence[str], size: Size, risk: float
+    name: str,
+    epsilon: float,
+    delta: float,
+    tests: Sequence[str],
+    size: Size,
+    risk: float,
 ) -> Audit:
     if delta != 0.0:
         raise BudgetInvalid(f"{name} promises epsilon without delta; leave --delta out, or give 0")

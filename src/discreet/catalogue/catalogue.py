@@ -32,7 +32,15 @@ from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 from discreet.errors import CatalogueInvalid
 from discreet.privacy.carried import Carried
 
-__all__ = ["Catalogue", "Id", "IdArray", "Ids", "as_ids", "infer_ids", "positions"]
+__all__ = [
+    "Catalogue",
+    "Id",
+    "IdArray",
+    "Ids",
+    "as_ids",
+    "infer_ids",
+    "positions",
+]
 
 Id: TypeAlias = int | str
 Ids: TypeAlias = Iterable[Id] | npt.NDArray[Any] | pl.Series

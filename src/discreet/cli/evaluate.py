@@ -50,7 +50,8 @@ class Evaluate(Output, WholeRows):
         ),
     ] = None
     per_user: Annotated[
-        Path | None, Option("Write one row a user (.parquet or .csv), readable by you alone.", metavar="FILE")
+        Path | None,
+        Option("Write one row a user (.parquet or .csv), readable by you alone.", metavar="FILE"),
     ] = None
     engine: EngineName = "auto"
     blocks: BlocksFolder = None

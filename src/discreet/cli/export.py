@@ -93,7 +93,11 @@ def arrays(model_directory: str, out: Path, force: bool, as_json: bool) -> None:
 @command.command("table")
 @click.argument("model_directory", metavar="MODEL")
 @click.option(
-    "--out", required=True, metavar="FILE", type=click.Path(path_type=Path), help="File to write (.parquet)."
+    "--out",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File to write (.parquet).",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there already.")
 @json_option

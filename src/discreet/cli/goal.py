@@ -24,7 +24,12 @@ def method_for(method: str | None, goal: str | None) -> str:
 
 
 def read_goal(
-    goal: str | None, method: str, settings_type: type[Settings], *, rated: bool, makes_lists: bool = False
+    goal: str | None,
+    method: str,
+    settings_type: type[Settings],
+    *,
+    rated: bool,
+    makes_lists: bool = False,
 ) -> dict[str, str]:
     """The setting ``goal`` of a method that has one; what a person asked for and cannot have is refused.
 

@@ -25,7 +25,11 @@ def row_options(default: str) -> Callable[[F], F]:
     """
     options = (
         ("--missing", ["drop", "error"], "Rows that lack a user, an item or a rating."),
-        ("--out-of-range", ["drop", "clip", "error"], "Ratings outside the range; clip: to its nearer end."),
+        (
+            "--out-of-range",
+            ["drop", "clip", "error"],
+            "Ratings outside the range; clip: to its nearer end.",
+        ),
         ("--unknown-items", ["drop", "error"], "Rows of items that the catalogue lacks."),
     )
     refusal = " error: one such row refuses the file, which tells that it is there."

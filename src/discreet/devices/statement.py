@@ -62,5 +62,8 @@ def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Stat
         f"answers still to come: a device that answers every round of the task spends {schedule.epsilon:g}",
     )
     return Statement.from_pure_ledger(
-        ledger, model="local", public=_PUBLIC, not_protected=() if ended else to_come
+        ledger,
+        model="local",
+        public=_PUBLIC,
+        not_protected=() if ended else to_come,
     )

@@ -239,7 +239,11 @@ class Worker:
             raise SettingsInvalid(f"on node {socket.gethostname()}: {error}") from None
 
     def totals(
-        self, ratings: Sequence[Any], query: Query[Any], shards: int, card: tuple[str, ...] | None = None
+        self,
+        ratings: Sequence[Any],
+        query: Query[Any],
+        shards: int,
+        card: tuple[str, ...] | None = None,
     ) -> Shard | tuple[Shard, ...]:
         """Every user of these blocks bounded, all added up, cut into shards.
 

@@ -23,7 +23,11 @@ CHUNK = 8192
 
 
 def above_offsets(
-    items: Indices, values: Array, offsets: Array, centre: float = 0.0, kind: type[np.floating] = np.float64
+    items: Indices,
+    values: Array,
+    offsets: Array,
+    centre: float = 0.0,
+    kind: type[np.floating] = np.float64,
 ) -> Array:
     """``(values - centre) - offsets[items]``, in double precision and rounded to ``kind`` at the end."""
     check_index(items, len(offsets))

@@ -120,7 +120,14 @@ def _mixture(likely: Any, counts: Any, steps: int, share_of: Any) -> None:
 
 @kernel
 def _expected(
-    counter: Any, grain: int, values: Any, variance: Any, sizes: Any, width: Any, share_of: Any, out: Any
+    counter: Any,
+    grain: int,
+    values: Any,
+    variance: Any,
+    sizes: Any,
+    width: Any,
+    share_of: Any,
+    out: Any,
 ) -> None:
     likely = np.empty(len(sizes))
     first = claim(counter, grain)

@@ -20,7 +20,12 @@ _TOLERANCE = 1e-5
 
 
 def solve_nonnegative(
-    indptr: Ints, columns: Ints, values: Floats, factors: Floats, penalty: Floats, start: Floats | None = None
+    indptr: Ints,
+    columns: Ints,
+    values: Floats,
+    factors: Floats,
+    penalty: Floats,
+    start: Floats | None = None,
 ) -> Floats:
     """For each row the u >= 0 that minimises sum_j (x_j - u . v_j)^2 + penalty |u|^2 over the row's entries.
 

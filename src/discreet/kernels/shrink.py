@@ -17,7 +17,12 @@ __all__ = ["shrink_rows"]
 
 
 def shrink_rows(
-    rows: Floats, basis: Floats, values: Floats, square: Floats, variance: Floats, told: Floats | None = None
+    rows: Floats,
+    basis: Floats,
+    values: Floats,
+    square: Floats,
+    variance: Floats,
+    told: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Rows turned into a basis, shrunk there toward what is told about them by their share of noise, and turned back.
 

@@ -91,7 +91,11 @@ def table_top(
 
 
 def table_scores(
-    histories: tuple[Indices, Indices, Array], table: Table, offsets: Array, users: Indices, items: Indices
+    histories: tuple[Indices, Indices, Array],
+    table: Table,
+    offsets: Array,
+    users: Indices,
+    items: Indices,
 ) -> Floats:
     """The same sums for single pairs of a history and an item; the pairs of a history stand together."""
     _check(histories, table, len(offsets))

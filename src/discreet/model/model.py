@@ -474,7 +474,10 @@ class Model:
         return Recommendations(entries, requested, ignored, notes)
 
     def _frame(
-        self, user_ids: npt.NDArray[Any], index: npt.NDArray[np.int32], scores: Floats
+        self,
+        user_ids: npt.NDArray[Any],
+        index: npt.NDArray[np.int32],
+        scores: Floats,
     ) -> pl.DataFrame:
         users, n = index.shape
         ids = _series("item", self.catalogue.ids)

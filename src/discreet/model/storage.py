@@ -190,7 +190,8 @@ def verified(folder: Path) -> Stored:
             raise ModelInvalid(no_file(folder, "model"))
         raise ModelInvalid(f"{folder} is not a model directory: it has no {MANIFEST}")
     manifest = parse(
-        folder / MANIFEST, lambda: _object(_whole(folder / MANIFEST), {"format", "version", "files"})
+        folder / MANIFEST,
+        lambda: _object(_whole(folder / MANIFEST), {"format", "version", "files"}),
     )
     version = manifest["version"]
     if manifest["format"] != FORMAT or type(version) is not int or version != VERSION:

@@ -90,7 +90,8 @@ class Carried(_Frozen):
             if run.run not in runs or runs[run.run].part == "catalogue":
                 runs[run.run] = run
         return cls(
-            runs=tuple(runs.values()), fault=next((one.fault for one in known if one.fault is not None), None)
+            runs=tuple(runs.values()),
+            fault=next((one.fault for one in known if one.fault is not None), None),
         )
 
 

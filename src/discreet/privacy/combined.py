@@ -70,7 +70,12 @@ def state_over_silos(statements: Sequence[Statement]) -> Statement:
         delta=max(one.delta for one in own),
         mu=max(one.mu for one in own),
         releases=_dearest(statements),
-        silos=Silos(count=len(statements), honest=1, noise="each silo", epsilon_in_two=_in_two(statements)),
+        silos=Silos(
+            count=len(statements),
+            honest=1,
+            noise="each silo",
+            epsilon_in_two=_in_two(statements),
+        ),
         public=public,
         not_protected=_once([*(entry for one in statements for entry in one.not_protected), _OPEN]),
         domain=_once([entry for one in statements for entry in one.domain]),

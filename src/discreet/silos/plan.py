@@ -160,7 +160,11 @@ class _Rehearsal:
         self._federation, self._budget, self._draws = federation, budget, draws
         users = sum(federation.sizes) + NEWCOMERS
         ratings = market(
-            users, federation.items, users * federation.ratings_per_user, rng=rng, lift=_LIFT[federation.goal]
+            users,
+            federation.items,
+            users * federation.ratings_per_user,
+            rng=rng,
+            lift=_LIFT[federation.goal],
         )
         share = NEWCOMERS / users
         self._silos, self._shown, self._hidden = held_out_users(ratings, share, rng=rng)

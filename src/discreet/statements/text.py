@@ -32,7 +32,7 @@ def _lines(document: Document) -> Iterator[str]:
         for attack in meaning.attacks:
             yield from _entry(
                 f"At {in_a_hundred(attack.false_alarms)} % false alarms at most {in_a_hundred(attack.detected)} % are "
-                f"found, and at even odds an alarm is right in at most {in_a_hundred(attack.alarm_right)} % of cases"
+                f"found, and at even odds an alarm is right in at most {in_a_hundred(attack.alarm_right)} % of cases",
             )
         yield from _entry(f"These bounds follow from {meaning.follows_from}")
     yield from lines(statement)

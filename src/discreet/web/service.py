@@ -117,7 +117,11 @@ def make_app(settings: ServiceSettings, current: Current, metrics: Metrics) -> S
     routes = [*_lists(current), *_about(current, metrics)]
     if settings.page:
         routes += [Route("/", _page(current)), Route("/{name}", _page(current))]
-    return Starlette(routes=routes, lifespan=live, exception_handlers=REFUSALS)
+    return Starlette(
+        routes=routes,
+        lifespan=live,
+        exception_handlers=REFUSALS,
+    )
 
 
 class _Recommend:

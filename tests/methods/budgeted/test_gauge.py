@@ -9,7 +9,14 @@ import pytest
 
 from discreet.catalogue import RatingScale
 from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.budgeted.public.gauge import Directions, Spread, _root, regauge, seen, spread_of
+from discreet.methods.budgeted.public.gauge import (
+    Directions,
+    Spread,
+    _root,
+    regauge,
+    seen,
+    spread_of,
+)
 from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide

@@ -37,7 +37,11 @@ def ledger(tmp_path: Path) -> LedgerFile:
 
 
 def entered(
-    ledger: LedgerFile, *paid: Price, adaptive: bool = False, group: str | None = None, cost: Price = WHOLE
+    ledger: LedgerFile,
+    *paid: Price,
+    adaptive: bool = False,
+    group: str | None = None,
+    cost: Price = WHOLE,
 ) -> None:
     file = LedgerFile(ledger.path, group=group)
     with file.begin(BUDGET, cost, method="m", adaptive=adaptive) as run:

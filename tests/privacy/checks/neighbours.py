@@ -10,7 +10,14 @@ import numpy.typing as npt
 from discreet.privacy.gaussian.activity import ActivitySums
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
-from tests.privacy.worlds import Floats, World, distance, exact_release, hostile_world, ordinary_world
+from tests.privacy.worlds import (
+    Floats,
+    World,
+    distance,
+    exact_release,
+    hostile_world,
+    ordinary_world,
+)
 
 Ints = npt.NDArray[np.int32]
 Maker = Callable[[np.random.Generator, bool, bool], World]

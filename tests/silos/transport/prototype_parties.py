@@ -19,7 +19,12 @@ from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.prototype_silo import PrototypeSilo
 from discreet.silos.silo.silo_run import SiloRun
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import SIGNING_KEY, client_context, read_signing_key, server_context
+from discreet.silos.transport.identity import (
+    SIGNING_KEY,
+    client_context,
+    read_signing_key,
+    server_context,
+)
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.passes import holder_of, pass_of
 from discreet.silos.transport.server import Server, Terms

@@ -90,7 +90,15 @@ def test_alive_before_ready_and_counts_by_kind() -> None:
     assert asyncio.run(operations.beside(work(), ports.append)) == "done"
     assert len(heard) == 5
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
-    assert [line["event"] for line in lines] == ["started", "run", "run", "run", "counts", "run", "stopped"]
+    assert [line["event"] for line in lines] == [
+        "started",
+        "run",
+        "run",
+        "run",
+        "counts",
+        "run",
+        "stopped",
+    ]
     assert [line["waiting_for"] for line in lines if line["event"] == "run"] == [["b"], [], [], ["b"]]
     stages = [line["stage"] for line in lines if line["event"] == "run"]
     assert stages == [None, None, "countersign", None]

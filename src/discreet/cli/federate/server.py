@@ -43,7 +43,10 @@ __all__ = ["drop_command", "finish_command", "server_command"]
 @catalogue_option
 @store_option
 @click.option(
-    "--tls", required=True, metavar="DIR", help="Folder with certificate.pem, key.pem and signing.key."
+    "--tls",
+    required=True,
+    metavar="DIR",
+    help="Folder with certificate.pem, key.pem and signing.key.",
 )
 @click.option("--listen", "address", required=True, metavar="HOST:PORT", help="Port 0 takes a free one.")
 @click.option(
@@ -99,7 +102,11 @@ def server_command(
     key = SigningKey(agreed, SERVER, read_signing_key(Path(tls) / SIGNING_KEY))
     run = ServerRun(agreed, read_catalogue(catalogue, agreed), Path(store), out, force=force)
     terms = Terms(
-        agreed.run_id, agreed.smallest_roster, largest_message(agreed), drop_after=drop_after, linger=linger
+        agreed.run_id,
+        agreed.smallest_roster,
+        largest_message(agreed),
+        drop_after=drop_after,
+        linger=linger,
     )
     text = agreed.model_dump_json()
     with listen(address) as listening, RoundProgress() as progress, StatusFile(Path(store)) as said:
@@ -149,7 +156,11 @@ def server_command(
 )
 @json_option
 def drop_command(
-    agreement: str, catalogue: str | None, store: str, silos: tuple[str, ...], as_json: bool
+    agreement: str,
+    catalogue: str | None,
+    store: str,
+    silos: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Go on without silos that have left: the current round is asked again of the others.
 

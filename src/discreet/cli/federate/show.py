@@ -107,7 +107,10 @@ def _terms(agreed: AnyAgreement) -> list[tuple[str, str]]:
     changed = agreed.settings.model_dump(mode="json", exclude_defaults=True)
     rows += [("settings", ", ".join(f"{key}={value}" for key, value in changed.items()) or "defaults")]
     if agreed.signing_keys is None or agreed.server_key is None:
-        return [*rows, ("signing keys", "none: refused by whoever sends messages")]
+        return [
+            *rows,
+            ("signing keys", "none: refused by whoever sends messages"),
+        ]
     keys = {"the server": agreed.server_key, **agreed.signing_keys}
     return rows + [(f"signing key of {name}", key) for name, key in keys.items()]
 

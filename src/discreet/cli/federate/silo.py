@@ -24,7 +24,12 @@ from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SigningKey
 from discreet.silos.silo.silo_run import SiloRun, statement_of
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import MASK_KEY, SIGNING_KEY, client_context, read_signing_key
+from discreet.silos.transport.identity import (
+    MASK_KEY,
+    SIGNING_KEY,
+    client_context,
+    read_signing_key,
+)
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.passes import pass_of
 from discreet.silos.transport.signed_silo import SignedSilo
@@ -49,7 +54,11 @@ __all__ = ["silo_command"]
     metavar="SECONDS",
     help="How long to go on trying a server that does not respond.",
 )
-@click.option("--out", metavar="DIR", help="Directory to put the finished model into, to recommend here.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Directory to put the finished model into, to recommend here.",
+)
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
 @click.pass_context
@@ -103,7 +112,12 @@ def silo_command(
             url, agreement.run_id, largest, context, pass_of(key), patience=patience, on_trouble=progress.say
         )
         signed = SignedSilo(silo, key)
-        participate(signed, client, lambda message: run.finish(silo, signed.model(message)), report)
+        participate(
+            signed,
+            client,
+            lambda message: run.finish(silo, signed.model(message)),
+            report,
+        )
         status, statement = silo.status(), statement_of(silo)
     if journal is not None:
         journal.end()

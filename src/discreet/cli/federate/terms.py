@@ -92,7 +92,11 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
 
 
 def _prototypes(
-    ctx: click.Context, name: str, keys: PublicKeys, options: dict[str, Any], settings: dict[str, Any]
+    ctx: click.Context,
+    name: str,
+    keys: PublicKeys,
+    options: dict[str, Any],
+    settings: dict[str, Any],
 ) -> PrototypeAgreement:
     read_goal(options["goal"], "prototypes", PrototypeSettings, rated=bool(options["rating_range"]))
     check_features("prototypes", used=False, given=bool(options["features"]))

@@ -34,7 +34,11 @@ class Cost(NamedTuple):
 
 
 def join(
-    store: DeviceStore, connection: Connection, task: str, most_epsilon: float, catalogue: str | None = None
+    store: DeviceStore,
+    connection: Connection,
+    task: str,
+    most_epsilon: float,
+    catalogue: str | None = None,
 ) -> Terms:
     """Agree to a task's terms, unless all of its answers together could cost more than ``most_epsilon``.
 

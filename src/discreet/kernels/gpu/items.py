@@ -83,7 +83,15 @@ def item_moments(by_item: ByItem, features: torch.Tensor, n_items: int) -> torch
 
 @triton.jit
 def _sums(
-    users, positions, starts, features, targets, parts, order, ENTRIES: tl.constexpr, COLUMNS: tl.constexpr
+    users,
+    positions,
+    starts,
+    features,
+    targets,
+    parts,
+    order,
+    ENTRIES: tl.constexpr,
+    COLUMNS: tl.constexpr,
 ):
     segment = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)

@@ -96,7 +96,12 @@ class EnergyScaledSums:
     order: int
 
     def blocks(
-        self, pattern: Pattern, features: Floats, residuals: Floats, companions: Floats, moment_counts: Floats
+        self,
+        pattern: Pattern,
+        features: Floats,
+        residuals: Floats,
+        companions: Floats,
+        moment_counts: Floats,
     ) -> list[Block]:
         """Scale and truncate.
 

@@ -221,7 +221,13 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             fixed = self._store.fixed_noise or why_not_private(self._server_noise(), Noise) is not None
             trained = progress.position.trained()
             assert trained is not None
-            return build_model(self.agreement, trained, catalogue, progress.ledger, fixed_noise_key=fixed)
+            return build_model(
+                self.agreement,
+                trained,
+                catalogue,
+                progress.ledger,
+                fixed_noise_key=fixed,
+            )
 
     def _waiting_for(self) -> list[str]:
         if not self._progress.running:

@@ -30,7 +30,10 @@ def answer_size(position: Position) -> int:
 
 
 def release_sum(
-    agreement: Agreement, position: Position, answers: Iterable[bytes], noise: Noise
+    agreement: Agreement,
+    position: Position,
+    answers: Iterable[bytes],
+    noise: Noise,
 ) -> dict[str, npt.NDArray[np.float64]]:
     """The release of the current question from all answers to it.
 
@@ -50,7 +53,11 @@ def release_sum(
     try:
         _check_sums(totals)
         return gate.release_totals(
-            position.question.name, forms, totals, mu=position.question.mu, noised=agreement.noise == "shares"
+            position.question.name,
+            forms,
+            totals,
+            mu=position.question.mu,
+            noised=agreement.noise == "shares",
         )
     except DiscreetError as error:
         raise Refused(

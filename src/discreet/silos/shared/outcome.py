@@ -58,7 +58,12 @@ def state(
 
 
 def build_model(
-    agreement: Agreement, trained: Trained, catalogue: Catalogue, ledger: Ledger, *, fixed_noise_key: bool
+    agreement: Agreement,
+    trained: Trained,
+    catalogue: Catalogue,
+    ledger: Ledger,
+    *,
+    fixed_noise_key: bool,
 ) -> Model:
     """The model at the end of a run, with the statement of what the ledger was charged."""
     if catalogue_digest(catalogue) != agreement.catalogue:

@@ -19,7 +19,15 @@ from discreet.methods.budgeted.public.plan import Activity
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 
-__all__ = ["Directions", "Spread", "inverse_root", "regauge", "seen", "spread_of", "taste_of"]
+__all__ = [
+    "Directions",
+    "Spread",
+    "inverse_root",
+    "regauge",
+    "seen",
+    "spread_of",
+    "taste_of",
+]
 
 # The users' ridge at the end, in units of the mean squared residual.
 _LAST = 2.0

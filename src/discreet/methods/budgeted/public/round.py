@@ -26,7 +26,15 @@ from discreet.model.start import Start
 from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 from discreet.types import Floats
 
-__all__ = ["Normalised", "Rules", "State", "first_offsets", "normalised", "refine", "refine_offsets"]
+__all__ = [
+    "Normalised",
+    "Rules",
+    "State",
+    "first_offsets",
+    "normalised",
+    "refine",
+    "refine_offsets",
+]
 
 # Share of the mean signal that every direction is taken to have, so that none dies before it was seen.
 _FLOOR = 0.1

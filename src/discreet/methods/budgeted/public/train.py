@@ -58,7 +58,9 @@ def train(settings: BudgetedSettings, facts: Facts, rng: np.random.Generator) ->
     n_items = facts.n_items
     _check_start(settings, facts)
     noisy = yield ActivityQuery(
-        "activity: users and ratings per user", facts.mu * float(np.sqrt(settings.activity_share)), n_items
+        "activity: users and ratings per user",
+        facts.mu * float(np.sqrt(settings.activity_share)),
+        n_items,
     )
     activity = read_activity(noisy, n_items, facts.scale)
     if activity is None:
