@@ -13,9 +13,9 @@ import pytest
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian import gate as gate_module
-from discreet.privacy.gaussian.blocks import CoMoment
 from discreet.privacy.gaussian.clipped import CoMoments, Products
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.item_blocks import CoMoment
 from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import Pattern
