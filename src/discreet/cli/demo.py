@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 from discreet.cli.answers import show_recommendations
-from discreet.cli.output import Output, print_json, printer, progress_bar
+from discreet.cli.output import Output, print_json, printer, progress_bar, show_table
 from discreet.cli.request import takes
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
-from discreet.evaluation import Comparison, evaluate_ranking
+from discreet.evaluation import evaluate_ranking
 from discreet.methods.ease.estimator import EASE
 from discreet.privacy.budget import Budget
 
@@ -68,14 +68,16 @@ def command(request: Output) -> None:
         told = {"delta": DELTA, "comparison": rows, "statement": statement, "newcomer": NEWCOMER}
         print_json({**told, **found.to_dict(), "holder": sizes})
         return
-    table = Comparison({RECALL: 4, "seconds": 1})
-    for row in rows:
-        table.add(row["method"], **{RECALL: row[RECALL], "seconds": row["seconds"]})
+    shown = [
+        (row["method"], f"{row[RECALL]:.4f}", "–" if row["seconds"] is None else f"{row['seconds']:.1f}")
+        for row in rows
+    ]
     size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
     likes = ", ".join(f"{item} {rating:g}" for item, rating in NEWCOMER.items())
     console = printer()
     console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
-    console.print(table.to_rich(), "", str(model.statement), "", sep="\n")
+    show_table(shown, ("method", RECALL, "seconds"), right=(RECALL, "seconds"))
+    console.print("", str(model.statement), "", sep="\n")
     console.print(f"A newcomer who was not in the data rated {likes}. At epsilon {EPSILONS[-1]:g}:")
     show_recommendations(found, "For the newcomer", "score")
     console.print(f"{seconds:.1f} s in all. Next: discreet train --help")

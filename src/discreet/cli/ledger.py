@@ -17,8 +17,8 @@ from discreet.privacy.account.account import Account, Run
 from discreet.privacy.account.costs import Cost
 from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.plan import Plan
+from discreet.privacy.accounting import round_up
 from discreet.privacy.budget import Budget
-from discreet.privacy.statement_text import round_up
 
 __all__ = ["command", "shown"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -58,7 +58,7 @@ class TextFile(Request):
 
 
 class Files(TextFile):
-    """How files of ratings are written: weights, times, separator, encoding and decimal mark."""
+    """How files of ratings are written: weights, times, separator and encoding."""
 
     weight: str | None = option(
         "Column of weights or play counts, in place of --rating: more than 0 in all is a click."
@@ -69,7 +69,6 @@ class Files(TextFile):
         metavar="CAP",
     )
     time: str | None = option("Column of times: they say which of repeated rows is the last or the first.")
-    decimal: Literal[".", ","] | None = option("Decimal mark of numbers.  [default: either]")
 
 
 class BadRows(Request):

@@ -43,7 +43,7 @@ from discreet.methods.method import carried_by
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.storage import check_target
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.silos.shared.saving import save_once
 
 __all__ = ["command"]

@@ -18,10 +18,10 @@ from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.cli.request import Request, option
 from discreet.cli.resumable import note_arguments, resumed
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
 from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import Ratings
 from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.data.stored import is_prepared
 from discreet.engines.choice import AnyRatings
@@ -174,7 +174,7 @@ def on_disk(source: str, folder: Path, reading: Any, **more: Any) -> StoredRatin
             **{rule: reading[rule] for rule in rules if rule in reading},
             weighted=reading.get("weight") is not None,
         ),
-        text=TextFormat(*map(reading.get, ("separator", "encoding", "decimal"))),
+        text=TextFormat(*map(reading.get, ("separator", "encoding"))),
         **more,
     )
 

@@ -20,9 +20,9 @@ from discreet.cli.output import counts, json_option, print_json
 from discreet.cli.request import adds
 from discreet.cli.rows import BadRows
 from discreet.cli.rows import Columns as ColumnOptions
-from discreet.data.checks import Columns, check_columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, without_types
+from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
