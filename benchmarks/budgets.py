@@ -19,8 +19,8 @@ from rich.console import Console
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.accuracy import RESULTS, Task, tasks
+from benchmarks.comparison import Comparison
 from discreet import Budget
-from discreet.evaluation.comparison import Comparison
 
 EPSILONS = (1.0, 5.0, 20.0, 100.0, 1000.0)
 # Below this an error is rounding of a world without noise, and a share of it says nothing.

@@ -20,8 +20,7 @@ from discreet import Catalogue, Ratings
 from discreet.data import splits
 from discreet.data.synthetic import market
 from discreet.devices import fit
-from discreet.evaluation import metrics
-from discreet.evaluation.protocols import evaluate_ranking
+from discreet.evaluation import evaluate_ranking, metrics
 
 RESULTS = Path(__file__).parent / "results"
 USERS, PER_USER, AT = 70_000, 28, 10

@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
+from benchmarks.comparison import Comparison
 from discreet import Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.comparison import Comparison
-from discreet.evaluation.protocols import evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 from discreet.model.start import Start
 
 RESULTS = Path(__file__).parent / "results"

@@ -28,7 +28,7 @@ from benchmarks import accuracy
 from benchmarks.accuracy import RESULTS, Task
 from discreet import ALS, DPALS, Budget, Catalogue, Ratings
 from discreet.data import splits
-from discreet.evaluation.protocols import evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 
 Record = dict[str, Any]
 

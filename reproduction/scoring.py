@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from discreet.data.ratings import Ratings
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.model import Model
 
 __all__ = ["RANKED", "Draws", "metric_name", "repeat", "score"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.evaluation import baselines
-from discreet.evaluation.top_lists import error_distribution
 from discreet.types import Floats
 from reproduction.context import Context
 from reproduction.experiment import Experiment
+from reproduction.local.lists import error_distribution
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_predictions
 from reproduction.local.world import TUNING, World, worlds
 from reproduction.output import plotting

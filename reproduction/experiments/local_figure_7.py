@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.evaluation import baselines, metrics
-from discreet.evaluation.top_lists import f_scores
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.hua import GUARANTEE, Hua
+from reproduction.local.lists import f_scores
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_top
 from reproduction.local.world import EPSILONS, TUNING, World, worlds
 from reproduction.output import plotting
