@@ -16,15 +16,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from discreet import kernels
 from discreet.kernels.nonnegative import solve_nonnegative
-from discreet.types import Floats, Indices
+from discreet.types import Array, Floats, Indices
 
-__all__ = ["Arrays", "Clicks", "FoldIn", "FrankWolfeReplay", "NonNegative", "OwnMean", "Ridge", "Rows", "take_step"]
+__all__ = [
+    "Arrays",
+    "Clicks",
+    "FoldIn",
+    "FrankWolfeReplay",
+    "NonNegative",
+    "OwnMean",
+    "Ridge",
+    "Rows",
+    "take_step",
+]
 
 _LARGEST_EXPONENT = 50.0  # a million ratings to this power are still a number
 
@@ -48,7 +58,7 @@ class Rows(NamedTuple):
     items: Indices
     values: Floats
 
-    def above(self, arrays: Arrays, kind: type[np.floating] = np.float64) -> Floats:
+    def above(self, arrays: Arrays, kind: type[np.floating] = np.float64) -> Any:
         """Values less the centre and the items' offsets."""
         return kernels.above_offsets(self.items, self.values, arrays.offsets, arrays.centre, kind)
 
@@ -67,8 +77,8 @@ class Parts(NamedTuple):
 class _Equations(NamedTuple):
     """``(sum f f^T + gram + diag(ridge)) x = sum t f + rhs``, of each user."""
 
-    features: Floats
-    targets: Floats
+    features: Array
+    targets: Array
     ridge: Floats
     gram: Floats | None = None
     rhs: Floats | None = None
@@ -116,8 +126,9 @@ class _Linear(_Rule):
         features, targets, ridge, gram, rhs = self.equations(arrays, rows, kind)
         growth = rows.growth(self.count_exponent) if self.count_exponent else None
         solved = kernels.solve_rows(rows.indptr, rows.items, targets, features, ridge, growth, gram, rhs)
-        first, solved = self.first(arrays, rows), solved.astype(np.float64, copy=False)
-        return solved if first is None else _after(first, solved)
+        whole: Floats = solved.astype(np.float64, copy=False)
+        first = self.first(arrays, rows)
+        return whole if first is None else _after(first, whole)
 
     def parts(self, arrays: Arrays, rows: Rows) -> Parts:
         """By the terms of the right side: the solve is linear in the ratings."""
