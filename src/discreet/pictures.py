@@ -49,7 +49,7 @@ def standalone(svg: str) -> str:
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def number(value: float) -> str:
+def _number(value: float) -> str:
     """A number as short as an axis has room for."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
@@ -199,12 +199,12 @@ class Chart:
             at = self._place(tick, self.y.low)[0]
             parts.append(f"<path class='grid' d='M{at:.1f} {top}V{bottom}'/>")
             if at - last >= 26:  # room for the words
-                parts.append(_text(f"x='{at:.1f}' y='{bottom + 15}' text-anchor='middle'", number(tick)))
+                parts.append(_text(f"x='{at:.1f}' y='{bottom + 15}' text-anchor='middle'", _number(tick)))
                 last = at
         for tick in self.y.ticks:
             at = top + self._place(self.x.low, tick)[1]
             parts.append(f"<path class='grid' d='M{_LEFT} {at:.1f}H{right}'/>")
-            parts.append(_text(f"x='{_LEFT - 6}' y='{at + 4:.1f}' text-anchor='end'", number(tick)))
+            parts.append(_text(f"x='{_LEFT - 6}' y='{at + 4:.1f}' text-anchor='end'", _number(tick)))
         below = f"x='{(_LEFT + right) / 2}' y='{bottom + 34}'"
         beside = f"transform='translate(14 {top + self._plot / 2}) rotate(-90)'"
         parts.append(_text(f"{below} text-anchor='middle'", self.x.label))

@@ -31,6 +31,7 @@ __all__ = [
     "FrankWolfeReplay",
     "NonNegative",
     "OwnMean",
+    "Parts",
     "Ridge",
     "Rows",
     "take_step",

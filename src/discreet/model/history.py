@@ -15,6 +15,7 @@ from discreet.model.item_weights import AnySide
 
 __all__ = [
     "BLOCK",
+    "Block",
     "Histories",
     "History",
     "ReadHistory",

@@ -327,15 +327,13 @@ class ItemSide:
         """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
         return self._design
 
-    @property
-    def orders_by_popularity(self) -> bool:
-        """Whether it could order lists by popularity and prediction together, and does not yet."""
-        return self.goal == "rate" and self.popularity is not None and not self.by_popularity
-
-    def ordered_by_popularity(self) -> ItemSide:
-        """The same with lists by popularity and prediction together."""
+    def listed(self, by_popularity: bool) -> ItemSide:
+        """The same with lists by popularity and prediction together, where that is wanted and can be, or not."""
+        wanted = by_popularity and self.goal == "rate" and self.popularity is not None
+        if wanted == self.by_popularity:
+            return self
         side = replace(self)
-        object.__setattr__(side, "by_popularity", True)
+        object.__setattr__(side, "by_popularity", wanted)
         return side
 
     @cached_property

@@ -75,8 +75,8 @@ class Model:
     def __post_init__(self) -> None:
         side, encoder = self.item_side, self.catalogue.feature_encoder
         side.check()
-        if self.method in _BY_POPULARITY and isinstance(side, ItemSide) and side.orders_by_popularity:
-            object.__setattr__(self, "item_side", side.ordered_by_popularity())
+        if isinstance(side, ItemSide):
+            object.__setattr__(self, "item_side", side.listed(self.method in _BY_POPULARITY))
         if encoder is not None and side.feature_columns not in (None, made := len(encoder.group_of)):
             raise ModelInvalid(
                 f"the model is for {side.feature_columns} columns of features, and the catalogue's encoder makes {made}"

@@ -34,7 +34,7 @@ from discreet.web.requests import RecommendRequest, SearchQuery, SimilarQuery
 from discreet.web.search import Search
 from discreet.web.server import PRIVATE, REFUSALS, Limits, Measured, ServerSettings, presents, run_server
 
-__all__ = ["Current", "ServiceSettings", "make_app", "serve"]
+__all__ = ["Current", "Served", "ServiceSettings", "load", "make_app", "serve"]
 
 Q = TypeVar("Q", bound=BaseModel)
 _LISTS = frozenset({"/recommend", "/similar", "/items"})
