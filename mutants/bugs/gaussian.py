@@ -69,7 +69,7 @@ MUTANTS = (
     *_HALVES,
     Mutant(
         "parts of users with the targets of others",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         "targets=self.targets[first:last]",
         "targets=self.targets[: last - first]",
         "sums of many users are those of their own contributions",
@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "energies of vectors without the item weights",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         "            self._scales(), self.targets\n",
         "            np.ones_like(self._scales()) / self.unit, self.targets\n",
         "an item's weight counts in a user's energy as in its noise",
@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     Mutant(
         "energies of matrices by the norm of the feature alone",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         "return _square_norms(self.features) ** 2 * self._weight_sums()",
         "return _square_norms(self.features) * self._weight_sums()",
         "the matrix f f^T has the squared norm of f as its norm",
@@ -112,7 +112,7 @@ MUTANTS = (
     ),
     Mutant(
         "energies of weights for one item only",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         "return self.weights.astype(np.float64) ** 2 * self._weight_sums()",
         "return (self.weights / self.unit) ** 2",
         "a user counts in every item they touched",
@@ -120,7 +120,7 @@ MUTANTS = (
     ),
     Mutant(
         "energies in 32 bits",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         'norms: Floats = np.einsum("ij,ij->i", features, features, dtype=np.float64)',
         'norms: Floats = np.einsum("ij,ij->i", features, features).astype(np.float64)',
         "energies do not overflow",
@@ -128,7 +128,7 @@ MUTANTS = (
     ),
     Mutant(
         "more weight, the same noise",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         "return self.unit / (mu * self.item_weights)",
         "return np.full_like(self.item_weights, self.unit / mu) / self.item_weights.max()",
         "an item's noise is divided by its weight and by nothing else",
@@ -136,7 +136,7 @@ MUTANTS = (
     ),
     Mutant(
         "noise beside the diagonal of a user matrix without its diagonal's scale",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         """        sigma = np.array([self.unit / mu])
         return""",
         """        sigma = np.array([self.unit / mu / 2.0])
@@ -147,17 +147,17 @@ MUTANTS = (
     ),
     Mutant(
         "silenced users stay in co-moments",
-        _BLOCKS,
-        "return replace(self, values=_silenced(self.values, pairs))",
+        "privacy/gaussian/item_blocks.py",
+        "return replace(self, values=silenced(self.values, pairs))",
         "return self",
         "a user above the bound is left out of every sum",
         ("privacy/gaussian/test_sparse_rows.py",),
     ),
     Mutant(
         "silenced users stay in vectors over items",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         """    def without(self, users: Bools) -> ItemVector:
-        return replace(self, features=_silenced(self.features, users))""",
+        return replace(self, features=silenced(self.features, users))""",
         """    def without(self, users: Bools) -> ItemVector:
         return self""",
         "a user above the bound is left out of every sum",
@@ -165,7 +165,7 @@ MUTANTS = (
     ),
     Mutant(
         "item weights of zero",
-        _BLOCKS,
+        "privacy/gaussian/item_blocks.py",
         "if not (np.isfinite(self.item_weights) & (self.item_weights > 0.0)).all():",
         "if False:",
         "weights that would make noise infinite or none are refused",

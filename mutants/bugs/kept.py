@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _GATE = "privacy/gaussian/kept_gate.py"
-_RESUMED = "privacy/account/run.py"
+_RESUMED = "privacy/account/ledger_file.py"
 _CHECKPOINT = "methods/checkpoint/checkpoint.py"
 _NOISE = "privacy/gaussian/noise.py"
 _TERMS = "methods/checkpoint/terms.py"
@@ -120,8 +120,8 @@ MUTANTS = (
     Mutant(
         "users of two blocks",
         _PREPARE,
-        "deal(rows.users, self.blocks))",
-        "np.arange(frame.height) % self.blocks)",
+        "number = deal(users, self.blocks)",
+        "number = np.arange(len(users)) % self.blocks",
         "a user is in one block, and bounded once",
         _T_BLOCKS,
     ),

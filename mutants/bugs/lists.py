@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "counts forget the values",
         _SUMS,
-        "+= amounts[user] * np.int64(values[place])",
-        "+= amounts[user]",
+        "csr_array((values.astype(np.int64), items, indptr)",
+        "csr_array((np.ones_like(values, np.int64), items, indptr)",
         "sums are those of plain integers",
         _IN_SUMS,
     ),

@@ -15,7 +15,8 @@ from discreet.audit.strangers import strangers, together
 from discreet.data.synthetic import market
 from discreet.methods.query import Query
 from discreet.privacy.gaussian import totals
-from discreet.privacy.gaussian.blocks import ItemWeight, UserVector
+from discreet.privacy.gaussian.blocks import UserVector
+from discreet.privacy.gaussian.item_blocks import ItemWeight
 from discreet.types import Floats
 
 BUDGET = Budget(4.0, 1e-5)

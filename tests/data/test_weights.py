@@ -15,9 +15,9 @@ from discreet import Budget, BudgetedALS, Catalogue, PrivateSVD, Ratings, Rating
 from discreet.audit.neighbours import moved
 from discreet.audit.recording import record
 from discreet.data import prepare
-from discreet.data.checks import Columns
+from discreet.data.arrays import grade
+from discreet.data.rows import Columns
 from discreet.data.rules import Duplicates, RowRules
-from discreet.data.weights import grade
 
 ITEMS = ["x", "y", "z"]
 ROWS = pl.DataFrame(

@@ -333,10 +333,10 @@ class FrankWolfeReplay(_Rule):
         wanted = np.diag(targets)
         for t, eigenvalue in enumerate(self.eigenvalues):
             gain, decay = _pace(eigenvalue, steps, self.nuclear_bound)
-            clip = _shrinkage(own.sum(axis=0) - targets, self.row_bound)
+            clip = _shrinks(rows.indptr, own.sum(axis=0) - targets, self.row_bound)
             added = -gain * clip * ((own - wanted) @ factors[:, t])
             moved = decay * own + added[:, np.newaxis] * factors[:, t]
-            shrink = _shrinkage(moved.sum(axis=0), self.row_bound)
+            shrink = _shrinks(rows.indptr, moved.sum(axis=0), self.row_bound)
             own = shrink * moved
             weights *= shrink * decay
             weights[:, t] = shrink * added
@@ -369,8 +369,13 @@ def take_step(
 
     ``eigenvalue`` is lambda_t squared, as released; a direction without one (zero or below) is passed over.
     """
-    pace = _pace(eigenvalue, steps, nuclear_bound)
-    return kernels.frank_wolfe_step(indptr, items, targets, fit, direction, *pace, row_bound)
+    gain, decay = _pace(eigenvalue, steps, nuclear_bound)
+    counts, away, along = np.diff(indptr), fit - targets, direction[items]
+    clipped = _shrinks(indptr, away, row_bound)
+    weights = -gain * clipped * kernels.row_sums(indptr, away * along)
+    moved = decay * fit + np.repeat(weights, counts) * along
+    shrinks = _shrinks(indptr, moved, row_bound)
+    return moved * np.repeat(shrinks, counts), weights, shrinks
 
 
 def _pace(eigenvalue: float, steps: int, nuclear_bound: float) -> tuple[float, float]:
@@ -380,8 +385,10 @@ def _pace(eigenvalue: float, steps: int, nuclear_bound: float) -> tuple[float, f
     return 0.0, 1.0
 
 
-def _shrinkage(row: Floats, bound: float) -> float:
-    return min(1.0, bound / max(float(np.linalg.norm(row)), 1e-300))
+def _shrinks(indptr: Indices, values: Floats, bound: float) -> Floats:
+    """What brings each row inside the bound on its norm; 1 where it is."""
+    shrinks: Floats = bound / np.maximum(np.sqrt(kernels.row_sums(indptr, values * values)), bound)
+    return shrinks
 
 
 def _split(equations: _Equations, rows: Rows, exponent: float) -> Parts:
