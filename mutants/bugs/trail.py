@@ -470,10 +470,7 @@ _STATEMENTS = (
 
 _BOUNDS = "audit/bounds.py"
 _GAME = "audit/game.py"
-_NEIGHBOURS = "audit/neighbours.py"
-_ONE_RUN = "audit/one_run.py"
-_RECORDING = "audit/recording.py"
-_SENSITIVITY = "audit/sensitivity.py"
+_NEIGHBOURS = "audit/replay.py"
 _T_BOUNDS = ("audit/test_bounds.py",)
 _T_GAME = ("audit/test_game.py",)
 _T_NEIGHBOURS = ("audit/test_neighbours.py",)
@@ -520,14 +517,6 @@ _AUDITS = (
         _T_BOUNDS,
     ),
     Mutant(
-        "one run forgets delta",
-        _BOUNDS,
-        "return min(1.0, tail + steepest * delta * 2 * canaries)",
-        "return min(1.0, tail)",
-        "one run pays for delta once for each canary",
-        _T_BOUNDS,
-    ),
-    Mutant(
         "the canary is in neither world",
         _GAME,
         "return self._totals[int(self.present)]",
@@ -569,7 +558,7 @@ _AUDITS = (
     ),
     Mutant(
         "engines are not compared",
-        _RECORDING,
+        _NEIGHBOURS,
         "        a.value.dtype == b.value.dtype and np.array_equal(a.value, b.value)\n",
         "        a.value.dtype == b.value.dtype\n",
         "every engine adds up to the same integers",
@@ -577,20 +566,11 @@ _AUDITS = (
     ),
     Mutant(
         "a move is measured in the wrong noise",
-        _SENSITIVITY,
+        _NEIGHBOURS,
         "return float(np.linalg.norm(whitened(moved, noise_scales(forms, mu)))) / mu",
         "return float(np.linalg.norm(whitened(moved, noise_scales(forms, 0.5 * mu)))) / mu",
         "a move is in standard deviations of the noise that is drawn",
         _T_NEIGHBOURS,
-    ),
-    Mutant(
-        "canaries that are never in",
-        _ONE_RUN,
-        "present = MemoryEngine(half, together(crowd, canaries.take_users(inside)))",
-        "present = MemoryEngine(half, crowd)",
-        "one run is made with its canaries",
-        ("audit/test_models.py",),
-        "one_run",
     ),
 )
 
