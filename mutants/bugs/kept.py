@@ -87,8 +87,8 @@ MUTANTS = (
     Mutant(
         "users of two blocks",
         _PREPARE,
-        "deal(rows.users, self.blocks))",
-        "np.arange(frame.height) % self.blocks)",
+        "number = deal(users, self.blocks)",
+        "number = np.arange(len(users)) % self.blocks",
         "a user is in one block, and bounded once",
         _T_BLOCKS,
     ),

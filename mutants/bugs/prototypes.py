@@ -113,28 +113,11 @@ MUTANTS = (
         "centres_follow",
     ),
     Mutant(
-        "Lloyd: a plan that spends twice",
-        _LLOYD,
-        "tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth)",
-        "tuple(math.sqrt(square * steps) for part in growth)",
-        "squares of the plan add up to the budget's",
-        _T_LLOYD,
-        "plan",
-    ),
-    Mutant(
         "rows of all of a user's ratings",
         _ROWS,
         "kept = ratings.keep(sample_uniform(ratings, bounds.items, seed))",
         "kept = ratings",
         "which ratings count is drawn evenly, by the user's own hash",
         ("methods/prototypes/test_rows.py", "methods/prototypes/test_parties.py"),
-    ),
-    Mutant(
-        "a centre read off the ratings",
-        _ROWS,
-        'centre=(low + high) / 2.0 if settings.unrated == "missing" else 0.0,',
-        'centre=float(ratings.values.mean()) if settings.unrated == "missing" else 0.0,',
-        "bounds of a row are public",
-        _T_SWAP,
     ),
 )

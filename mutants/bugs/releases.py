@@ -61,11 +61,11 @@ MUTANTS = (
         _T_ALL,
     ),
     Mutant(
-        "values of clusters with noise for one item",
+        "sizes of clusters without energy beside their values",
         _CLUSTERS,
-        "return _HOT * _ONE * math.sqrt(self.bounds.items / _SIZE_ENERGY)",
-        "return _HOT * _ONE * math.sqrt(1.0 / _SIZE_ENERGY)",
-        "a user counts for each of their items",
+        "return _HOT * _ONE / math.sqrt(_SIZE_ENERGY)",
+        "return float(_HOT * _ONE)",
+        "values and sizes share a user's energy",
         _T_ALL,
     ),
     Mutant(

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic import poisson_silos
 from discreet.types import Ints
 from reproduction.context import Context
 from reproduction.datasets.lookup import at_hand
+from reproduction.silos.poisson import poisson_silos
 
 SILOS = 10
 _TESTED = 0.2

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from discreet.data import prepare
-from discreet.data.checks import Columns
 from discreet.data.ratings import Ratings
+from discreet.data.rows import Columns
 from discreet.engines.disk import DiskEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.query import Query

@@ -35,10 +35,7 @@ ENTRY_POINTS = (
 PUBLIC = (
     "discreet.model",
     "discreet.statements",
-    *(
-        f"discreet.catalogue.{what}"
-        for what in ("features", "feature_columns", "feature_groups", "feature_text")
-    ),
+    *(f"discreet.catalogue.{what}" for what in ("features", "feature_columns", "feature_groups")),
 )
 """What sees releases and public columns of items alone; beside it the folder ``public`` of every method."""
 

@@ -68,17 +68,3 @@ def test_training_and_serving_take_the_same_steps() -> None:
         )
     served = replay(indptr, items, ratings[seen], directions, eigenvalues, 60.0, 4.0) @ directions.T
     np.testing.assert_allclose(fit, served[seen], rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("eigenvalue", [0.0, -1.0])
-def test_a_direction_without_an_eigenvalue_changes_nothing(eigenvalue: float) -> None:
-    ratings, seen, directions, _ = world()
-    indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
-    items = np.nonzero(seen)[1].astype(np.int32)
-    fit = 0.1 * ratings[seen]
-    moved, weights, shrinks = take_step(
-        indptr, items, ratings[seen], fit, directions[:, 0], eigenvalue, 4, 60.0, 1e9
-    )
-    np.testing.assert_array_equal(moved, fit)
-    assert not weights.any()
-    assert (shrinks == 1.0).all()

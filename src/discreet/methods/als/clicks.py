@@ -59,10 +59,16 @@ class ClicksFit:
     def round(self, penalty: float) -> None:
         """One pass over both sides."""
         ridge = np.full(self._rank, penalty, dtype=np.float32)
-        rows = self._indptr, self._users, self._by_item, self._solve_users(ridge)
-        self._offsets, self._factors = kernels.solve_offset_rows(
-            *rows, ridge, self._item_scale, self._gravity
+        users = self._solve_users(ridge)
+        # About their mean: what all users share is the offset's, and would cost the factors their digits.
+        mean = users.mean(axis=0)
+        design = np.insert(users - mean, 0, 1.0, axis=1)
+        solved = kernels.solve_rows(
+            *(self._indptr, self._users, self._by_item, design, np.insert(ridge, 0, 0.0), self._item_scale),
+            gram=self._gravity * (design.T @ design),
         )
+        self._factors = solved[:, 1:]
+        self._offsets = solved[:, 0] - self._factors @ mean
 
     def item_side(self, penalty: float) -> ItemSide:
         """What serves, with the same penalty for people who join later."""

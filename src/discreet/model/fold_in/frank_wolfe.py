@@ -38,7 +38,19 @@ def take_step(
     """
     gain = nuclear_bound / (steps * np.sqrt(eigenvalue)) if eigenvalue > 0.0 else 0.0
     decay = 1.0 - 1.0 / steps if eigenvalue > 0.0 else 1.0
-    return kernels.frank_wolfe_step(indptr, items, targets, fit, direction, gain, decay, row_bound)
+    counts = np.diff(indptr)
+    away, along = fit - targets, direction[items]
+    clipped = _shrinks(indptr, away, row_bound)
+    weights = -gain * clipped * kernels.row_sums(indptr, away * along)
+    moved = decay * fit + np.repeat(weights, counts) * along
+    shrinks = _shrinks(indptr, moved, row_bound)
+    return moved * np.repeat(shrinks, counts), weights, shrinks
+
+
+def _shrinks(indptr: Indices, values: Floats, bound: float) -> Floats:
+    """What brings each row inside the bound on its norm; 1 where it is."""
+    shrinks: Floats = bound / np.maximum(np.sqrt(kernels.row_sums(indptr, values * values)), bound)
+    return shrinks
 
 
 def replay(
