@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.methods.prototypes import FactorSettings
 from discreet.methods.prototypes.public.server import factorise
+from discreet.methods.prototypes.settings import FactorSettings
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting

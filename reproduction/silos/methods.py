@@ -12,7 +12,8 @@ from discreet import kernels, silos
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget

@@ -13,8 +13,9 @@ import numpy as np
 from discreet.errors import DiscreetError, RatingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.prototypes import FactorSettings, PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
+from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_over_silos
 from reproduction.central.yardstick import FIRST
