@@ -298,9 +298,6 @@ REFUSALS: list[tuple[str, str]] = [
             ("everyone.csv --user-column who", "no column 'who'"),
             ("everyone.csv --out out.txt", "--out writes .parquet or .csv"),
             ("everyone.csv --out missing/out.parquet", "no directory"),
-            ("everyone.csv --device tpu", "there is no device 'tpu'"),
-            ("everyone.csv --device cuda:99", "cuda:99"),
-            ("everyone.csv --device cuda:x", "no device 'cuda:x'"),
             ("everyone.csv --engine memory --blocks b", "leave it out"),
         )
     ),
@@ -318,7 +315,6 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{EVALUATE} --user usr --item item --rating stars", "no column 'usr'"),
     (f"{EVALUATE} {COLUMNS} --relevant 6", "relevant (--relevant) is 6, outside"),
     (f"{EVALUATE} {COLUMNS} --per-user users.txt", "--per-user writes .parquet or .csv"),
-    (f"{EVALUATE} {COLUMNS} --device tpu", "there is no device 'tpu'"),
     (f"evaluate explicit ghost.csv --history past.csv {COLUMNS}", "row 2: item 'ghost'"),
     (
         f"evaluate explicit stranger.csv --history past.csv {COLUMNS}",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from discreet import kernels
-from discreet.audit.neighbours import replay
-from discreet.audit.plot import draw
-from discreet.audit.recording import IN_MEMORY
+from discreet.audit.replay import replay
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
 from discreet.cli.charged import Charged, given_ledger, refuse_ledger
 from discreet.cli.output import Output, print_json, printer, show_table, spinner
@@ -40,7 +36,6 @@ class Audited(Output, Charged, Sets, Items, Rows):
     quick: bool = option("2,000 runs in each world instead of 100,000, and small models.")
     runs: int | None = option("Runs of the game in each world.", ge=100)
     workers: int | None = option("Processes that play; the number of cores otherwise.", ge=1)
-    plot: Path | None = option("Draw what was found (PNG, SVG or PDF).", metavar="FILE")
     ratings: str | None = option("Replay on your own ratings instead of synthetic ones.", metavar="FILE")
     user: str = option("With --ratings: column of user ids.", "")
     item: str = option("With --ratings: column of item ids.", "")
@@ -54,8 +49,8 @@ def command(request: Audited) -> None:
     METHOD is a private method's name, prototypes or devices. "replay" writes a run down and repeats it with one user
     more or less: exact integers, compared with the bound that each release declares. "game" runs production code on a
     miniature instance again and again, with a canary and without, and bounds epsilon from below by how well an
-    attacker who sees every release tells which. "one-run" hides many canaries in one run at scale. "membership" asks
-    of released models who was in the data. A lower bound above the claim ends with exit code 1.
+    attacker who sees every release tells which. "membership" asks of released models who was in the data. A lower bound
+    above the claim ends with exit code 1.
 
     With --ratings, the replay is on your own file, and nothing is printed but whether it passed and the worst ratio
     over synthetic neighbours. It makes the releases of one training run: whoever publishes the ratio has spent the
@@ -86,12 +81,10 @@ def _synthetic(request: Audited) -> bool:
     workers = request.workers or kernels.get_threads()
     size = Size.quick() if request.quick else Size(workers=workers)
     if request.runs is not None:
-        size = Size(request.runs, size.one_run, size.users, size.models, size.workers)
+        size = Size(request.runs, size.users, size.models, size.workers)
     epsilon, delta = _claim(request)
     with spinner("auditing"):
         found = audit(request.method, epsilon, delta, request.tests, size)
-    if request.plot is not None:
-        draw([found.as_json()], request.plot)
     if request.as_json:
         print_json(found.as_json())
     else:
@@ -127,7 +120,7 @@ def _own(ctx: click.Context, request: Audited, source: str) -> bool:
     }
     ratings = Ratings.from_file(source, **reading)
     with spinner("replaying neighbours"):
-        found = replay(asked, ratings, budget, ledger=run, engines=IN_MEMORY)
+        found = replay(asked, ratings, budget, ledger=run)
     if request.as_json:
         print_json({"method": name, "passed": found.passed, "worst_ratio": round(found.worst, 4)})
     else:
@@ -158,10 +151,9 @@ def _show(found: Audit) -> None:
         for kind, replayed in found.replays.items()
     ]
     for name, game in found.games.items():
-        runs = f"{game.runs:,} runs a world" if game.runs > 1 else "one run"
         rows += [
             (
-                f"{name}, by {way} ({runs})",
+                f"{name}, by {way} ({game.runs:,} runs a world)",
                 *(f"epsilon at least {bound:.4f}", f"{game.claimed:g}", _word(bound <= game.claimed)),
             )
             for way, bound in game.bounds.items()

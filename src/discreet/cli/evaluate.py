@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from discreet import kernels
 from discreet.cli.output import Output, check_file, counts, print_json, printer, progress_bar
 from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import WholeRows
@@ -66,7 +65,7 @@ def command(request: Evaluate) -> None:
     if relevant is None and scale.range == GRADES and request.graded is not None:
         relevant = GRADES[0]  # somebody who played it little does not dislike it
     reading = request.reading_for(model)
-    with ExitStack() as held, kernels.ranking_on(request.device), progress_bar() as report:
+    with ExitStack() as held, progress_bar() as report:
         place = Place(request, [request.history, request.test], held)
         past = place.read(request.history, "history", model, reading)
         held_out = place.read(request.test, "test", model, reading, past)

@@ -11,9 +11,8 @@ from discreet.cli.output import Output, check_file, print_json
 from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
-from discreet.model.arrays_file import write_arrays
 from discreet.model.directory import replace_directory, replace_file
-from discreet.model.table_file import write_table
+from discreet.model.exported import write_arrays, write_table
 from discreet.statements.document import write_document
 from discreet.statements.page import card as model_card
 from discreet.web.packed import Precision

@@ -12,7 +12,6 @@ import click
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.cli.answers import say_notes, sentence, show_recommendations
 from discreet.cli.histories import Person, of_one, read_histories
@@ -24,8 +23,8 @@ from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
-from discreet.model.blocks import BLOCK
 from discreet.model.directory import replace_file
+from discreet.model.history import BLOCK
 
 __all__ = ["Recommend", "command"]
 
@@ -71,7 +70,7 @@ def command(request: Recommend) -> None:
         check_file(request.out, ".parquet", ".csv")
     model = Model.load(request.model)
     score_name = "predicted rating" if model.goal == "rate" else "score"
-    with ExitStack() as held, kernels.ranking_on(request.device):
+    with ExitStack() as held:
         history = _asked_for(read_histories(request, model, Place(request, [request.history], held)), request)
         if request.out is not None:
             _write(model, history, request, request.out)

@@ -23,7 +23,7 @@ class Served(Output):
     token_file: str | None = option("File with the token that requests need.")
     anyone: bool = option("Answer whoever reaches the address: behind a proxy that ends TLS.")
     page: bool = option("Serve the page as well.", True, name="--page/--no-page")
-    watch: float = option("Seconds between looks for a new model; 0: on SIGHUP alone.", 2.0, ge=0)
+    watch: float = option("Seconds between looks for a new model; 0: never.", 2.0, ge=0)
     largest_body: int = option("Most bytes in a request.", 1 << 18, ge=1024)
 
 
@@ -31,7 +31,7 @@ class Served(Output):
 def command(request: Served) -> None:
     """Serve a MODEL over HTTP, with a page that recommends in the browser.
 
-    Lists from posted histories, similar items, search, statement, health and metrics; /openapi.json describes them. It
+    Lists from posted histories, similar items, search, statement, health and metrics. It
     holds no ratings, logs no histories and draws no noise. It listens on this machine alone; a proxy in front of it
     ends TLS and limits what one address may ask (deploy/nginx.conf).
 

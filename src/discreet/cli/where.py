@@ -1,4 +1,4 @@
-"""Options that say where a command runs: where ratings are held, who adds up, what ranks, and where a run is kept."""
+"""Options that say where a command runs: where ratings are held, who adds up, and where a run is kept."""
 
 from __future__ import annotations
 
@@ -179,16 +179,8 @@ def on_disk(source: str, folder: Path, reading: Any, **more: Any) -> StoredRatin
     )
 
 
-def _check_device(context: click.Context, option: click.Parameter, device: str) -> str:
-    if device != "cpu":
-        from discreet.engines.gpu import check_present
-
-        check_present(device)
-    return device
-
-
 class Reader(Request):
-    """Where a command that only reads holds ratings, and what ranks."""
+    """Where a command that only reads holds ratings."""
 
     engine: Literal["auto", "memory", "disk"] = option(
         "Where ratings are held; disk: grouped there first, then read a block at a time. Same result either way.",
@@ -197,12 +189,6 @@ class Reader(Request):
     blocks: str | None = option(
         "With --engine disk: keep the grouped ratings in DIR, not in TMPDIR until the end.",
         metavar="DIR",
-    )
-    device: str = option(
-        "Where items are ranked; cuda: a GPU (extra gpu). Equal scores but for the last bit.",
-        "cpu",
-        metavar="cpu|cuda",
-        callback=_check_device,
     )
 
 
