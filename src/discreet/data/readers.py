@@ -54,15 +54,7 @@ _HINTS = {
 
 
 class TextFormat(NamedTuple):
-    """How the text of a file is written; a table with types has none of it.
-
-    Parameters
-    ----------
-    separator
-        What sets columns apart, one character or more; ``None``: found in the first line.
-    encoding
-        As Python names it (``"latin-1"``, ``"cp1252"``, ``"utf-16"``); ``None``: UTF-8.
-    """
+    """How text is written: what sets columns apart (found in the first line), and its encoding (UTF-8)."""
 
     separator: str | None = None
     encoding: str | None = None
