@@ -256,10 +256,13 @@ class Training(Output, Engine, Charged, Rows):
             raise SettingsInvalid(
                 f"--method {method.method_name()} runs on the CPU; leave out --device {self.device}"
             )
-        from discreet.engines.gpu import check_device, check_kernels
+        if self.engine == "ray":
+            raise SettingsInvalid(
+                f"workers of a cluster compute on the CPU; leave out --device {self.device}"
+            )
+        from discreet.engines.gpu import check_device
 
-        check = check_kernels if self.engine == "ray" else check_device
-        check(self.device, method.method_name(), method.gpu_half)
+        check_device(self.device, method.method_name(), method.gpu_half)
 
     def _refuse_private_options(self) -> None:
         for value, option in (
