@@ -189,8 +189,8 @@ MUTANTS = (
     Mutant(
         "Lloyd: a plan that spends twice",
         _LLOYD,
-        "tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth)",
-        "tuple(math.sqrt(square * steps) for part in growth)",
+        "each = math.sqrt(square * steps / settings.rounds)",
+        "each = math.sqrt(square * steps)",
         "squares of the plan add up to the budget's",
         _T_LLOYD,
         "plan",
@@ -206,8 +206,8 @@ MUTANTS = (
     Mutant(
         "a centre read off the ratings",
         _ROWS,
-        'centre=(low + high) / 2.0 if settings.unrated == "missing" else 0.0,',
-        'centre=float(ratings.values.mean()) if settings.unrated == "missing" else 0.0,',
+        "        centre=0.0,",
+        "        centre=float(ratings.values.mean()),",
         "bounds of a row are public",
         _T_SWAP,
     ),

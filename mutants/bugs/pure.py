@@ -264,14 +264,6 @@ MUTANTS = (
         ("privacy/pure/test_clusters.py", "methods/prototypes/test_neighbours.py"),
     ),
     Mutant(
-        "sizes of items are bounded by 1",
-        "privacy/pure/clusters.py",
-        "    bound = _widest(clusters, support)\n    given",
-        "    bound = 1\n    given",
-        "a user counts for each item of the support",
-        ("privacy/pure/test_clusters.py", "methods/prototypes/test_neighbours.py"),
-    ),
-    Mutant(
         "who is in no cluster is counted in the first",
         "privacy/pure/clusters.py",
         "kept = (cells >= 0) & clusters.inside[users]",
