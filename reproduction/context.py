@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from reproduction.datasets.lookup import Dataset, find_dataset, known, market
-from reproduction.progress import Progress
 
 Size = Literal["quick", "full"]
 T = TypeVar("T")
@@ -47,8 +46,6 @@ class Context:
         The data sets handed out so far.
     tuned
         Trials behind each tuned number; None where nothing was tuned.
-    progress
-        What was done before an interruption.
     """
 
     size: Size = "full"
@@ -59,7 +56,6 @@ class Context:
     report: Callable[[str, int, int], None] = _silent
     used: list[Dataset] = field(default_factory=list)
     tuned: int | None = None
-    progress: Progress = field(default_factory=Progress, repr=False)
 
     def __post_init__(self) -> None:
         known(self.paths)
@@ -73,9 +69,9 @@ class Context:
         """The same circumstances for another experiment, no data set used so far."""
         return replace(self, used=[], tuned=None)
 
-    def reporting(self, report: Callable[[str, int, int], None], progress: Progress) -> Context:
-        """The same circumstances, reporting and keeping what is done elsewhere."""
-        return replace(self, report=report, progress=progress)
+    def reporting(self, report: Callable[[str, int, int], None]) -> Context:
+        """The same circumstances, reporting elsewhere."""
+        return replace(self, report=report)
 
     def pick(self, *, quick: T, full: T) -> T:
         """One of two settings, by size."""
@@ -91,10 +87,6 @@ class Context:
         """Tuning trials of each method at each point, the same for all; the record says how many."""
         self.tuned = TRIALS[self.size]
         return self.tuned
-
-    def once(self, *purpose: object, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` gives, or gave before the run was interrupted; a purpose of its own for each number."""
-        return self.progress.once("/".join(map(str, purpose)), compute)
 
     def seed_for(self, *purpose: object) -> int:
         """A seed of its own for each purpose, so that more of one thing does not change another."""

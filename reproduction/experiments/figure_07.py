@@ -18,7 +18,7 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws, score
+from reproduction.scoring import Draws, repeat, score
 from reproduction.tuning import Space, choice, log_uniform, search
 
 MOST = 150
@@ -140,18 +140,15 @@ def _best(
         method = _make(name, sigma, steps, settings)
         return score(method.fit(train, budget, rng=context.seed_for("start", draw)).model_, train, on)
 
-    def compute() -> list[float]:
-        found = search(
-            lambda **settings: settings,
-            SPACES[name],
-            context.number_of_trials(),
-            lambda settings: error(settings, 0, valid),
-            context.rng("trials", name, steps),
-            first=[FIRST[name]],
-        )
-        return [error(found.settings, draw, test) for draw in range(context.number_of_draws())]
-
-    return Draws(tuple(context.once("point", name, sigma, steps, compute=compute)))
+    found = search(
+        lambda **settings: settings,
+        SPACES[name],
+        context.number_of_trials(),
+        lambda settings: error(settings, 0, valid),
+        context.rng("trials", name, steps),
+        first=[FIRST[name]],
+    )
+    return repeat(lambda draw: error(found.settings, draw, test), range(context.number_of_draws()))
 
 
 def _make(name: str, sigma: float, steps: int, settings: Mapping[str, Any]) -> PrivateMethod:

@@ -49,7 +49,7 @@ def run(context: Context) -> Result:
         rank_epsilon=context.pick(quick=None, full=20.0),
     )
     world, said = movielens_world(context)
-    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods", context.progress)
+    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods")
     tables = [table(f"{world.name}, ten silos", lines), against_table(lines, design)]
     notes = (
         *NOTES,

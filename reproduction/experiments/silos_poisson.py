@@ -44,7 +44,7 @@ def run(context: Context) -> Result:
         rounds=context.pick(quick=5, full=10),
     )
     world = poisson_world(context, context.pick(quick=2_000, full=20_000), items)
-    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods", context.progress)
+    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods")
     tables = [table(f"{world.name}, ten silos", lines), against_table(lines, design)]
     data = [
         f"{world.name}, ten silos of equal size, every entry observed; log-rates of rank 100 with standard deviation 1 "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_over_silos
 from reproduction.central.yardstick import FIRST
-from reproduction.progress import Progress
 from reproduction.scoring import Draws
 from reproduction.silos.design import (
     ALONE,
@@ -213,23 +211,12 @@ class _Runner:
 
 
 def run_all(
-    world: SiloWorld,
-    design: Design,
-    seed: int,
-    report: Callable[[str, int, int], None],
-    stage: str,
-    progress: Progress | None = None,
+    world: SiloWorld, design: Design, seed: int, report: Callable[[str, int, int], None], stage: str
 ) -> list[Line]:
-    """Run the design; what is free comes first. What was done before an interruption is not done again."""
-    kept = Progress() if progress is None else progress
+    """Run the design; what is free comes first."""
     lines = [Line(Point(name), (found,)) for name, found in levels(world).items()]
     runner, points = _Runner(world, design, seed), design.points()
     for number, point in enumerate(points):
-        found = dict(kept.once(repr(point), partial(_run_one, runner, point)))
-        lines.append(Line(point, tuple(Score(**one) for one in found.pop("scores")), **found))
+        lines.append(runner.line(point))
         report(stage, number + 1, len(points))
     return lines
-
-
-def _run_one(runner: _Runner, point: Point) -> dict[str, Any]:
-    return {name: value for name, value in asdict(runner.line(point)).items() if name != "point"}
