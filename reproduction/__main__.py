@@ -14,8 +14,7 @@ from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
 from reproduction.output.record import is_done, write
-from reproduction.output.report import build_report
-from reproduction.output.tables import write_tables
+from reproduction.output.report import build_report, write_tables
 from reproduction.result import VERDICTS
 
 PROGRAM = "python -m reproduction"

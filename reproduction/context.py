@@ -26,27 +26,7 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 @dataclass
 class Context:
-    """The circumstances of a run.
-
-    Parameters
-    ----------
-    size
-        ``"full"``, or ``"quick"``: seconds instead of minutes, to see that everything works.
-    data
-        Folder with one folder for each data set, named ``ml-1m``, ``jester``, ``ml-10m`` and so on.
-    paths
-        Where single data sets lie, as published; goes before ``data``.
-    seed
-        Of all ordinary randomness. Privacy noise is never seeded.
-    draws
-        Repetitions of each private run; None until `number_of_draws` has decided.
-    report
-        Called with (stage, done, total).
-    used
-        The data sets handed out so far.
-    tuned
-        Trials behind each tuned number; None where nothing was tuned.
-    """
+    """The circumstances of a run."""
 
     size: Size = "full"
     data: Path | None = None
@@ -98,15 +78,7 @@ class Context:
         return np.random.default_rng(self.seed_for(*purpose))
 
     def dataset(self, name: str, *, quick_users: int | None = None) -> Dataset:
-        """The data set of that name, or the nearest that is at hand; its sentence says which and why.
-
-        Parameters
-        ----------
-        name
-            ``ml-1m``, ``ml-10m``, ``ml-20m``, ``netflix``, ``jester``, ``goodbooks`` or ``libimseti``.
-        quick_users
-            In a quick run, only so many of its users, drawn at random.
-        """
+        """The data set of that name, or the nearest that is at hand; its sentence says which and why."""
         found = find_dataset(name, self.paths, self.data, self.quick, self.seed)
         return self._use(found, quick_users)
 

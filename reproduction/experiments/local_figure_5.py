@@ -11,8 +11,7 @@ from discreet.evaluation import baselines
 from discreet.types import Floats
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.lists import error_distribution
-from reproduction.local.rotated import ROTATED, UNTUNED, rotated_predictions
+from reproduction.local.rotated import ROTATED, UNTUNED, error_distribution, rotated_predictions
 from reproduction.local.world import TUNING, World, each_world
 from reproduction.output import plotting
 from reproduction.result import Column, Finding, Result, Table, columns_of

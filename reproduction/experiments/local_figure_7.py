@@ -12,8 +12,7 @@ from discreet.evaluation import baselines, metrics
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import GUARANTEE, Hua
-from reproduction.local.lists import f_scores
-from reproduction.local.rotated import ROTATED, UNTUNED, rotated_top
+from reproduction.local.rotated import ROTATED, UNTUNED, f_scores, rotated_top
 from reproduction.local.world import EPSILONS, TUNING, World, each_world, free_levels
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of

@@ -8,8 +8,7 @@ import numpy as np
 
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.communication import Traffic, traffic
-from reproduction.local.rotated import rotated_traffic
+from reproduction.local.rotated import Traffic, rotated_traffic, traffic
 from reproduction.local.world import free_levels, worlds
 from reproduction.result import Finding, Result, Table, columns_of
 

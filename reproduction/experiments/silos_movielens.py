@@ -9,12 +9,9 @@ from typing import Any
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.result import Finding, Result
-from reproduction.silos.design import ALONE, CENTRAL, FEDERATED, Design
-from reproduction.silos.findings import beyond_the_paper
 from reproduction.silos.methods import POPULARITY
-from reproduction.silos.pictures import draw, more
-from reproduction.silos.runs import Line, run_all
-from reproduction.silos.tables import NOTES, against_table, find, level, table
+from reproduction.silos.outcome import NOTES, against_table, beyond_the_paper, draw, find, level, more, table
+from reproduction.silos.runs import ALONE, CENTRAL, FEDERATED, Design, Line, run_all
 from reproduction.silos.worlds import movielens_world
 
 SWAP, SHRUNK = "prototypes, local swap (the paper's)", "prototypes, local swap, shrunk"

@@ -9,8 +9,7 @@ from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-from reproduction.silos.objective import mean_objective, private_prototypes
-from reproduction.silos.references import k_means_message
+from reproduction.silos.methods import k_means_message, mean_objective, private_prototypes
 from reproduction.silos.worlds import poisson_world
 
 _CAP = 8.0

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.result import Finding, Result
-from reproduction.silos.design import CENTRAL, K_MEANS, RANDOM, Design
-from reproduction.silos.findings import beyond_the_paper
-from reproduction.silos.pictures import draw, more
-from reproduction.silos.runs import Line, run_all
-from reproduction.silos.tables import NOTES, against_table, level, table
+from reproduction.silos.outcome import NOTES, against_table, beyond_the_paper, draw, level, more, table
+from reproduction.silos.runs import CENTRAL, K_MEANS, RANDOM, Design, Line, run_all
 from reproduction.silos.worlds import poisson_world
 
 SWAP, SHRUNK = "prototypes, local swap (the paper's)", "prototypes, local swap, shrunk"

@@ -12,20 +12,6 @@ import pytest
 from discreet.data.synthetic import market
 from reproduction import Context
 from reproduction.experiments import silos_movielens, silos_poisson
-from reproduction.silos.design import (
-    ALONE,
-    ALS_CENTRAL,
-    BEST_OPEN,
-    CENTRAL,
-    FEDERATED,
-    FIXED,
-    K_MEANS,
-    POOLED,
-    RANDOM,
-    TUNED,
-    Design,
-    Point,
-)
 from reproduction.silos.methods import (
     GLOBAL_MEAN,
     ITEM_MEAN,
@@ -37,8 +23,23 @@ from reproduction.silos.methods import (
     score,
     with_side,
 )
-from reproduction.silos.runs import Line, run_all
-from reproduction.silos.tables import level, table
+from reproduction.silos.outcome import level, table
+from reproduction.silos.runs import (
+    ALONE,
+    ALS_CENTRAL,
+    BEST_OPEN,
+    CENTRAL,
+    FEDERATED,
+    FIXED,
+    K_MEANS,
+    POOLED,
+    RANDOM,
+    TUNED,
+    Design,
+    Line,
+    Point,
+    run_all,
+)
 from reproduction.silos.worlds import SILOS, SiloWorld, movielens_world, poisson_world
 from tests.reproduction.worlds import verdicts
 
