@@ -58,7 +58,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """The distribution of errors at three budgets, in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=(0.1, 0.4, 1.6))
     panels = each_world(context, lambda world: measure(world, epsilons, context.number_of_draws()))
     columns = (
@@ -93,7 +92,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
-    """All methods in one world."""
     test = world.test
     assert test.rating_range is not None
     star = (test.rating_range[1] - test.rating_range[0]) / 4.0
@@ -118,7 +116,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Whether errors shrink with epsilon, and beside what is free."""
     small, large = private(panels[0].epsilons[0]), private(panels[0].epsilons[-1])
     grown = {p.world: p.within(large, NEAR) - p.within(small, NEAR) for p in panels}
     free = {p.world: p.within(large, NEAR) - p.within(OWN, NEAR) for p in panels}
@@ -147,7 +144,6 @@ def _listed(shares: Mapping[str, float]) -> str:
 
 
 def _draw(panels: Sequence[Panel], question: str, names: Callable[[Panel], Sequence[str]]) -> plotting.Figure:
-    """Distributions lie on each other: what is drawn is how far each is from the user's own mean."""
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         _lines(axes, panel, names(panel))

@@ -25,7 +25,6 @@ Sizes = Mapping[str, Sequence[Traffic]]
 
 
 def run(context: Context) -> Result:
-    """All schemes, for the paper's sizes and for the data at hand."""
     sizes: dict[str, list[Traffic]] = {}
     for name, (counts, items, rank, q) in PAPER.items():
         sizes[name] = [*traffic(counts, items, rank, q), rotated_traffic(items)]
@@ -67,7 +66,6 @@ def run(context: Context) -> Result:
 
 
 def judge(sizes: Sizes) -> list[Finding]:
-    """Sizes against the paper's, and what its table leaves out."""
     mine = {(data, one.scheme): one for data, schemes in sizes.items() for one in schemes}
     off = [
         abs(value / published - 1)

@@ -32,7 +32,6 @@ TOLERANCE = 0.005
 
 
 def run(context: Context) -> Result:
-    """Count users, items and ratings of everything at hand."""
     rows = [_published(name, size) for name, size in PUBLISHED.items()]
     ours = _ours(context)
     rows += [_counted(name, dataset) for name, dataset in ours.items()]
@@ -51,7 +50,6 @@ def run(context: Context) -> Result:
 
 
 def judge(ours: Mapping[str, Dataset]) -> list[Finding]:
-    """Compare what is at hand with what the paper prints, where it is the same data set."""
     findings = []
     for name, size in PUBLISHED.items():
         claim = (
@@ -69,7 +67,6 @@ def judge(ours: Mapping[str, Dataset]) -> list[Finding]:
 
 
 def _ours(context: Context) -> dict[str, Dataset]:
-    """What is at hand, the paper's variants of MovieLens 10M and 20M included, and the synthetic market."""
     found: dict[str, Dataset] = {}
     here = [name for name in KNOWN if at_hand(name, context.paths, context.data) is not None]
     for number, name in enumerate(here):

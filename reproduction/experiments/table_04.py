@@ -21,7 +21,6 @@ COUNTED = {
 
 
 def run(context: Context) -> Result:
-    """Account for every column; no data are needed."""
     rows = [account(preset) for preset in PRESETS.values()]
     columns = (
         *columns_of("column | heading [epsilon] | delta"),
@@ -49,7 +48,6 @@ def account(preset: Preset) -> dict[str, Any]:
 
 
 def judge(rows: Sequence[dict[str, Any]]) -> list[Finding]:
-    """Hold the headings against what was counted."""
     off = [row for row in rows if abs(_ratio(row, "as in the paper") - 1) > TOLERANCE]
     printed = [_ratio(row, "theorem 1") for row in rows]
     return [

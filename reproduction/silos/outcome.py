@@ -8,7 +8,7 @@ from typing import Any
 
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Table, columns_of
+from reproduction.result import Finding, Table, columns_of
 from reproduction.silos.methods import POPULARITY, USER_MEAN
 from reproduction.silos.runs import (
     ALONE,
@@ -16,11 +16,9 @@ from reproduction.silos.runs import (
     BEST_OPEN,
     CENTRAL,
     FEDERATED,
-    FIXED,
     K_MEANS,
     POOLED,
     RANDOM,
-    TUNED,
     Design,
     Line,
 )
@@ -40,11 +38,8 @@ NOTES = (
     "at the default limit most silos would be refused there. No numbers: the budget was refused as too small.",
     "'Shrunk': the values of a prototype are drawn to their mean as far as noise alone would explain how they differ, "
     "which reads nothing but what is sent anyway. 'The paper's' are sent as they come.",
-    "'Tuned': settings chosen by trials on the training ratings alone, of which five of one user in five are held "
-    "out once "
-    "more; as many trials for ALS without privacy as for prototypes at each epsilon, none of which is charged. "
-    "'Best without "
-    "privacy' is that ALS, or a mean where a mean is better there.",
+    "'Best without privacy' is ALS with settings chosen by trials on the training ratings alone, of which five of one "
+    "user in five are held out once more, or a mean where a mean is better there.",
     "In the pictures errors end at 1.5 times that of the user mean; what lies beyond is in the table.",
 )
 
@@ -67,22 +62,11 @@ def level(lines: Sequence[Line], method: str, which: str, **wanted: Any) -> floa
 
 def table(title: str, lines: Sequence[Line], key: str = "") -> Table:
     """One row for each line."""
-    columns = [
-        Column("method"),
-        Column("epsilon"),
-        Column("delta"),
-        Column("k"),
-        Column("l"),
-        Column("lambda"),
-    ]
-    for name in MEASURES.values():
-        columns += [Column(name, digits=4), Column(f"{name} spread", digits=4)]
-    columns += [
-        Column("over user mean", "%", 1),
-        Column("silos", digits=1),
-        Column("distinct prototypes", digits=1),
-        Column("chosen"),
-    ]
+    columns = columns_of(
+        "method | epsilon | delta | k | l | lambda | train RMSE .4 | train RMSE spread .4 | test RMSE .4 | "
+        "test RMSE spread .4 | mean percentile rank .4 | mean percentile rank spread .4 | over user mean [%] .1 | "
+        "silos .1 | distinct prototypes .1 | chosen"
+    )
     own = level(lines, USER_MEAN, "test")
     rows = []
     for line in lines:
@@ -102,36 +86,15 @@ def table(title: str, lines: Sequence[Line], key: str = "") -> Table:
     return Table(title, columns, rows, key=key, shown=120)
 
 
-def against_table(lines: Sequence[Line], design: Design) -> Table:
-    """All private prototypes beside federated ALS at the same epsilon: how many times its error and its rank."""
-    columns = columns_of(
-        "epsilon | prototypes | k | l | lambda | RMSE .4 | federated RMSE .4 | RMSE ratio .3 | "
-        "rank .4 | federated rank .4 | rank ratio .3"
-    )
-    rows = []
-    for line in lines:
-        point = line.point
-        if point.method not in design.prototypes:
-            continue
-        row: dict[str, Any] = {"epsilon": point.epsilon, "prototypes": point.method}
-        row |= {"k": point.k, "l": point.rank, "lambda": point.penalty}
-        for which, title in (("test", "RMSE"), ("rank", "rank")):
-            ours, theirs = level(lines, FEDERATED, which, epsilon=point.epsilon), line.mean(which)
-            row |= {title: theirs, f"federated {title}": ours, f"{title} ratio": theirs / ours}
-        rows.append(row)
-    return Table("Prototypes over federated ALS at the same epsilon", columns, rows, key="against", shown=60)
-
-
 _AS_GOOD = 1.001
 """Up to so many times an error counts as the same."""
 
 
 def beyond_the_paper(lines: Sequence[Line], design: Design) -> list[Finding]:
-    """Prototypes and federated ALS against the user's own mean, and against each other; and two checks."""
+    """Prototypes and federated ALS against the user's own mean; and two checks."""
     return [
         _judge_prototypes(lines, design),
         _federated(lines, design),
-        _against(lines, design),
         _yardstick(lines),
         gets_no_worse(
             {
@@ -189,30 +152,11 @@ def _federated(lines: Sequence[Line], design: Design) -> Finding:
     )
 
 
-def _against(lines: Sequence[Line], design: Design) -> Finding:
-    claim = "(ours) At the same epsilon federated ALS is better than prototypes, in RMSE and in rank."
-    rows = [row for row in against_table(lines, design).rows if not math.isnan(row["RMSE ratio"])]
-    if not rows:
-        return Finding(claim, "One or the other was refused at every epsilon.", None)
-    behind = [row for row in rows if not (row["RMSE ratio"] > 1.0 and row["rank ratio"] > 1.0)]
-    errors, ranks = [row["RMSE ratio"] for row in rows], [row["rank ratio"] for row in rows]
-    said = (
-        f"In {len(rows) - len(behind)} of {len(rows)} cases in both. Prototypes have {min(errors):.3f} to "
-        f"{max(errors):.3f} times its error and {min(ranks):.2f} to {max(ranks):.2f} times its rank."
-    )
-    if behind:
-        cases = [
-            f"epsilon {row['epsilon']:g}, k {row['k']}, l {row['l']} ({row['prototypes']})" for row in behind
-        ]
-        said += f" Not at {'; '.join(cases)}."
-    return Finding(claim, said, not behind)
-
-
 def draw(lines: Sequence[Line], design: Design, world: str) -> plotting.Figure:
     """The two private ways to work together, against epsilon, beside working alone and what is free."""
     figure, panels = plotting.panels(2, width=6.2, height=4.2)
     for axes, which in zip(panels, ("test", "rank"), strict=True):
-        for number, name in enumerate((FEDERATED, POOLED, TUNED)):
+        for number, name in enumerate((FEDERATED, POOLED)):
             _plot(axes, find(lines, name), "epsilon", which, name, number)
         _level(axes, lines, which, ALONE, "-.", rank=design.rank, penalty=design.penalty)
         _level(axes, lines, which, USER_MEAN, "--")
@@ -273,9 +217,6 @@ def _against_l(lines: Sequence[Line], design: Design) -> plotting.Figure:
     for number, name in enumerate(design.prototypes):
         found = find(lines, name, epsilon=design.epsilon, k=design.k, penalty=design.penalty)
         _plot(private, found, "rank", "test", f"{name}, epsilon {design.epsilon:g}", number)
-    if design.rank_epsilon is not None:
-        label = f"{FIXED}, epsilon {design.rank_epsilon:g}"
-        _plot(private, find(lines, FIXED), "rank", "test", label, 3)
     for number, name in enumerate((K_MEANS, RANDOM)):
         _plot(other, find(lines, name, k=design.k), "rank", "test", name, number)
     for number, name in enumerate((CENTRAL, ALONE), 2):

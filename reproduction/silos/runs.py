@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError, RatingsInvalid
+from discreet.errors import DiscreetError
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.prototypes.public.message import PrototypeMessage
@@ -37,9 +37,8 @@ from reproduction.tuning import Space, choice, log_integer, log_uniform, search
 
 CENTRAL, ALONE = "central NMF (not private)", "silo alone, NMF"
 ALS_CENTRAL, BEST_OPEN = "central ALS (not private)", "best without privacy (ALS or means)"
-TUNED = "prototypes, the paper's, tuned"
 K_MEANS, RANDOM = "k-means (not private)", "random users (not private)"
-FEDERATED, FIXED, POOLED = "federated ALS", "federated ALS, rank l", "central private ALS"
+FEDERATED, POOLED = "federated ALS", "central private ALS"
 
 
 @dataclass(frozen=True)
@@ -55,30 +54,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Design:
-    """All points around a centre.
+    """All points around a centre: epsilon, k and l, of which each is tried with the centres of the others.
 
-    Parameters
-    ----------
-    epsilons, ks, ranks
-        What is tried: budgets, prototypes of a silo, and l, the latent dimension.
-    epsilon, k, rank
-        The centres.
-    k_epsilons
-        At which epsilons k varies.
-    prototypes
-        Settings of each private way to make prototypes, by its name.
-    penalty, printed
-        The lambda of all factorisations; and the paper's, run at the centre, where it is another.
-    draws, rounds
-        Of each private run; and passes of every factorisation without privacy.
-    rank_epsilon
-        Where federated ALS is run at each l as well; None: only at the rank of its own rule.
-    pooled
-        Whether private ALS with all data in one place is run too.
-    tuned
-        Which way to make prototypes is tuned as well, k, l and lambda, at each epsilon; None: none of them.
-    trials
-        For it at each epsilon, and for ALS without privacy, which is held against the means besides.
+    At `k_epsilons` k varies. Prototypes are settings of each private way to make them, by its name; `penalty` is the
+    lambda of all factorisations, `rounds` are passes of those without privacy, and `trials` those of ALS without it.
     """
 
     epsilons: Sequence[float]
@@ -90,12 +69,8 @@ class Design:
     k_epsilons: Sequence[float]
     prototypes: Mapping[str, Mapping[str, Any]]
     penalty: float = 0.1
-    printed: float | None = None
     draws: int = 2
     rounds: int = 10
-    rank_epsilon: float | None = None
-    pooled: bool = True
-    tuned: str | None = None
     trials: int = 3
 
     def points(self) -> list[Point]:
@@ -105,21 +80,14 @@ class Design:
             found += [Point(name, self.k, self.rank, e, self.penalty) for e in self.epsilons]
             found += [Point(name, k, self.rank, e, self.penalty) for k in self.ks for e in self.k_epsilons]
             found += [Point(name, self.k, rank, self.epsilon, self.penalty) for rank in self.ranks]
-            if self.printed is not None:
-                found.append(Point(name, self.k, self.rank, self.epsilon, self.printed))
-        tuned = () if self.tuned is None else (TUNED,)
-        for name in (FEDERATED, *((POOLED,) if self.pooled else ()), *tuned):
+        for name in (FEDERATED, POOLED):
             found += [Point(name, epsilon=e) for e in self.epsilons]
-        if self.rank_epsilon is not None:
-            found += [Point(FIXED, rank=rank, epsilon=self.rank_epsilon) for rank in self.ranks]
         return list(dict.fromkeys(found))
 
     def _not_private(self) -> list[Point]:
         found = [
             Point(name, rank=rank, penalty=self.penalty) for name in (CENTRAL, ALONE) for rank in self.ranks
         ]
-        if self.printed is not None:
-            found += [Point(name, rank=self.rank, penalty=self.printed) for name in (CENTRAL, ALONE)]
         found += [Point(ALS_CENTRAL, rank=rank) for rank in self.ranks]
         found.append(Point(BEST_OPEN))
         for name in (K_MEANS, RANDOM):
@@ -168,8 +136,8 @@ class _Runner:
 
     def line(self, point: Point) -> Line:
         """Run a point as often as it takes."""
-        if point.method in (TUNED, BEST_OPEN):
-            return self._tuned(point)
+        if point.method == BEST_OPEN:
+            return self._best_open(point)
         draws = 1 if point.epsilon is None else self.design.draws
         if point.k is not None:
             return self._with_messages(point, draws)
@@ -205,8 +173,7 @@ class _Runner:
             fitted = BudgetedALS().fit(world.clipped_train(), Budget(point.epsilon, DELTA), rng=seed)
             side = fitted.model_.factors
         else:
-            rank = "auto" if point.rank is None else point.rank
-            side = federate(world.clipped(), point.epsilon, seed, rank=rank).factors
+            side = federate(world.clipped(), point.epsilon, seed).factors
         return with_side(side), side.rank
 
     def _with_messages(self, point: Point, draws: int) -> Line:
@@ -225,55 +192,28 @@ class _Runner:
         taking_part = Draws(tuple(silos)).mean
         return Line(point, tuple(scores), delta, taking_part, None if math.isnan(each) else each)
 
-    def _tuned(self, point: Point) -> Line:
-        """Settings chosen on the training ratings alone, split once more; scored like everything else."""
-        inner = _Runner(self.world.inner, self.design, self.seed)
-        attempt = _Runner.with_als if point.method == BEST_OPEN else _Runner.with_prototypes
-        space, first = (_ALS, FIRST) if point.method == BEST_OPEN else (self._space(), ())
+    def _best_open(self, point: Point) -> Line:
+        """ALS or a mean, chosen on the training ratings alone, split once more; scored like everything else."""
+        inner = self.world.inner
 
-        def error(settings: Mapping[str, Any]) -> float:
-            return attempt(inner, point, settings, 0)[0].test
+        def error(settings: Mapping[str, Any], world: SiloWorld = inner) -> Score:
+            return score(world, with_side(ALS(**settings).fit(world.train, rng=self.seed).model_.factors))
 
         rng = np.random.default_rng([self.seed, 1])
-        try:
-            found = search(lambda **settings: settings, space, self.design.trials, error, rng, first=first)
-        except DiscreetError:  # refused at every setting: a budget too small to train at all
-            return Line(point, (), None if point.epsilon is None else DELTA)
-        if point.method == BEST_OPEN:
-            simple = {
-                name: one.test for name, one in levels(self.world.inner).items() if one.test < found.value
-            }
-            if simple:
-                name = min(simple, key=lambda name: simple[name])
-                return Line(point, (levels(self.world)[name],), settings=name)
-        draws = 1 if point.epsilon is None else self.design.draws
-        runs = [attempt(self, point, found.settings, draw) for draw in range(draws)]
+        found = search(
+            lambda **settings: settings,
+            _ALS,
+            self.design.trials,
+            lambda settings: error(settings).test,
+            rng,
+            first=FIRST,
+        )
+        simple = {name: one.test for name, one in levels(inner).items() if one.test < found.value}
+        if simple:
+            name = min(simple, key=lambda name: simple[name])
+            return Line(point, (levels(self.world)[name],), settings=name)
         said = ", ".join(f"{name} {value:.3g}" for name, value in found.settings.items())
-        return Line(point, tuple(run[0] for run in runs), runs[0][1], settings=said)
-
-    def _space(self) -> Space:
-        return {
-            "k": choice(tuple(self.design.ks)),
-            "rank": choice(tuple(self.design.ranks)),
-            "penalty": log_uniform(0.03, 30.0),
-        }
-
-    def with_als(self, _: Point, settings: Mapping[str, Any], draw: int) -> tuple[Score, float | None]:
-        """ALS with all data in one place, not private."""
-        fitted = ALS(**settings).fit(self.world.train, rng=self.seed + draw)
-        return score(self.world, with_side(fitted.model_.factors)), None
-
-    def with_prototypes(
-        self, point: Point, settings: Mapping[str, Any], draw: int
-    ) -> tuple[Score, float | None]:
-        """The tuned way to make prototypes; messages of the same k and epsilon serve several trials."""
-        assert self.design.tuned is not None
-        messages = self._messages(replace(point, method=self.design.tuned, k=settings["k"]), draw)
-        if not messages:
-            raise RatingsInvalid("every silo was refused")
-        chosen = self._settings(replace(point, rank=settings["rank"], penalty=settings["penalty"]))
-        found = score(self.world, with_side(factorise(messages, chosen, self.seed + draw)))
-        return found, state_over_silos([message.statement for message in messages]).delta
+        return Line(point, (error(found.settings, self.world),), settings=said)
 
     def _messages(self, point: Point, draw: int) -> list[PrototypeMessage]:
         key = (point.method, point.k, point.epsilon, draw)
