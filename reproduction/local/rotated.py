@@ -17,7 +17,6 @@ from discreet.devices.simulation import fit
 from discreet.errors import SettingsInvalid
 from discreet.evaluation import metrics
 from discreet.evaluation.metrics import hits
-from discreet.model.blocks import score_top
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 from reproduction.local.world import World
@@ -98,7 +97,7 @@ def rotated_top(
     side = _learn(world, epsilon)
     rows = world.train.take_users(users)
     coefficients = side.fold_in(rows.indptr, rows.items, rows.values)
-    return score_top(side, coefficients, n, (rows.indptr, rows.items))[0]
+    return side.top(coefficients, n, (rows.indptr, rows.items))[0]
 
 
 def rotated_traffic(items: int) -> Traffic:

@@ -18,7 +18,6 @@ from discreet.data.rows import check_range
 from discreet.data.splits import Rng
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
-from discreet.model.listing import order_terms
 from discreet.types import Floats, Ints
 from reproduction.context import Context
 from reproduction.datasets.lookup import at_hand
@@ -229,6 +228,6 @@ def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> f
         return float("nan")
     side, rows = model.factors, history.for_users(test.user_ids)
     coefficients = side.fold_in(rows.indptr, rows.items, rows.values)
-    design, level = order_terms(side, model.by_popularity)
+    design, level = side.order_terms
     places = percentile_ranks(lambda user: design @ coefficients[user] + level, test.indptr, test.items)
     return float(places @ test.values) / weight

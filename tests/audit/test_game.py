@@ -9,8 +9,7 @@ import pytest
 
 from discreet import Budget
 from discreet.audit import game
-from discreet.audit.game import Scores, judge, play
-from discreet.audit.instances import instance_of
+from discreet.audit.game import Scores, instance_of, judge, play
 from discreet.errors import SettingsInvalid
 from discreet.privacy import Noise
 from discreet.privacy.gaussian import gate

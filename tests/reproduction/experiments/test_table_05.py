@@ -50,7 +50,7 @@ def test_it_agrees_where_everything_is_as_claimed() -> None:
         ({"plain": 0.78}, 3),
         ({"weights": 0.84}, 4),
         ({"ours": 0.83}, 5),
-        ({"plain": 0.801}, 6),
+        ({"plain": 0.805}, 6),
     ],
 )
 def test_one_task_is_enough_to_disagree(change: dict[str, Any], red: int) -> None:
