@@ -79,7 +79,9 @@ def item_side_to_bytes(
         metadata["round"] = str(round)
     if precision == "single":
         arrays = {name: _halved(name, array) for name, array in arrays.items()}
-    body: bytes = safetensors.numpy.save({name: np.ascontiguousarray(one) for name, one in arrays.items()}, metadata)
+    body: bytes = safetensors.numpy.save(
+        {name: np.ascontiguousarray(one) for name, one in arrays.items()}, metadata
+    )
     header, end = _header(body)
     header["__metadata__"] = (
         metadata  # in one order: safetensors writes it in one that changes from run to run
