@@ -10,14 +10,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from scipy.sparse import csr_array
 
-from discreet.catalogue.feature_groups import BinGroup, Group, ScaleGroup, TokenGroup
+from discreet.catalogue.feature_groups import Form, Group, learn_group
 from discreet.errors import CatalogueInvalid
 from discreet.types import Floats
 
@@ -48,8 +48,8 @@ _VOLUME = re.compile(r"#\s*[0-9][0-9.,–-]*|[0-9][0-9.,–-]*\s*$")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")
 
-_Facet: TypeAlias = tuple[Literal["tokens", "number", "bins", "dense"], Any]
-"""The form of a group, and what it is learnt from."""
+_Facets: TypeAlias = dict[str, tuple[Form, Any]]
+"""By the end of the group's name: its form, and what it is learnt from and made of."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class FeatureColumn:
     name: str
     kind: Kind
     separators: str
-    groups: tuple[Annotated[Group, Field(discriminator="form")], ...]
+    groups: tuple[Group, ...]
 
     def __post_init__(self) -> None:
         nothing: Values = np.empty((0, 0)) if self.kind == "embedding" else pl.Series([], dtype=pl.String)
@@ -98,7 +98,10 @@ class FeatureColumn:
                 f"the column {name!r} has nothing to read as {kind} in any row; leave it out of the features, or name "
                 f"another kind: {', '.join(KINDS)}"
             )
-        learnt = (_learn(name, suffix, facet) for suffix, facet in facets.items())
+        learnt = (
+            learn_group(name + suffix, *facet, common=_COMMON_WORDS if suffix == " words" else 1.0)
+            for suffix, facet in facets.items()
+        )
         return cls(name, kind, separators, tuple(group for group in learnt if group is not None))
 
     def encode(self, values: Values) -> list[csr_array]:
@@ -178,31 +181,19 @@ def _separators(values: Values, kind: Kind) -> str:
     return _TAG_SEPARATORS if values.str.contains(r"[|;]").any() else _LIST_SEPARATORS
 
 
-def _learn(name: str, suffix: str, facet: _Facet) -> Group | None:
-    form, values = facet
-    if form == "tokens":
-        return TokenGroup.learn(name + suffix, values, _COMMON_WORDS if suffix == " words" else 1.0)
-    return (
-        BinGroup.learn(name + suffix, values)
-        if form == "bins"
-        else ScaleGroup.learn(name + suffix, form, values)
-    )
-
-
 def _has_values(facet: Any) -> bool:
     """A column without any value is a wrong column; one that is the same everywhere is merely of no use."""
     return bool(np.isfinite(facet).any()) if isinstance(facet, np.ndarray) else any(map(len, facet))
 
 
-def _facets(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
-    """By the end of the group's name: its form, and what it is learnt from and made of."""
+def _facets(name: str, values: Values, kind: Kind, separators: str) -> _Facets:
     try:
         return _read(name, values, kind, separators)
     except (pl.exceptions.PolarsError, UnicodeError) as error:
         raise CatalogueInvalid(f"the column {name!r} cannot be read as {kind}: {error}") from None
 
 
-def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
+def _read(name: str, values: Values, kind: Kind, separators: str) -> _Facets:
     if kind == "embedding":
         return {"": ("dense", _rows(name, values))}
     if isinstance(values, np.ndarray):
@@ -215,7 +206,7 @@ def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _
     if kind == "text":
         return _text_facets(_texts(values))
     bags = _bags(values, separators if kind != "category" else "")
-    facets: dict[str, _Facet] = {"": ("tokens", bags)}
+    facets: _Facets = {"": ("tokens", bags)}
     if kind == "tags":
         facets[" pairs"] = ("tokens", [_pairs(bag) for bag in bags])
     if kind == "people":
@@ -223,7 +214,7 @@ def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _
     return facets
 
 
-def _text_facets(texts: Sequence[str | None]) -> dict[str, _Facet]:
+def _text_facets(texts: Sequence[str | None]) -> _Facets:
     taken = [take_year(_normal(text or "")) for text in texts]
     listed = [_words(text) for _, text in taken]
     years = [year for year, _ in taken]

@@ -32,24 +32,13 @@ _SHEET = "save the sheet as CSV in UTF-8 first"
 _ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), _SHEET),
     ".json": "write one object a line and call it .ndjson",
+    **dict.fromkeys((".bz2", ".zip", ".xz", ".7z"), "unpack it first (.gz can stay)"),
 }
 _MOVIELENS = {4: ("user", "item", "rating", "time"), 3: ("item", "title", "genres")}
 
 
 class Scan(NamedTuple):
-    """A table that is not read yet.
-
-    Parameters
-    ----------
-    names
-        Of its columns.
-    typed
-        Whether these have types; those of an untyped table come as text, so that ids are taken exactly as written.
-    table
-        The table itself.
-    typeset
-        Whether people chose how its lines are written: quotes around a field.
-    """
+    """A table that is not read yet: its columns, whether they have types, and whether its fields may have quotes."""
 
     names: list[str]
     typed: bool
@@ -65,25 +54,19 @@ def scan_table(
     *,
     private: Collection[str] | None = None,
 ) -> Scan:
-    """Open a table.
+    """Open a table; reading it may end in one of `TABLE_ERRORS`.
 
-    The kind is an extension (``".csv"``), by default the file's own, under ``.gz``, ``.zst``, ``.bz2`` or ``.zip`` if
-    need be; ``"-"`` is standard input. The separator of a text file is found in its first line unless it is given; its
-    text is UTF-8 unless another encoding is.
-
-    Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken exactly as written.
+    The kind is an extension (``".csv"``), by default the file's own, under ``.gz`` or ``.zst`` if need be; ``"-"`` is
+    standard input. Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken as written.
 
     Parameters
     ----------
+    separator, encoding
+        Of text: found in the first line, and UTF-8, where they are left out.
     private
         For rows that belong to people, the columns that will be read (none named: all). Then nothing about a row is
         judged by other rows: NDJSON comes as text too, and no encoding is guessed. Of public tables (a catalogue)
         types, and the encoding of ``.dat``, are worked out from the whole.
-
-    Raises
-    ------
-    OSError, ValueError, polars.exceptions.PolarsError
-        When the file is missing, of an unknown kind, or damaged; reading the table then ends in one of `TABLE_ERRORS`.
     """
     path = Path(path)
     kind, source = opened(path, kind, encoding)
