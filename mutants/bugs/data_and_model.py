@@ -19,7 +19,7 @@ MUTANTS = (
     Mutant(
         "a file too many in a model",
         _STORAGE,
-        "    for name in sorted(present - {MANIFEST, *FILES}):\n",
+        "    for name in sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *FILES}):\n",
         "    for name in ():\n",
         "nothing but the model is in its folder",
         _T_STORAGE,
