@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "a token that is good for two releases",
-        "privacy/charges.py",
+        "privacy/ledger.py",
         "            self._redeemed[found] = True\n",
         "",
         "each release is charged on its own",
@@ -128,7 +128,7 @@ MUTANTS = (
     ),
     Mutant(
         "a copy of a token is as good",
-        "privacy/charges.py",
+        "privacy/ledger.py",
         "if known is charge), None)",
         "if known.name == charge.name), None)",
         "a forged token is worthless",
@@ -136,7 +136,7 @@ MUTANTS = (
     ),
     Mutant(
         "a closed ledger takes charges",
-        "privacy/charges.py",
+        "privacy/ledger.py",
         """            if self._closed:
                 raise UnchargedRelease(
                     f"{charge.name!r} cannot be charged: the run is over and its statement is fixed"
@@ -148,7 +148,7 @@ MUTANTS = (
     ),
     Mutant(
         "a charge that is checked and entered in two steps",
-        "privacy/charges.py",
+        "privacy/ledger.py",
         "            self._refuse_excess(charge)\n",
         "            self._refuse_excess(charge)\n"
         "            self._lock.release()\n"

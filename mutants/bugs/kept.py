@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _GATE = "privacy/gaussian/kept_gate.py"
-_RESUMED = "privacy/account/run.py"
+_RESUMED = "privacy/account/ledger_file.py"
 _CHECKPOINT = "methods/checkpoint/checkpoint.py"
 _NOISE = "privacy/gaussian/noise.py"
 _TERMS = "methods/checkpoint/terms.py"

@@ -9,17 +9,17 @@ _T = ("privacy/test_statement.py",)
 _T_PURE = ("privacy/pure/test_ledger.py",)
 _CARRIED = "privacy/carried.py"
 _T_WALKS = ("statements/test_walks.py",)
-_SILOS = "privacy/silo_statements.py"
+_SILOS = "privacy/combined.py"
 _T_SILOS = ("privacy/test_silo_statements.py",)
 
 MUTANTS = (
     Mutant(
         "a fixed key is called private",
         _STATEMENT,
-        """        releases = _releases(ledger.charges)
+        """is None else "silos"
         if ledger.fault is not None:
 """,
-        """        releases = _releases(ledger.charges)
+        """is None else "silos"
         if False:
 """,
         "noise that can be drawn again is not private",
@@ -46,8 +46,8 @@ MUTANTS = (
     Mutant(
         "stating does not end the run",
         _STATEMENT,
-        "        ledger.close()\n        releases = _releases",
-        "        releases = _releases",
+        "        ledger.close()\n        releases = shares_of",
+        "        releases = shares_of",
         "nothing is charged after the statement",
         _T,
     ),
@@ -85,7 +85,7 @@ MUTANTS = (
     ),
     Mutant(
         "a trial was allowed more than is accounted for",
-        _STATEMENT,
+        "privacy/combined.py",
         "if allowed > selection.trial_mu(budget) * (1.0 + 1e-9):",
         "if False:",
         "no trial may cost more than the selection accounts for",
@@ -101,7 +101,7 @@ MUTANTS = (
     ),
     Mutant(
         "a user in two silos pays as one in one",
-        _STATEMENT,
+        "privacy/statement_parts.py",
         'both = compose([mu, mu]) if terms.noise == "each silo" else 2.0 * mu',
         "both = mu",
         "a user in two silos pays twice",
@@ -221,7 +221,7 @@ MUTANTS = (
     ),
     Mutant(
         "numbers printed rounded down",
-        "privacy/statement_text.py",
+        "privacy/accounting.py",
         "rounding=ROUND_CEILING",
         'rounding="ROUND_FLOOR"',
         "never less than was spent, not even when printed",

@@ -8,7 +8,6 @@ _ACCOUNT = "privacy/account/account.py"
 _COSTS = "privacy/account/costs.py"
 _LEDGER = "privacy/account/ledger_file.py"
 _PLAN = "privacy/account/plan.py"
-_RUN = "privacy/account/run.py"
 _STORE = "privacy/account/store.py"
 _T_COSTS = ("privacy/account/test_costs.py",)
 _T_LEDGER = ("privacy/account/test_ledger_file.py",)
@@ -18,26 +17,26 @@ _LEDGERS = (
     Mutant(
         "a run that goes on counts only what it has charged",
         _ACCOUNT,
-        'if self.state == "running" or self.asked.adaptive:',
+        'if self.state in ("asked", "running") or self.asked.adaptive:',
         "if self.asked.adaptive:",
         "what a run has reserved is not there for others",
         _T_LEDGER,
-        "whole or reserved",
+        "whole",
     ),
     Mutant(
         "a run whose costs followed from releases counts by its charges",
         _ACCOUNT,
-        'if self.state == "running" or self.asked.adaptive:',
-        'if self.state == "running":',
+        'if self.state in ("asked", "running") or self.asked.adaptive:',
+        'if self.state in ("asked", "running"):',
         "a schedule that was not public counts whole",
         _T_LEDGER,
         "whole",
     ),
     Mutant(
-        "a run that was cut short costs nothing",
+        "a run that was killed costs nothing",
         _ACCOUNT,
-        'if isinstance(self.asked, RefusedRun) or (self.state != "running" and not self.charges):',
-        'if isinstance(self.asked, RefusedRun) or self.state == "cut short":',
+        'if isinstance(self.asked, RefusedRun) or not (self.charges or self.state == "asked"):',
+        'if isinstance(self.asked, RefusedRun) or self.state == "running":',
         "what a killed run has charged stays charged",
         _T_LEDGER,
         "killed",
@@ -168,8 +167,8 @@ _LEDGERS = (
     Mutant(
         "a charge that could not be written is believed",
         _STORE,
-        "            self.undo()\n            raise _unwritten(self._path, error) from None\n\n    def undo",
-        "            self.undo()\n\n    def undo",
+        '            raise LedgerInvalid(f"{self._path} cannot be written ({error}); nothing was charged") from None\n',
+        "            pass\n",
         "what is not on the disk has no noise drawn for it",
         _T_LEDGER,
         "disk",
@@ -193,8 +192,8 @@ _LEDGERS = (
     Mutant(
         "caps are not asked",
         _LEDGER,
-        "            if not account.has_room(asked.run, asked):\n",
-        "            if False:\n",
+        "        if not account.with_run(asked).within_cap:\n",
+        "        if False:\n",
         "a run that does not fit is refused",
         _T_LEDGER,
         "cap",
@@ -224,14 +223,6 @@ _LEDGERS = (
         "if head is not None and not chain.hashes:",
         "a head that was kept elsewhere tells",
         (*_T_LEDGER, "cli/test_ledger.py"),
-    ),
-    Mutant(
-        "running runs are taken for dead",
-        _LEDGER,
-        "if run != own and held.take():",
-        "if run != own:",
-        "a reservation lasts as long as its process",
-        _T_LEDGER,
     ),
     Mutant(
         "pure runs forgotten beside a selection",
@@ -269,28 +260,10 @@ _LEDGERS = (
         (*_T_COSTS, *_T_LEDGER),
     ),
     Mutant(
-        "a reservation's delta is not looked at",
-        _RUN,
-        "            and more.delta <= reserved.delta * slack\n",
-        "",
-        "what goes beyond a reservation needs room under the cap",
-        _T_LEDGER,
-        "reservation",
-    ),
-    Mutant(
-        "a reservation's pure part is not looked at",
-        _RUN,
-        "            and sum(more.pure) <= sum(reserved.pure) * slack\n",
-        "",
-        "what goes beyond a reservation needs room under the cap",
-        _T_LEDGER,
-        "reservation",
-    ),
-    Mutant(
         "a run that goes on skips the cap",
         _LEDGER,
-        "            if not account.has_room(asked.run, asked):\n",
-        "            if known is None and not account.has_room(asked.run, asked):\n",
+        "        if not account.with_run(asked).within_cap:\n",
+        "        if known is None and not account.with_run(asked).within_cap:\n",
         "what was free while a run was stopped may be gone",
         _T_LEDGER,
         "goes_on",
@@ -307,8 +280,8 @@ _LEDGERS = (
     Mutant(
         "a group's statement is about everybody's runs alone",
         _LEDGER,
-        "before, together = account.cost(group), account.with_run(asked.run, asked).cost(group)",
-        "before, together = account.cost(None), account.with_run(asked.run, asked).cost(None)",
+        "before, together = account.cost(group), account.with_run(asked).cost(group)",
+        "before, together = account.cost(None), account.with_run(asked).cost(None)",
         "a statement says what all runs on its people come to",
         _T_LEDGER,
         "group",
@@ -368,26 +341,26 @@ _LEDGERS = (
         "plan",
     ),
     Mutant(
-        "charges beyond the reservation pass",
-        _RUN,
-        "if not inside and not grown.within_cap:",
-        "if False:",
+        "charges beyond the cap pass",
+        _LEDGER,
+        "            if not account.within_cap:\n",
+        "            if False:\n",
         "nothing is charged that the cap has no room for",
         _T_LEDGER,
-        "reservation",
+        "budget_needs_room or part_of or at_once",
     ),
     Mutant(
-        "a run goes on after it was taken for dead",
-        _RUN,
-        'if run is None or run.state != "running":\n            raise',
-        "if run is None:\n            raise",
+        "a run goes on after another process has ended it",
+        _LEDGER,
+        'if account.runs[self.asked.run].state != "running":',
+        "if False:",
         "what was freed for others is not charged",
         _T_LEDGER,
-        "dead",
+        "another_process",
     ),
     Mutant(
         "a ledger set back under a run is charged",
-        _RUN,
+        _LEDGER,
         "if self._head not in locked.chain.hashes:",
         "if not locked.chain.hashes:",
         "a run notices that its charges are gone",
@@ -396,9 +369,9 @@ _LEDGERS = (
     ),
     Mutant(
         "a silo's missing charges stay missing",
-        _RUN,
-        "            head = locked.append(missing)\n        self._head",
-        "            head = locked.chain.head\n        self._head",
+        _LEDGER,
+        "missing = stored - Counter((charge.name, charge.price) for charge in entered)",
+        "missing = stored - stored",
         "charges of a silo's own store are in the ledger too",
         ("silos/test_silo_ledger.py",),
     ),
@@ -407,10 +380,10 @@ _LEDGERS = (
 _DOCUMENT = "statements/document.py"
 _MEANING = "statements/meaning.py"
 _SIGNATURE = "statements/signature.py"
-_TRADE_OFF = "privacy/trade_off.py"
+_TRADE_OFF = "statements/meaning.py"
 _T_DOCUMENT = ("statements/test_document.py",)
 _T_SIGNATURE = ("statements/test_signature.py",)
-_T_TRADE_OFF = ("privacy/test_trade_off.py",)
+_T_TRADE_OFF = ("statements/test_trade_off.py",)
 
 _STATEMENTS = (
     Mutant(

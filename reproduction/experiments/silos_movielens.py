@@ -17,8 +17,6 @@ from reproduction.silos.runs import Line, run_all
 from reproduction.silos.tables import NOTES, against_table, find, level, table
 from reproduction.silos.worlds import movielens_world
 
-__all__ = ["EXPERIMENT"]
-
 SWAP, MISSING = "prototypes, local swap (the paper's)", "prototypes, local swap, missing and shrunk"
 LLOYD = "prototypes, Lloyd, missing and shrunk"
 LEVEL = "prototypes, own level (the default)"

@@ -16,8 +16,6 @@ from discreet.types import Floats
 from reproduction.local.communication import Traffic, one_bit
 from reproduction.local.world import World
 
-__all__ = ["ROTATED", "UNTUNED", "rotated_error", "rotated_predictions", "rotated_top", "rotated_traffic"]
-
 ROTATED = "rotated (ours)"
 UNTUNED = f"'{ROTATED}' runs with its defaults, untuned: popularity and item offsets, no factors."
 

@@ -9,8 +9,6 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage, PrototypeSettings
 
-__all__ = ["mean_objective", "private_prototypes"]
-
 _BLOCK = 4096
 
 

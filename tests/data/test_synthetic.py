@@ -3,25 +3,21 @@
 import time
 import tracemalloc
 from collections import Counter
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet.data import Ratings, splits, synthetic
-from discreet.data.synthetic._popularity import activity
-from discreet.data.synthetic._sampling import draw_uniform, draw_weighted
+from discreet import kernels
+from discreet.data import Ratings, synthetic
+from discreet.data.draws import activity, draw_weighted
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.types import Floats
 
 
 def users_of(ratings: Ratings) -> npt.NDArray[np.int64]:
     return np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
-
-
-def rmse(error: Floats) -> float:
-    return float(np.sqrt(np.mean(error**2)))
 
 
 def assert_well_formed(ratings: Ratings) -> None:
@@ -83,22 +79,6 @@ def test_low_rank_observes_as_the_paper_says() -> None:
     assert not seen.any()
 
 
-def test_low_rank_tests_on_the_same_matrix() -> None:
-    n, m = 100, 120
-    train, test = synthetic.low_rank(n, m, rank=1, rng=2, rating_range=(-1e3, 1e3))
-    assert test.n_ratings > 50
-
-    def design(part: Ratings) -> Floats:
-        rows = np.zeros((part.n_ratings, n + m))
-        rows[np.arange(part.n_ratings), users_of(part)] = 1
-        rows[np.arange(part.n_ratings), n + part.items] = 1
-        return rows
-
-    # A matrix of rank one is additive in its logarithms.
-    fitted, *_ = np.linalg.lstsq(design(train), np.log(np.abs(train.values)), rcond=None)
-    assert np.allclose(design(test) @ fitted, np.log(np.abs(test.values)))
-
-
 def test_low_rank_refuses_impossible_ranks() -> None:
     for rank in (0, 11):
         with pytest.raises(SettingsInvalid, match="rank"):
@@ -128,11 +108,6 @@ def test_poisson_counts_are_poisson_and_low_rank() -> None:
     counts = lively.values.reshape(4_000, 50)
     spectrum = np.linalg.svd(np.log1p(counts), compute_uv=False)
     assert spectrum[2] > 2 * spectrum[6]  # the mean and two factors, and then noise
-
-
-def test_poisson_silos_refuses_more_silos_than_users() -> None:
-    with pytest.raises(SettingsInvalid, match="silos"):
-        synthetic.poisson_silos(5, silos=6)
 
 
 # --- market ---------------------------------------------------------------------------------------------
@@ -188,42 +163,6 @@ def test_market_at_full_size() -> None:
     assert_well_formed(ratings)
 
 
-def fold_in(
-    indptr: npt.NDArray[np.int64], index: npt.NDArray[np.int32], residual: Floats, features: Floats
-) -> Floats:
-    solved = np.zeros((len(indptr) - 1, features.shape[1]))
-    for row, (start, end) in enumerate(pairwise(indptr)):
-        part = features[index[start:end]]
-        solved[row] = np.linalg.solve(part.T @ part + 8 * np.eye(part.shape[1]), part.T @ residual[start:end])
-    return solved
-
-
-def test_market_rewards_offsets_and_then_taste(small_market: Ratings) -> None:
-    train, test = splits.by_rating(small_market, (0.9, 0.1), rng=0)
-    users, items, mean = users_of(train), train.items, train.values.mean()
-    n, m = train.n_users, train.n_items
-    per_user, per_item = np.bincount(users, minlength=n), np.bincount(items, minlength=m)
-    error = test.values - mean
-    by_user_mean = rmse(error - (np.bincount(users, train.values - mean, n) / (per_user + 1))[users_of(test)])
-    mood, offset = np.zeros(n), np.zeros(m)
-    for _ in range(10):
-        offset = np.bincount(items, train.values - mean - mood[users], m) / (per_item + 3)
-        mood = np.bincount(users, train.values - mean - offset[items], n) / (per_user + 3)
-    error = error - mood[users_of(test)] - offset[test.items]
-    by_offsets = rmse(error)
-    residual = train.values - mean - mood[users] - offset[items]
-    order = np.argsort(items, kind="stable")
-    pointers = np.concatenate([[0], np.cumsum(per_item)])
-    traits = 0.1 * np.random.default_rng(0).standard_normal((m, 8))
-    for _ in range(6):
-        tastes = fold_in(train.indptr, items, residual, traits)
-        traits = fold_in(pointers, users[order].astype(np.int32), residual[order], tastes)
-    tastes = fold_in(train.indptr, items, residual, traits)
-    by_taste = rmse(error - (tastes[users_of(test)] * traits[test.items]).sum(axis=1))
-    assert by_offsets < 0.94 * by_user_mean
-    assert by_taste < 0.94 * by_offsets
-
-
 def test_market_follows_the_scale() -> None:
     ratings = synthetic.market(100, 50, 1_000, rng=0, rating_range=(0, 100))
     assert_well_formed(ratings)
@@ -254,7 +193,7 @@ def test_activity_adds_up_exactly(n_users: int, n_ratings: int, most: int) -> No
 def test_uniform_draws_are_uniform() -> None:
     users, n_items, count = 20_000, 5, 3
     indptr = np.arange(users + 1) * count
-    drawn = draw_uniform(np.random.default_rng(0), indptr, n_items).reshape(users, count)
+    drawn = kernels.draw_uniform(np.random.default_rng(0), indptr, n_items).reshape(users, count)
     found = Counter(map(tuple, drawn.tolist()))
     expected = list(permutations(range(n_items), count))
     assert set(found) == set(expected)

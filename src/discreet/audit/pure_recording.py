@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.privacy.ledger import PureLedger
 from discreet.privacy.pure.gate import PureGate
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
 
 __all__ = ["ONE_SIDED", "Record", "RecordingGate", "Tape", "change"]

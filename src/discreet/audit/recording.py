@@ -20,7 +20,7 @@ from discreet.methods.private_half import PrivateHalf
 from discreet.methods.protocol import Engine, ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.methods.query import Query, Trained
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise

@@ -22,7 +22,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
 
 __all__ = ["command"]

@@ -27,9 +27,8 @@ from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start
-from discreet.privacy.account.ledger_file import AnyLedger, open_run
-from discreet.privacy.account.records import Price
-from discreet.privacy.account.run import LedgerRun, ResumedRun
+from discreet.privacy.account.costs import Price
+from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, ResumedRun, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.catalogue import Catalogue
+from discreet.data.draws import activity, draw_weighted, popularity
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic._popularity import activity, popularity
-from discreet.data.synthetic._sampling import draw_weighted
 from discreet.planning.sizes import Sizes
 from discreet.types import Floats
 

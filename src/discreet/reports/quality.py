@@ -16,7 +16,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.evaluation import baselines, metrics
 from discreet.evaluation.intervals import Measured
-from discreet.evaluation.side_by_side import pairs
+from discreet.evaluation.protocol import pairs
 from discreet.model import Model
 from discreet.types import Bools, Floats
 

@@ -14,9 +14,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from discreet.privacy.statement_text import selection_words
 from discreet.statements.document import Cost, Document, costs
 from discreet.statements.glossary import terms_for
+from discreet.statements.lines import selection_words
 from discreet.statements.text import identity
 from discreet.statements.words import (
     alone,

@@ -14,13 +14,13 @@ import pytest
 
 from discreet.catalogue import CLICKS, Catalogue
 from discreet.errors import BudgetInvalid, RatingsInvalid, Refused, SettingsInvalid
-from discreet.evaluation import evaluate_percentile_rank
 from discreet.methods.prototypes import PrototypeMessage, PrototypeSettings, build_model
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.model import Model
 from discreet.model.fold_in import NonNegative
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.statement import Release, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import Release
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import load_agreement, open_model
@@ -28,6 +28,7 @@ from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.shared.prototype_messages import decode_prototypes, largest
 from discreet.types import Floats
+from reproduction.silos.ranks import evaluate_percentile_rank
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
 from tests.methods.prototypes.worlds import hostile, ratings, silo
 from tests.silos.worlds import agree as agree_on_als

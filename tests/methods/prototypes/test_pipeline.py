@@ -19,8 +19,8 @@ from discreet.methods.prototypes import (
 from discreet.methods.prototypes.private.rows import TooFewUsers
 from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import ShareTable
+from discreet.privacy.combined import state_over_silos
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.silo_statements import state_over_silos
 from reproduction.silos.references import central_factors, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 

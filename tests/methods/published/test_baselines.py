@@ -149,11 +149,7 @@ def test_popularity_ranks_like_the_exact_one(market: Ratings, clicks: Ratings) -
     assert scores.recall > 0.9 * scores.popularity_recall
     values_ignored = Popularity().fit(market, BUDGET, noise=Noise.fixed_key_not_private("k")).model_
     plain = Ratings.from_arrays(
-        market.indptr,
-        market.items,
-        np.ones(market.n_ratings),
-        catalogue=market.catalogue,
-        rating_range=None,
+        market.indptr, market.items, np.ones(market.n_ratings), catalogue=market.catalogue, rating_range=None
     )
     same = Popularity().fit(plain, BUDGET, noise=Noise.fixed_key_not_private("k")).model_
     np.testing.assert_array_equal(values_ignored.item_side.offsets, same.item_side.offsets)

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Budget, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from discreet.model.fold_in import FrankWolfeReplay
 from tests.conformance.runs import LARGE, record

@@ -8,7 +8,7 @@ import pytest
 from discreet import Budget, Catalogue, Ratings
 from discreet.data import splits, synthetic
 from discreet.errors import CatalogueInvalid
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.published.private.projected_gradient import ProjectedGradient
 from discreet.methods.shared.public.spectrum import leading, seen_share

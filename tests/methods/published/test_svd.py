@@ -5,7 +5,7 @@ import pytest
 
 from discreet import Budget, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.published.private.svd import PrivateSVD
 from tests.conformance.runs import LARGE
 

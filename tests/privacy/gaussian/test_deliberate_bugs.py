@@ -7,8 +7,8 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import DiscreetError
-from discreet.privacy import charges as tokens
 from discreet.privacy import ledger
+from discreet.privacy import ledger as tokens
 from discreet.privacy.gaussian import activity, blocks, energy_scaled, gate, noise, pattern, totals
 from discreet.privacy.gaussian.clipped import clip_entries
 from tests.privacy.bugs import (
@@ -269,13 +269,13 @@ BUGS = [
     Bug(
         "a release is not charged",
         check_every_release_is_charged,
-        ((tokens.Tokens, "_pay", ("self._charges.append(charge)", "pass")),),
+        ((tokens.Charges, "_pay", ("self._charges.append(charge)", "pass")),),
     ),
     Bug(
         "a release is not charged and the token not asked for",
         check_every_release_is_charged,
         (
-            (tokens.Tokens, "_pay", ("self._charges.append(charge)", "pass")),
+            (tokens.Charges, "_pay", ("self._charges.append(charge)", "pass")),
             (ledger.Ledger, "redeem", nothing),
         ),
     ),
