@@ -16,9 +16,9 @@ import polars as pl
 from scipy import sparse
 
 from discreet.catalogue import Catalogue, scan_table
-from discreet.data.checks import Columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import without_types
+from discreet.data.rows import Columns
 from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
 
 PUBLISHED: dict[str, Any] = {"missing": "error", "out_of_range": "error", "unknown_items": "error"}
@@ -161,8 +161,7 @@ def _jester_matrix(parts: list[Path], separator: str) -> Ratings:
         rating_range=_JESTER_RANGE,
         catalogue=number_range(width),
         user_ids=np.arange(1, len(ratings) + 1),
-        missing="error",
-        out_of_range="error",
+        allow_dropped=0.0,
     )
 
 

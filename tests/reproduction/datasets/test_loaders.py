@@ -155,9 +155,7 @@ def test_jester_matrix_of_150_jokes_and_odd_widths(tmp_path: Path) -> None:
 def test_jester_matrix_errors(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(matrix_text([{1: "1"}, {4: "11.5"}]))
-    with pytest.raises(
-        RatingsInvalid, match=r"row 2, column 4: the rating 11.5 is not a number between -10 and 10"
-    ):
+    with pytest.raises(RatingsInvalid, match=r"1 of 2 rows"):
         datasets.jester(path)
     path.write_text(matrix_text([{1: "1"}, {4: "funny"}]))
     with pytest.raises(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes import FactorSettings
-from reproduction.silos.references import k_means_message, random_message
+from discreet.methods.prototypes.settings import FactorSettings
+from reproduction.silos.methods import k_means_message, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 FACTORS = FactorSettings(rank=2, rounds=50)
