@@ -89,10 +89,13 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
         if start is not None:
             method.public_half.check_start(start)
         if self.device != "cpu":
-            from discreet.engines.gpu import check_device, check_kernels
+            if self.engine == "ray":
+                raise SettingsInvalid(
+                    f"workers of a cluster compute on the CPU; leave out --device {self.device}"
+                )
+            from discreet.engines.gpu import check_device
 
-            check = check_kernels if self.engine == "ray" else check_device
-            check(self.device, name, method.gpu_half)
+            check_device(self.device, name, method.gpu_half)
         given = self.epsilon is not None or self.delta is not None
         free = name == "user-mean" and self.discover is None
         budget = None if free and not given else self._budget()
