@@ -12,7 +12,7 @@ from discreet.catalogue import Catalogue
 from discreet.cli.federate.options import catalogue_option
 from discreet.cli.request import adds
 from discreet.cli.rows import Features, read_features
-from discreet.cli.settings import Chosen, merge_settings, method_for, read_goal
+from discreet.cli.settings import Chosen, method_for, read_goal, read_settings
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import allow
 from discreet.methods.prototypes.settings import PRESETS, FactorSettings, PrototypeSettings
@@ -42,7 +42,7 @@ def make_agreement(ctx: click.Context, name: str, keys: PublicKeys, options: dic
     """An agreement from the options of :func:`agreement_options`; only sums need the silos' mask keys."""
     if options["implicit"] == bool(options["rating_range"]):
         raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
-    settings = merge_settings(ctx, options["sets"])
+    settings = read_settings(options["sets"])
     method = method_for(options["method"], options["goal"])
     if method == "prototypes":
         return _prototypes(ctx, name, keys, options, settings)
