@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.catalogue import Catalogue, as_ids, infer_ids
+from discreet.catalogue import CLICKS, Catalogue, RatingScale
 from discreet.errors import CatalogueInvalid
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -132,28 +132,6 @@ def test_unreadable_files_are_refused(tmp_path) -> None:
         Catalogue.from_file(tmp_path / "a.parquet")
 
 
-def test_whole_floats_are_integers_and_other_kinds_of_column_work() -> None:
-    assert as_ids([1.0, float("nan"), 3.0]).to_list() == [1, None, 3]
-    with pytest.raises(TypeError, match="fractions"):
-        as_ids([2.0**60])  # beyond 2**53 a float no longer says which integer it is
-    assert as_ids(pl.Series(["a", "b"], dtype=pl.Categorical)).to_list() == ["a", "b"]
-    assert as_ids(pl.Series(["5"]).cast(pl.Decimal(30, 0))).to_list() == [5]
-    assert as_ids(pl.Series([1, 2**80], dtype=pl.Int128)).to_list() == ["1", str(2**80)]
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        (["1", "-2"], [1, -2]),
-        (["1", None], [1, None]),
-        (["01", "1"], ["01", "1"]),
-        (["1", "1.0"], ["1", "1.0"]),
-    ],
-)
-def test_untyped_ids_are_integers_only_if_written_plainly(text: list[str], kept: list[object]) -> None:
-    assert infer_ids(pl.Series(text, dtype=pl.String)).to_list() == kept
-
-
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
@@ -168,3 +146,20 @@ def test_untyped_ids_are_integers_only_if_written_plainly(text: list[str], kept:
 def test_what_is_no_list_of_ids_is_refused_with_what_to_give_instead(ids: object, words: str) -> None:
     with pytest.raises(CatalogueInvalid, match=words):
         Catalogue(ids)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 5.0), (0.0, 10.0), (-3.0, 3.0), (0.5, 0.75)])
+def test_what_is_liked_and_what_speaks_against_are_public_rules_of_the_range(low: float, high: float) -> None:
+    scale, width = RatingScale((low, high)), high - low
+    stars = low + width * np.array([0.0, 0.1, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0])
+    assert scale.liked(stars).tolist() == [0, 0, 0, 4, 8, 12, 16, 18, 20]
+    assert scale.opinions(stars) == pytest.approx([-0.6, -0.48, -0.3, -0.05, 0.2, 0.45, 0.7, 0.85, 1.0])
+    # Nothing outside the range counts for more than its ends.
+    far = np.array([low - 100.0 * width, high + 100.0 * width])
+    assert scale.liked(far).tolist() == [0, 20]
+    assert scale.opinions(far).tolist() == [-0.6, 1.0]
+
+
+def test_a_click_is_liked_once_and_one_below_zero_speaks_against() -> None:
+    assert CLICKS.liked(np.array([1.0, 7.0, 0.0])).tolist() == [1, 1, 1]
+    assert CLICKS.opinions(np.array([1.0, -1.0, 0.0, 9.0])).tolist() == [1.0, -0.6, 1.0, 1.0]
