@@ -48,20 +48,7 @@ def why_no_range(low: float, high: float) -> str | None:
 
 @dataclass(frozen=True)
 class RatingScale:
-    """What kind of feedback there is, and between which numbers it lies.
-
-    Parameters
-    ----------
-    range
-        Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1.
-
-    Examples
-    --------
-    >>> RatingScale((1.0, 5.0)).middle
-    3.0
-    >>> RatingScale(None).explicit
-    False
-    """
+    """Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1."""
 
     range: tuple[float, float] | None
 
