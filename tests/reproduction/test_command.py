@@ -121,9 +121,6 @@ def test_a_damaged_record_is_named(
         (["figure-2", "--list"], "give names of experiments"),
         (["figure-2", "--tables", "somewhere"], "say where they are with --report FOLDER"),
         (["figure-2", "--data", "no-such-folder"], "--data no-such-folder is not a folder"),
-        (["figure-2", "--dataset", "ml-10m"], "must be NAME=PATH"),
-        (["figure-2", "--dataset", "ml-10m=no-such-file"], "there is no no-such-file"),
-        (["figure-2", "--dataset", "ml-11m=."], "no data set is called 'ml-11m'"),
         (["figure-2", "--draws", "0"], "--draws"),
     ],
 )
