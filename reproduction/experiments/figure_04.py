@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.data import splits, synthetic
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, place_of, table
 from reproduction.central.yardstick import NOISE_FREE, NOT_PRIVATE, Yardstick
 from reproduction.context import Context

@@ -13,7 +13,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
 from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.budget import Budget
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, table
 from reproduction.central.yardstick import FIRST, NOISE_FREE, NOT_PRIVATE, RATINGS, Yardstick
 from reproduction.context import Context

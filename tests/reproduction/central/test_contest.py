@@ -12,7 +12,7 @@ from discreet import Budget
 from discreet.data import splits, synthetic
 from discreet.methods.published.private.dpals import DPALS
 from reproduction import Context
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entry, Rival, ahead, checks, table
 from reproduction.central.yardstick import FIRST, NOT_PRIVATE, RATINGS, Yardstick
 from reproduction.experiments import figure_07, posters
