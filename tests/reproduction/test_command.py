@@ -128,19 +128,6 @@ def test_mistakes_are_refused(refused: Callable[..., str], arguments: list[str],
     assert message in refused(*arguments)
 
 
-def test_an_interruption_says_what_is_there(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(program, "perform", interrupt)
-    result = run("table-2", "--quick", "--out", tmp_path)
-    assert result.exit_code == 130
-    assert "experiments that were finished are in" in result.stderr
-    assert "nothing was written" not in result.stderr
-
-
 def test_it_runs_as_a_module_and_calls_itself_by_that_name() -> None:
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "reproduction", *words]
