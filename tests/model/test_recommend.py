@@ -163,3 +163,12 @@ def test_a_model_must_fit_together(explicit: Model) -> None:
 def test_a_model_that_has_learnt_something_cannot_say_that_nothing_was_released() -> None:
     with pytest.raises(ModelInvalid, match="has learnt something"):
         replace(make_model("explicit"), statement=Statement.nothing_released())
+
+
+def test_it_is_read_in_a_notebook(explicit: Model) -> None:
+    found = explicit.recommend({}, 6)
+    assert repr(found) == f"Recommendations(6 of 6: {', '.join(map(str, found.items[:5]))}, ...)"
+    assert repr(explicit) == "Model(by hand, 1 to 5, goal rate, 12 items, rank 3)"
+    assert repr(explicit.statement) == "Statement(not private: made by hand for a test)"
+    assert "<table" in found._repr_html_()
+    assert "<pre>Privacy statement" in explicit.statement._repr_html_()
