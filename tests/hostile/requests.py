@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import click
+import numpy as np
 
 from discreet import Catalogue
+from discreet.cli.histories import Person, read_histories
+from discreet.cli.place_options import Place
 from discreet.cli.train import command as train
 from discreet.cli.training import Training
+from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.model.recommendations import Recommendations
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import largest_message, load_agreement
@@ -22,8 +28,10 @@ from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
+from tests.hostile.tables import spoil_csv
+from tests.model.models import make_doubtful, make_model
 
-__all__ = ["AgreementFile", "ConfigFile"]
+__all__ = ["AgreementFile", "ConfigFile", "HistoryFile"]
 
 OPTIONS: dict[str, Any] = {
     "user": "user",
@@ -116,6 +124,52 @@ class AgreementFile(Kind):
         assert largest_message(read) > 0
         assert type(read).parse(read.model_dump_json().encode()) == read
         return "same" if read == genuine else "other"
+
+
+class HistoryFile(Kind):
+    """``discreet recommend --history FILE``."""
+
+    may_abort = True
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._models = (make_doubtful("explicit"), make_model("implicit"))
+        one = ({"item-1": 4.0, "item-7": 1, "item-3": 2.5}, [10, 30, 70])
+        many = ({"ann": one[0], "bob": {"item-2": 5}}, {"ann": one[1], "bob": [20, "40"]})
+        self._json = [
+            [json.dumps(content).encode() for content in pair] for pair in zip(one, many, strict=True)
+        ]
+        tables = ("item,rating\nitem-1,4\nitem-7,1\n", "user,item,rating\na,item-1,4\nb,item-7,1\n")
+        self._csv = (tables, ("item\n10\n30\n", "user,item\na,10\nb,30\n"))
+        pairs = zip(self._models, self._json, strict=True)
+        self._genuine = [self._recommend(model, ".json", body[0]) for model, body in pairs]
+
+    def attempt(self, draw: Random) -> Outcome:
+        """Spoil one file; what comes of it are scores."""
+        which, shape = draw.randrange(2), draw.randrange(2)
+        if draw.random() < 0.6:
+            suffix, body = ".json", mutate_json(draw, self._json[which][shape])
+        else:
+            text = self._csv[which][shape]
+            suffix, body = ".csv", draw.choice((spoil_csv(draw, text), damage(draw, text.encode())))
+        scores = self._recommend(self._models[which], suffix, body, draw.choice(("error", "drop")))
+        return "same" if scores == self._genuine[which] else "other"
+
+    def _recommend(self, model: Any, suffix: str, body: bytes, unknown_items: Any = "error") -> list[float]:
+        path = self.folder / f"history{suffix}"
+        path.write_bytes(body)
+        request = Person(model="", history=str(path), unknown_items=unknown_items)
+        with ExitStack() as held:
+            history = read_histories(request, model, Place("memory", None, [str(path)], held))
+        if isinstance(history, Ratings):
+            scores = (
+                model.recommend_batch(history, 3, unknown_items=unknown_items)["score"].drop_nulls().to_list()
+            )
+        else:
+            found: Recommendations = model.recommend(history, 3, unknown_items=unknown_items)
+            scores = [one.score for one in found]
+        assert np.isfinite(scores).all()
+        return scores
 
 
 def _as_toml(content: dict[str, Any]) -> str:
