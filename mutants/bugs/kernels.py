@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "a Frank-Wolfe row that leaves its bound",
-        "model/fold_in/frank_wolfe.py",
+        "model/fold_in.py",
         "    shrinks = _shrinks(indptr, moved, row_bound)",
         "    shrinks = _shrinks(indptr, moved, 2.0 * row_bound)",
         "a user's row stays within the bound after every step",

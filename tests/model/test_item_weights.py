@@ -42,7 +42,7 @@ def test_scores_are_sums_of_rows_and_of_the_base(feedback: str) -> None:
     values = (
         np.array([1.0, 5.0, 3.0, 2.0, 4.0]) if side.scale.explicit else np.array([1.0, -1.0, 1.0, 1.0, 1.0])
     )
-    said = [-0.6, 1.0, 0.2, -0.3, 0.7] if side.scale.explicit else [1.0, -0.6, 1.0, 1.0, 1.0]
+    said = [-0.8, 1.0, 0.2, -0.4, 0.7] if side.scale.explicit else [1.0, -0.8, 1.0, 1.0, 1.0]
     people = np.zeros((3, 12))
     people[[0, 0, 0, 2, 2], HISTORIES[1]] = said
     wanted = people @ dense(side) + side.base
@@ -52,11 +52,10 @@ def test_scores_are_sums_of_rows_and_of_the_base(feedback: str) -> None:
     found, _ = side.top(evidence, 12)
     assert np.array_equal(found, np.argsort(-wanted, axis=1, kind="stable"))
     for user in range(3):
-        part = side.fold_in(np.array([0, *np.diff(HISTORIES[0])[[user]]]), *(
-            array[HISTORIES[0][user] : HISTORIES[0][user + 1]] for array in (HISTORIES[1], values)
-        ))  # fmt: skip
+        mine = slice(HISTORIES[0][user], HISTORIES[0][user + 1])
+        own = np.array([0, mine.stop - mine.start]), HISTORIES[1][mine], values[mine]
         for item in range(12):
-            whole = side.parts(part, item).sum() + side.base[item]
+            whole = side.terms(*own, item)[2].sum() + side.base[item]
             assert whole == pytest.approx(wanted[user, item], rel=1e-6, abs=1e-12)
 
 
@@ -67,7 +66,7 @@ def test_what_was_disliked_pushes_down() -> None:
     weights = dense(table("explicit"))[0]
     for entry in hated:
         place = int(str(entry.item).removeprefix("item-"))
-        assert change[entry.item] - entry.score == pytest.approx(1.6 * weights[place], rel=1e-5, abs=1e-9)
+        assert change[entry.item] - entry.score == pytest.approx(1.8 * weights[place], rel=1e-5, abs=1e-9)
 
 
 def test_neighbours_stand_out_of_the_noise_of_all_pairs() -> None:
@@ -80,12 +79,12 @@ def test_neighbours_stand_out_of_the_noise_of_all_pairs() -> None:
             for other, together in zip(side.others[row], side.together[row].tolist(), strict=True)
             if together > 3.0 * math.sqrt(2.0 * math.log(rows))
         }
-        found = side.neighbours(item)
+        found = side.similar(item, 12, "it")
         assert dict(zip(found.items.tolist(), found.likeness.tolist(), strict=True)) == pytest.approx(out)
         assert (np.diff(found.likeness) <= 0.0).all()
         wanted = [3.0 / math.sqrt(side.mass[item] * side.mass[other]) for other in found.items]
         assert found.deviation.tolist() == pytest.approx(wanted)
-    assert any(len(side.neighbours(item).items) for item in range(12))
+    assert any(len(side.similar(item, 12, "it").items) for item in range(12))
 
 
 def test_what_the_table_speaks_of_is_known() -> None:

@@ -25,7 +25,7 @@ from discreet.kernels.entries import (
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.pair_sums import add_pairs, amount_sums, co_moment, pair_place
-from discreet.kernels.ranking import ranking_on, top_n
+from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.table_scores import Table, table_scores, table_top
@@ -55,7 +55,6 @@ __all__ = [
     "one_blas_thread",
     "pair_place",
     "project_rows",
-    "ranking_on",
     "residuals",
     "row_distances",
     "row_squares",

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet.model.fold_in.frank_wolfe import replay, take_step
+from discreet.model.fold_in import Arrays, FrankWolfeReplay, Rows, take_step
 from discreet.types import Floats
 
 
@@ -42,6 +42,21 @@ def dense_run(
         norms = np.linalg.norm(np.where(seen, rows, 0.0), axis=1, keepdims=True)
         rows *= np.minimum(1.0, bound / np.maximum(norms, 1e-100))
     return rows
+
+
+def replay(
+    indptr: Floats,
+    items: Floats,
+    targets: Floats,
+    directions: Floats,
+    eigenvalues: Floats,
+    c: float,
+    bound: float,
+) -> Floats:
+    """Weights of each row on the directions, as a model serves them."""
+    arrays = Arrays(0.0, np.zeros(len(directions)), directions)
+    rule = FrankWolfeReplay(eigenvalues, c, bound)
+    return rule.coefficients(arrays, Rows(indptr, items, targets), np.float64)[:, 1:]
 
 
 @pytest.mark.parametrize(("c", "bound"), [(30.0, 5.0), (300.0, 3.0), (1.0, 1e9)])

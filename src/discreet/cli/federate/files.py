@@ -22,8 +22,7 @@ from discreet.cli.federate.options import (
     store_option,
 )
 from discreet.cli.federate.output import answered, show_run
-from discreet.cli.holder import counts
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import counts, json_option, print_json, printer
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.server_run import ServerRun, open_coordinator

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from discreet.catalogue import Catalogue, ItemFeatures
-from discreet.cli.columns import FILE_OPTIONS, column_options, file_options
-from discreet.cli.ledger_option import given_ledger, ledger_options
-from discreet.cli.row_options import ROW_OPTIONS, row_options
+from discreet.cli.charged import given_ledger, ledger_options
+from discreet.cli.request import adds
+from discreet.cli.rows import Rows
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
 from discreet.privacy.account.ledger_file import LedgerRun
@@ -105,7 +105,7 @@ def enter_silo(
 ) -> LedgerRun | None:
     """Reserve the agreed budget in the silo's ledger, where there is one: before any rating is read."""
     check_member(agreement, options["name"])
-    ledger = given_ledger(options)
+    ledger = given_ledger(options["ledger"], options["ledger_group"])
     if ledger is None:
         return None
     return ctx.with_resource(begin_run(ledger, agreement, options["name"], catalogue.paid))
@@ -144,15 +144,9 @@ def read_silo_ratings(agreement: BaseAgreement, catalogue: Catalogue, options: d
             if agreement.explicit
             else "the agreement is about implicit feedback; leave --rating out"
         )
-    rules: dict[str, Any] = {name: options.get(name) for name in (*ROW_OPTIONS, *FILE_OPTIONS)}
+    reading: dict[str, Any] = {name: options[name] for name in Rows.model_fields}
     return Ratings.from_file(
-        options["ratings"],
-        user=options["user"],
-        item=options["item"],
-        rating=options["rating"],
-        rating_range=agreement.rating_range,
-        catalogue=catalogue,
-        **rules,
+        options["ratings"], **reading, rating_range=agreement.rating_range, catalogue=catalogue
     )
 
 
@@ -160,10 +154,8 @@ _SILO: tuple[Callable[[Any], Any], ...] = (
     agreement_option,
     click.option("--name", required=True, help="This silo's name in the agreement."),
     click.option("--ratings", required=True, metavar="RATINGS", help="This silo's ratings: a file."),
-    column_options,
-    file_options,
+    adds(Rows),
     catalogue_option,
-    row_options("drop"),
     click.option(
         "--store",
         required=True,

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from discreet.cli.holder import show_holder
-from discreet.cli.output import printer
+from discreet.cli.output import printer, show_holder
 from discreet.model import Model
 
 __all__ = ["RoundProgress", "answered", "position", "show_run"]

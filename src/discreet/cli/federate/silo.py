@@ -18,8 +18,7 @@ from discreet.cli.federate.options import (
 )
 from discreet.cli.federate.output import RoundProgress, answered
 from discreet.cli.federate.status_file import StatusFile
-from discreet.cli.holder import counts, say_dropped, show_holder
-from discreet.cli.output import json_option, print_json, printer
+from discreet.cli.output import counts, json_option, print_json, printer, say_dropped, show_holder
 from discreet.silos.shared.agreements import largest_message, load_agreement
 from discreet.silos.shared.seal import SigningKey
 from discreet.silos.silo.silo_run import SiloRun, statement_of

@@ -14,12 +14,12 @@ import polars as pl
 from rich.console import Console
 
 from discreet.catalogue import scan_table
-from discreet.cli.columns import column_options
 from discreet.cli.federate.output import show_run
 from discreet.cli.federate.terms import agreement_options, make_agreement
-from discreet.cli.holder import counts
-from discreet.cli.output import json_option, print_json
-from discreet.cli.row_options import ROW_OPTIONS, row_options
+from discreet.cli.output import counts, json_option, print_json
+from discreet.cli.request import adds
+from discreet.cli.rows import BadRows
+from discreet.cli.rows import Columns as ColumnOptions
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, without_types
 from discreet.data.rows import Columns, check_columns
@@ -34,13 +34,13 @@ __all__ = ["simulate_command"]
 
 @click.command("simulate")
 @click.argument("source", metavar="RATINGS")
-@column_options
+@adds(ColumnOptions)
 @click.option("--silo-column", metavar="COLUMN", help="Column that names each row's silo.")
 @click.option(
     "--silos", "count", type=click.IntRange(1, 100), help="Or: deal the users out to so many silos."
 )
 @agreement_options
-@row_options("drop")
+@adds(BadRows)
 @click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
 @click.option("--force", is_flag=True, help="Replace a model that is already there.")
 @json_option
@@ -84,7 +84,7 @@ def simulate_command(
         keys = make_authority(folder / "tls", list(parts))
         agreement = make_agreement(ctx, "simulation", keys, options)
         agreement.save(folder / AGREEMENT)
-        rules = {name: options[name] for name in ROW_OPTIONS}
+        rules = {name: options[name] for name in BadRows.model_fields}
         holder = {}
         if agreement.explicit == (columns.rating is not None):  # silos refuse the rest in words of their own
             # A bad row is named by its place in this file, not in a silo's part of it.

@@ -9,16 +9,10 @@ import click
 from click.core import ParameterSource
 
 from discreet.catalogue import Catalogue
-from discreet.cli.columns import features_option, read_features
 from discreet.cli.federate.options import catalogue_option
-from discreet.cli.goal import goal_option, method_for, read_goal
-from discreet.cli.setting_options import (
-    auto_option,
-    config_option,
-    merge_settings,
-    rating_range_option,
-    set_option,
-)
+from discreet.cli.request import adds
+from discreet.cli.rows import Features, read_features
+from discreet.cli.settings import Chosen, merge_settings, method_for, read_goal
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import allow
 from discreet.methods.prototypes.settings import PRESETS, FactorSettings, PrototypeSettings
@@ -163,8 +157,10 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         help="Privacy parameter delta; well below 1 / users. Prototypes: 1e-6 where left out, none with --preset.",
     ),
     catalogue_option,
-    features_option,
-    rating_range_option,
+    adds(Features),
+    click.option(
+        "--rating-range", nargs=2, type=float, metavar="LO HI", help="Lowest and highest possible rating."
+    ),
     click.option(
         "--implicit", is_flag=True, help="There are no ratings: a row means that the user chose the item."
     ),
@@ -187,21 +183,13 @@ _AGREEMENT: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Share of the budget held back to repeat a sum that a silo was lost in. Not for prototypes.",
     ),
-    goal_option,
-    auto_option(
-        "--rank", 0, "Number of factors; 0: offsets alone; auto: by a public rule (10 for prototypes)."
-    ),
-    auto_option("--rounds", 1, "Rounds of training; auto: by a public rule. Not for prototypes."),
     click.option("--prototypes", type=click.IntRange(1), help="How many of them a silo sends at most."),
     click.option(
         "--preset",
         type=click.Choice(PRESETS),
         help="With --method prototypes: the paper's clustering, without delta, as published or with working constants.",
     ),
-    set_option(
-        "Another setting of the method, of the prototypes' factorisation as factors.KEY=VALUE; repeatable."
-    ),
-    config_option,
+    adds(Chosen),
     click.option(
         "--seed", type=click.IntRange(0), help="Of the random start of the factors; never of the noise."
     ),

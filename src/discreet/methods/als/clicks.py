@@ -12,8 +12,8 @@ from discreet.data.ratings import Ratings
 from discreet.evaluation.metrics import recall_at_k
 from discreet.methods.als.ratings import Progress
 from discreet.methods.als.settings import ALSSettings
-from discreet.model.blocks import fold_in_blocks, score_top
 from discreet.model.fold_in import Clicks
+from discreet.model.history import top_items
 from discreet.model.item_side import ItemSide
 from discreet.types import Singles
 
@@ -80,10 +80,7 @@ class ClicksFit:
         """Recall@20 of the same users' held-out clicks, at most some thousand users'."""
         side, users = self.item_side(penalty), np.arange(min(self._ratings.n_users, _MOST_USERS))
         kept, held_out = self._ratings.take_users(users), held_out.take_users(users)
-        ranking = np.full((len(users), min(_LISTED, side.n_items)), -1, dtype=np.int32)
-        for part in fold_in_blocks(side, kept):
-            ranking[part.users], _ = score_top(side, part.coefficients, _LISTED, (part.indptr, part.items))
-        return recall_at_k(ranking, held_out.indptr, held_out.items, _LISTED)
+        return recall_at_k(top_items(side, kept, _LISTED), held_out.indptr, held_out.items, _LISTED)
 
     def _solve_users(self, ridge: Singles) -> Singles:
         ratings, factors, offsets = self._ratings, self._factors, self._offsets

@@ -14,7 +14,7 @@ from discreet.methods.published.public.frank_wolfe import FRANK_WOLFE, MomentQue
 from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
-from discreet.model.fold_in.frank_wolfe import take_step
+from discreet.model.fold_in import take_step
 from discreet.privacy.gaussian.blocks import Block
 from discreet.types import Floats
 
@@ -22,13 +22,7 @@ __all__ = ["FrankWolfe", "FrankWolfeContributions"]
 
 
 class FrankWolfeContributions:
-    """Integer contributions of some users. Their fit is a cache: it follows from the query's steps.
-
-    Parameters
-    ----------
-    ratings
-        Private, over a public catalogue.
-    """
+    """Integer contributions of some users. Their fit is a cache: it follows from the query's steps."""
 
     def __init__(self, ratings: Ratings) -> None:
         self._sampler = Sampler(ratings)
