@@ -43,7 +43,9 @@ def read_objects(values: list[Any], what: What) -> pl.Series:
         except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):
             pass  # an integer beyond 64 bits, or a text that is none
     found = [_read(value, what) for value in values]
-    if what == "id" and kinds and all(value is None for value in found):
+    if kinds and all(value is None for value in found):
+        if what != "id":
+            return pl.Series(values, strict=False)
         odd = min(kind.__name__ for kind in kinds)
         raise TypeError(f"ids must be whole numbers or text, not {odd}; convert them to text first")
     if what == "id" and all(value is None or _fits(value) for value in found):
