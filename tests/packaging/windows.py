@@ -193,7 +193,7 @@ def work_together() -> None:
     discreet.devices.fit(ratings, epsilon=4.0)
     Store(Path("collected.sqlite")).close()
     back_up(Path("collected.sqlite"), Path("copy.sqlite"))
-    assert restore(Path("copy.sqlite"), Path("restored.sqlite")) == 0
+    assert restore(Path("copy.sqlite"), Path("restored.sqlite"), lambda opened: 0) == 0
 
 
 def serve() -> None:
