@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant(
         "types of NDJSON chosen by all rows",
         "catalogue/tables.py",
-        "        if private is not None:\n            return scan_json(source, private)\n",
+        "        if private is not None:\n            return _scan_json(source, private)\n",
         "",
         "a row is read by itself",
         ("data/test_row_by_row.py",),
@@ -162,6 +162,6 @@ MUTANTS = (
         "    if len(wrong):\n",
         "    if len(wrong):\n        return texts\n    if len(wrong):\n",
         "times are parsed or refused",
-        ("data/test_times.py",),
+        ("data/test_splits.py",),
     ),
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from discreet.cli.request import Request, adds, option
 from discreet.errors import SettingsInvalid
-from discreet.privacy.account.ledger_file import LedgerFile
+
+if TYPE_CHECKING:
+    from discreet.privacy.account.ledger_file import LedgerFile
 
 __all__ = ["LEDGER_VARIABLE", "Charged", "given_ledger", "ledger_options", "refuse_ledger"]
 
@@ -38,6 +41,8 @@ def given_ledger(path: str | None, group: str | None) -> LedgerFile | None:
         if group is not None:
             raise SettingsInvalid("--ledger-group without --ledger: name the file as well")
         return None
+    from discreet.privacy.account.ledger_file import LedgerFile
+
     if not Path(path).exists():
         click.echo(f"Began the ledger {path}: it knows of no earlier run on these ratings.", err=True)
     return LedgerFile(path, group=group)

@@ -148,7 +148,7 @@ def _value(text: str) -> Any:
 
 def method_for(method: str | None, goal: str | None) -> str:
     """The method by its name, or the one that is trained for this goal."""
-    return method or DEFAULTS["rate" if goal == "rate" else "rank"].method_name()
+    return method or DEFAULTS["rate" if goal == "rate" else "rank"]
 
 
 def read_goal(

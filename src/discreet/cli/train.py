@@ -6,11 +6,10 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet import ALS, UserMean
 from discreet.catalogue import Catalogue
 from discreet.cli.charged import given_ledger, refuse_ledger
 from discreet.cli.output import (
@@ -38,13 +37,15 @@ from discreet.cli.where import (
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import ModelInvalid
-from discreet.methods.checkpoint import Checkpoint
-from discreet.methods.method import carried_by
+from discreet.methods.method import PrivateMethod, carried_by
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.storage import check_target
-from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.silos.shared.saving import save_once
+
+if TYPE_CHECKING:
+    from discreet.methods.checkpoint import Checkpoint
+    from discreet.privacy.account.ledger_file import LedgerRun
 
 __all__ = ["command"]
 
@@ -159,11 +160,11 @@ def _reserve(
 ) -> LedgerRun | None:
     """Reserve the budget in the ledger, where there is one: before any rating is read."""
     ctx, (method, budget, start) = click.get_current_context(), asked
-    if isinstance(method, ALS) or budget is None:
+    if not isinstance(method, PrivateMethod) or budget is None:
         refuse_ledger(ctx, f"--method {method.method_name()}, which spends no budget,")
         return None
     ledger, discovers = given_ledger(request.ledger, request.ledger_group), request.catalogue is None
-    if ledger is None or (isinstance(method, UserMean) and not discovers):
+    if ledger is None or (method.method_name() == "user-mean" and not discovers):
         return None
     run = ledger.begin(
         budget,
@@ -181,14 +182,11 @@ def _fit(asked: Asked, ratings: AnyRatings, request: Training, report: ReportPro
     """Train; ``charged``: what goes with a budget."""
     method = asked.method
     always: dict[str, Any] = {"rng": request.seed, "progress": report}
-    if isinstance(method, ALS):
+    if not isinstance(method, PrivateMethod):
         assert isinstance(ratings, Ratings)
         return method.fit(ratings, **always)
-    if isinstance(method, UserMean):
-        del charged["engine"]
-        return method.fit(ratings, asked.budget, **always, **charged)
-    assert asked.budget is not None
-    return method.fit(
+    fit: Any = method.fit  # of one that releases nothing without a budget too
+    return fit(
         ratings,
         asked.budget,
         start=asked.start,

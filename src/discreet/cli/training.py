@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from discreet import ALS, DPALS, UserMean
 from discreet.cli.charged import Charged
 from discreet.cli.output import Output
 from discreet.cli.request import argument, option
@@ -20,6 +19,9 @@ from discreet.methods.public_half import check_features
 from discreet.methods.registry import DEFAULTS, METHODS, Method, find_method
 from discreet.model import Model
 from discreet.privacy.budget import Budget
+
+if TYPE_CHECKING:
+    from discreet.methods.als import ALS
 
 __all__ = ["Asked", "Training"]
 
@@ -52,7 +54,7 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
     delta: str | None = option("Privacy parameter delta; well below 1 / users.")
     method: str | None = option(
         f"{', '.join(METHODS)}, or another package's class. als is not private; user-mean releases nothing.  "
-        f"[default: {DEFAULTS['rank'].method_name()}, or {DEFAULTS['rate'].method_name()} for --goal rate]",
+        f"[default: {DEFAULTS['rank']}, or {DEFAULTS['rate']} for --goal rate]",
         metavar="NAME|PACKAGE:CLASS",
     )
     start: str | None = option(
@@ -77,11 +79,12 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
         check_features(name, used=used, given=bool(self.features))
         if self.start is None and self.start_is_public:
             raise SettingsInvalid("--start-is-public says something about --start, which is missing")
-        if self.preset is not None and not issubclass(method, DPALS):
+        from_preset = getattr(method, "from_preset", None)
+        if self.preset is not None and from_preset is None:
             raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
         if not issubclass(method, PrivateMethod):
             self._refuse_private_options(name)
-            return Asked(ALS(**settings), None)
+            return Asked(method(**settings), None)
         start = None if self.start is None else Model.load(self.start)
         if start is not None:
             method.public_half.check_start(start)
@@ -94,7 +97,7 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
 
             check_device(self.device, name, method.gpu_half)
         given = self.epsilon is not None or self.delta is not None
-        free = method is UserMean and self.discover is None
+        free = name == "user-mean" and self.discover is None
         budget = None if free and not given else self._budget()
         if self.discover is None and self.catalogue is None:
             raise CatalogueMissing(
@@ -104,8 +107,8 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
         if self.discover is not None and self.catalogue is not None:
             raise SettingsInvalid("--catalogue and --discover-items exclude each other; keep one")
         settings["discover_share"] = self.discover
-        if self.preset is not None and issubclass(method, DPALS):
-            return Asked(method.from_preset(self.preset, **settings), budget)
+        if self.preset is not None and from_preset is not None:
+            return Asked(from_preset(self.preset, **settings), budget)
         return Asked(method(**settings), budget, start)
 
     def reading(self) -> FileReading:

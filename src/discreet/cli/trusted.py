@@ -34,6 +34,7 @@ ENTRY_POINTS = (
 """Of training lists: reading, bounding, summing, what drives them, the gate, accounting, the statement."""
 PUBLIC = (
     "discreet.model",
+    "discreet.private_files",
     "discreet.statements",
     *(f"discreet.catalogue.{what}" for what in ("features", "feature_columns", "feature_groups")),
 )

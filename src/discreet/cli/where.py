@@ -26,12 +26,12 @@ from discreet.data.rules import RowRules
 from discreet.data.stored import is_prepared
 from discreet.engines.choice import AnyRatings
 from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid
-from discreet.methods.checkpoint import Checkpoint
 from discreet.model import Model
 
 if TYPE_CHECKING:
     from discreet.cli.training import Training
     from discreet.engines.cluster import Cluster
+    from discreet.methods.checkpoint import Checkpoint
 
 __all__ = [
     "Engine",
@@ -133,6 +133,8 @@ def open_checkpoint(request: Training, engine: str, *, private: bool) -> Checkpo
         raise SettingsInvalid("a method without a budget has no releases for a checkpoint; leave it out")
     if given is None and engine == "memory":
         return None
+    from discreet.methods.checkpoint import Checkpoint
+
     out = Path(request.out).absolute()
     kept = ctx.with_resource(Checkpoint(given or out.with_name(f"{out.name}.run")))
     note_arguments(ctx, kept.folder)
