@@ -84,7 +84,6 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
         ("federate", "authority", "tls", "--silos", "a,b"),
         {"tls"},
         {
-            "tls/authority.pem",
             "tls/keys.json",
             "tls/README.txt",
             "tls/server/[ac]*.pem",

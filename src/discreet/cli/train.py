@@ -26,9 +26,9 @@ from discreet.cli.train_summary import show, summarise
 from discreet.cli.training import Training, check_room
 from discreet.engines.choice import AnyRatings
 from discreet.methods.published.public.dpals_noise import Accounting
+from discreet.model.saving import save_once
 from discreet.model.storage import check_target
 from discreet.privacy.statement_text import round_up
-from discreet.silos.shared.saving import save_once
 
 __all__ = ["command"]
 

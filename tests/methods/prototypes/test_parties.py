@@ -21,12 +21,11 @@ from discreet.model import Model
 from discreet.model.fold_in import NonNegative
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Release, Statement
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import load_agreement, open_model
-from discreet.silos.shared.model_message import encode_model
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import decode_prototypes, largest
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.prototypes import PrototypeAgreement, decode_prototypes
 from discreet.types import Floats
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
 from tests.methods.prototypes.worlds import hostile, ratings, silo
@@ -301,7 +300,7 @@ def test_the_model_travels_in_single_precision_and_loses_nothing(run: Run) -> No
     body = encode_model(model, run.agreement)
     came = open_model(body, run.agreement, CATALOGUE, None)
     check_same(came, model)
-    assert len(body) <= largest(run.agreement)
+    assert len(body) <= run.agreement.most_bytes
     finer = replace(model.item_side, factors=model.item_side.factors * (1.0 + 1e-12))
     double = encode_model(replace(model, item_side=finer), run.agreement)
     assert len(double) - len(body) == pytest.approx(4 * 12 * (3 + 1), abs=16)

@@ -21,7 +21,7 @@ import pytest
 from discreet import Budget, LedgerFile
 from discreet.privacy.account.account import Account, _enter
 from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, RefusedRun, Resume
-from discreet.silos.silo.stored_charges import stored_charges
+from discreet.silos.silo.ledger import stored_charges
 from tests.privacy.account.writers import BUDGET, KINDS, SILOS
 from tests.sizes import sized
 

@@ -10,7 +10,8 @@ from discreet.privacy.account.account import Account, Run
 from discreet.privacy.account.records import Charged, Open, Price
 from discreet.privacy.account.store import APPLICATION as LEDGER
 from discreet.privacy.accounting import compose, epsilon_from
-from discreet.silos.silo.stored_charges import StoredCharges, application_of, stored_charges
+from discreet.silos.shared.store import application_of
+from discreet.silos.silo.ledger import StoredCharges, stored_charges
 
 __all__ = ["account_of_store"]
 

@@ -1,25 +1,29 @@
-"""What travels: a silo's prototypes with its name and the run on them, and the model back."""
+"""Private prototypes: what is agreed on, the one message of each silo, and the model that comes back."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
-from discreet.catalogue import Catalogue
-from discreet.errors import ModelInvalid, Refused
+from pydantic import Field, model_validator
+
+from discreet.catalogue import Catalogue, RatingScale
+from discreet.errors import ModelInvalid, Refused, SettingsInvalid
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import METHOD, wrong_kind
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.methods.public_half import check_features
 from discreet.model import Model
+from discreet.privacy.budget import Budget
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode
-from discreet.silos.shared.model_message import read_model
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.agreement import MOST_WORDS, BaseAgreement, Name
+from discreet.silos.shared.encoding import Header, decode, encode
+from discreet.silos.shared.outcome import read_model
 
-__all__ = ["decode_prototype_model", "decode_prototypes", "encode_prototypes", "largest"]
+__all__ = ["PrototypeAgreement", "decode_prototype_model", "decode_prototypes", "encode_prototypes"]
 
 _MARK = b"dsP1"
-_PREFIX = 8
-# The header of a message of prototypes, which has the whole statement in it.
-_STATEMENT = 1 << 20
 # Budgets are sums of shares, and values travel as 32-bit numbers: the last bits may differ.
 _ROOM = 1.0 + 1e-6
 
@@ -27,23 +31,83 @@ _ROOM = 1.0 + 1e-6
 class _Header(Header):
     run: str
     silo: str
-    digest: str
 
 
-def largest(agreement: PrototypeAgreement) -> int:
-    """Bytes of the largest message in either direction."""
-    prototypes, items = agreement.settings.most_prototypes, agreement.n_items
-    # Prototypes with a bit for each entry; or evidence, which has two numbers more for each item.
-    up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1) + 8 * items
-    # Offsets and factors, in single precision.
-    down = 4 * items * (1 + agreement.factors.rank)
-    return _PREFIX + MOST_HEADER + _STATEMENT + max(up, down)
+class PrototypeAgreement(BaseAgreement):
+    """To send one message of prototypes each: all there is to know but the ratings, as no question is asked.
+
+    Attributes
+    ----------
+    silos
+        Names of the organisations, sorted.
+    settings, factors
+        Of what each silo does, and of what the server makes of it.
+    """
+
+    method: Literal["prototypes"] = "prototypes"
+    silos: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
+    settings: PrototypeSettings = PrototypeSettings()
+    factors: FactorSettings = FactorSettings()
+
+    @classmethod
+    def make(cls, name: str, *, silos: Iterable[str], **fields: Any) -> Self:
+        """A new run."""
+        return cls._make(name, silos=tuple(sorted(silos)), **fields)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            check_features(self.method, used=False, given=self.features is not None)
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from None
+        if self.silos != tuple(sorted(self.silos)):
+            raise ValueError("the silos must be in the order of their names")
+        if self.rating_range is not None and self.rating_range[0] < 0.0:
+            raise ValueError(
+                "prototypes are non-negative: shift the rating range so that it starts at 0 or above"
+            )
+        return self
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Names of all silos, sorted."""
+        return self.silos
+
+    @property
+    def delta(self) -> float:
+        """What each silo's users may spend beside epsilon; nothing with the paper's clustering."""
+        return self.settings.delta if self.settings.clustering == "lloyd" else 0.0
+
+    @property
+    def scale(self) -> RatingScale:
+        """Of the ratings."""
+        return RatingScale(self.rating_range)
+
+    @property
+    def most_bytes(self) -> int:
+        """Length that no message of the run exceeds."""
+        prototypes, items = self.settings.most_prototypes, self.n_items
+        # Prototypes with a bit for each entry, or evidence, which has two numbers more for each item; and in single
+        # precision the model's offsets and factors.
+        up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1) + 8 * items
+        return MOST_WORDS + max(up, 4 * items * (1 + self.factors.rank))
+
+    @property
+    def smallest_roster(self) -> int:
+        """Fewest silos that a run may have: each silo's message is private on its own."""
+        return 1
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is none."""
+        if self.settings.clustering == "lloyd":
+            Budget(self.epsilon, self.delta).check_users(self.settings.users)
+        else:
+            PureLedger(self.epsilon)
 
 
 def encode_prototypes(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
     """The one message of a silo."""
-    body = message.to_bytes()
-    return encode(_MARK, _header(agreement, silo, body), {}, "<f8") + body
+    return encode(_MARK, _Header(run=agreement.run_id, silo=silo, arrays=[]), {}, "<f8") + message.to_bytes()
 
 
 def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
@@ -54,15 +118,9 @@ def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, 
     Refused
         For anything that is not a whole message of this run, within what was agreed on.
     """
-    if len(body) > largest(agreement):
-        raise Refused(f"a message of {len(body):,} bytes is larger than any in this run")
-    end = _PREFIX + int.from_bytes(body[4:_PREFIX], "little")
-    header, _ = decode(body[:end], _MARK, _Header, "<f8", _PREFIX + MOST_HEADER)
+    header, _, content = decode(body, _MARK, _Header, "<f8", agreement.most_bytes, rest=True)
     if header.run != agreement.run_id:
         raise Refused("the message belongs to another run; compare agreements")
-    content = body[end:]
-    if header != _header(agreement, header.silo, content) or body[:end] != encode(_MARK, header, {}, "<f8"):
-        raise Refused("the message was damaged on its way")
     try:
         message = PrototypeMessage.from_bytes(content)
     except ModelInvalid as error:
@@ -81,7 +139,7 @@ def decode_prototype_model(
     own
         What the silo's users have paid, as the silo knows it; ``None`` where they have paid nothing.
     """
-    model = read_model(body, agreement, catalogue, largest(agreement), agreement.scale)
+    model = read_model(body, agreement, catalogue)
     level = agreement.settings.rows(agreement.explicit) == "level"
     wrong = wrong_kind(model.factors, agreement.factors, level=level)
     if (model.method, model.factors.n_items) != (METHOD, agreement.n_items) or wrong is not None:
@@ -102,10 +160,6 @@ def _covers(statement: Statement, own: Statement) -> bool:
     stated = statement.epsilon or 0.0, statement.delta or 0.0, statement.silos.epsilon_in_two
     paid = own.epsilon or 0.0, own.delta or 0.0, own.silos.epsilon_in_two if own.silos else 0.0
     return all(one >= owed for one, owed in zip(stated, paid, strict=True))
-
-
-def _header(agreement: PrototypeAgreement, silo: str, body: bytes) -> _Header:
-    return _Header(run=agreement.run_id, silo=silo, digest=hashlib.sha256(body).hexdigest(), arrays=[])
 
 
 def _check(message: PrototypeMessage, agreement: PrototypeAgreement) -> None:
