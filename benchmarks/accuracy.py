@@ -25,6 +25,7 @@ import polars as pl
 from rich.console import Console
 from scipy.sparse import csr_array
 
+from benchmarks.comparison import Comparison
 from discreet import (
     ALS,
     EASE,
@@ -38,8 +39,7 @@ from discreet import (
     evaluate,
 )
 from discreet.data import splits, synthetic
-from discreet.evaluation.comparison import Comparison
-from discreet.evaluation.protocols import evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 from discreet.methods.registry import DEFAULTS
 from discreet.model.item_weights import ItemWeights
 from discreet.privacy.statement import Statement

@@ -23,8 +23,8 @@ from scipy.stats import rankdata
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.accuracy import RESULTS, _read
+from benchmarks.comparison import Comparison
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
-from discreet.evaluation.comparison import Comparison
 from discreet.model import Model
 
 FEATURES = "genres,title"

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet import Catalogue
-from discreet.data.synthetic._market import MOST_SHARE, factors, items_of
-from discreet.data.synthetic._popularity import activity, popularity
-from discreet.data.synthetic._sampling import draw_weighted
+from discreet.data.draws import activity, draw_weighted, popularity
+from discreet.data.synthetic import MOST_SHARE, factors, items_of
 
 N_ITEMS, PER_USER, LIFT = 20_000, 200, 1.0
 USERS = 5_000

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from discreet.data.ratings import Ratings
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.model import Model
-
-__all__ = ["RANKED", "Draws", "metric_name", "repeat", "score"]
 
 RANKED = 20
 """How many items a ranking has, as in the papers."""

@@ -11,28 +11,15 @@ import numpy as np
 from discreet import kernels, silos
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
-from discreet.evaluation.ranks import percentile_ranks
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.types import Floats
+from reproduction.silos.ranks import percentile_ranks
 from reproduction.silos.worlds import SiloWorld
-
-__all__ = [
-    "DELTA",
-    "GLOBAL_MEAN",
-    "ITEM_MEAN",
-    "POPULARITY",
-    "USER_MEAN",
-    "Score",
-    "federate",
-    "levels",
-    "private_messages",
-    "score",
-    "with_side",
-]
 
 Vectors: TypeAlias = tuple[Floats, Floats]
 """One row for each user and one for each item; their products are predictions."""
@@ -65,15 +52,15 @@ def score(world: SiloWorld, predictor: Predictor) -> Score:
             found = np.clip(kernels.dot_pairs(users, ratings.items, left, right), *world.scale)
             wrong[part] += float(np.square(found - ratings.values).sum())
             rated[part] += ratings.n_ratings
-        places = percentile_ranks(_scores(left, right), held.indptr, held.items, held.n_items)
+        places = percentile_ranks(_scores(left, right), held.indptr, held.items)
         placed += float(places @ held.values)
         weight += float(held.values.sum())
     train, test = ((wrong[part] / max(rated[part], 1)) ** 0.5 for part in ("train", "test"))
     return Score(train, test, placed / weight if weight else float("nan"))
 
 
-def _scores(left: Floats, right: Floats) -> Callable[[slice], Floats]:
-    return lambda rows: left[rows] @ right.T
+def _scores(left: Floats, right: Floats) -> Callable[[int], Floats]:
+    return lambda user: right @ left[user]
 
 
 def with_side(side: ItemSide | Sequence[ItemSide]) -> Predictor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -31,19 +30,6 @@ def test_what_stands_in_quotes_separates_nothing(tmp_path: Path) -> None:
     path.write_text('"user;who;ever;you;are",item\n1,"a;b"\n')
     assert find_separator(path) == ","
     assert scan_table(path)[0] == ["user;who;ever;you;are", "item"]
-
-
-def test_one_column_alone_is_a_table_too(tmp_path: Path) -> None:
-    path = tmp_path / "items.csv"
-    path.write_text("item\na\nb\n")
-    assert Catalogue.from_file(path).ids.tolist() == ["a", "b"]
-
-
-def test_compressed_with_semicolons(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv.gz"
-    with gzip.open(path, "wt") as file:
-        file.write("user;item;rating\nanna;x;3,5\nanna;y;4\n")
-    assert Ratings.from_file(path, **READING).history("anna") == {"x": 3.5, "y": 4.0}
 
 
 @pytest.mark.parametrize(("text", "value"), [("3,5", 3.5), (" 2,0 ", 2.0), ("+1,25", 1.25), ("4.5", 4.5)])

@@ -42,6 +42,7 @@ def test_count_delete_back_up_and_restore(tmp_path: Path) -> None:
             "round": 1,
             "reports": 3,
             "minimum": 2,
+            "released": [],
         }
         assert "is open" in _refusal("task", "delete", server.url, "films", "--all")
         assert server.close()[0] == 200

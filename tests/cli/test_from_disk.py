@@ -12,7 +12,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from discreet.data import preparation
-from discreet.engines import choice
 from discreet.model import Model
 from tests.cli.conftest import Run
 
@@ -116,7 +115,7 @@ def test_a_damaged_block_leaves_no_file(run: Run, refused: Refused, model: Path,
 def test_large_tables_go_to_disk_by_themselves(
     run: Run, model: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "_memory", lambda: 1000)
+    monkeypatch.setattr(preparation, "_memory", lambda: 1000)
     words = run("recommend", model, "--history", shop / "train.csv", "--rating-column", "stars")
     assert words.exit_code == 2
     assert "on disk" in words.stderr

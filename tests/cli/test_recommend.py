@@ -266,19 +266,3 @@ def test_who_gets_the_same_order_as_everybody_is_told(run: Run, everyone: Path, 
         result = run(*arguments, "--json")
         json.loads(result.stdout)
         assert said in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("device", "words"),
-    [("tpu", "there is no device 'tpu'"), ("cuda:99", "cuda:99"), ("cuda:x", "no device 'cuda:x'")],
-)
-def test_a_device_that_is_not_there_is_refused_in_words(
-    run: Run, explicit_model: Path, everyone: Path, device: str, words: str
-) -> None:
-    for command in (
-        ("recommend", explicit_model, "--history", everyone),
-        ("evaluate", explicit_model, everyone, "--history", everyone, "--user", "user", "--item", "item"),
-    ):
-        refused = run(*command, "--device", device)
-        assert refused.exit_code == 2
-        assert words in refused.stderr

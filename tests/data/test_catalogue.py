@@ -16,13 +16,6 @@ INTEGERS = st.integers(-(2**63), 2**63 - 1)
 TEXTS = st.text(min_size=1, max_size=8)
 
 
-def test_integers_of_any_width_become_int64() -> None:
-    for dtype in (np.int8, np.uint16, np.int32, np.uint32, np.int64):
-        catalogue = Catalogue(np.array([3, 1, 2], dtype=dtype))
-        assert catalogue.ids.dtype == np.int64
-        assert catalogue.ids.tolist() == [3, 1, 2]
-
-
 @pytest.mark.parametrize("ids", [[2**63, 1], [1, 2**70], [2**200, 1], np.array([2**63, 1], dtype=np.uint64)])
 def test_integers_beyond_64_bits_stay_exact_as_text(ids: list[int]) -> None:
     catalogue = Catalogue(ids)
@@ -61,12 +54,6 @@ def test_a_number_and_its_plain_text_are_the_same_id() -> None:
     assert numbers.index([7, "7", None] * 1_000)[:3].tolist() == [0, 0, -1]
 
 
-def test_ids_cannot_be_changed() -> None:
-    catalogue = Catalogue([1, 2])
-    with pytest.raises(ValueError):
-        catalogue.ids[0] = 5
-
-
 def test_equal_means_same_ids_in_the_same_order() -> None:
     assert Catalogue([1, 2]) == Catalogue(np.array([1, 2]), titles={1: "one"})
     assert hash(Catalogue([1, 2])) == hash(Catalogue([1, 2], titles={1: "one"}))
@@ -98,11 +85,6 @@ def test_titles_survive_json_and_may_be_partial() -> None:
 def test_unusable_lists_are_refused(ids: list[object], message: str) -> None:
     with pytest.raises(CatalogueInvalid, match=message):
         Catalogue(ids)  # type: ignore[arg-type]
-
-
-def test_a_title_for_a_stranger_is_refused() -> None:
-    with pytest.raises(CatalogueInvalid, match="title is given for 9"):
-        Catalogue([1], titles={9: "nine"})
 
 
 @pytest.mark.parametrize("text", ["not json", "[]", "{}", '{"ids": [1], "titles": ["a", "b"]}'])
@@ -179,8 +161,8 @@ def test_untyped_ids_are_integers_only_if_written_plainly(text: list[str], kept:
         (pathlib.Path("items.csv"), "Catalogue.from_file"),
         (pl.DataFrame({"item": [1, 2]}), 'frame\\["item"\\]'),
         (pd.DataFrame({"item": [1, 2]}), 'frame\\["item"\\]'),
-        ({"a": "Title of a"}, "give titles apart"),
-        (5, "not int 5"),
+        ({"a": "Title of a"}, "and titles apart"),
+        (5, "not int;"),
     ],
 )
 def test_what_is_no_list_of_ids_is_refused_with_what_to_give_instead(ids: object, words: str) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from discreet.data import Ratings, splits, synthetic
@@ -60,37 +59,6 @@ def test_k_fold_tests_every_rating_once(ratings: Ratings) -> None:
             splits.k_fold(ratings, k)
 
 
-def test_by_fold_follows_the_column() -> None:
-    frame = pl.DataFrame(
-        {"u": [2, 1, 1, 3, 2], "i": [5, 5, 6, 6, 5], "r": [1, 2, 3, 4, 5], "f": [1, 2, 1, 2, 2]}
-    )  # user 2 rates item 5 twice: the last row counts, and so does its fold
-    train, test = splits.by_fold(
-        frame, fold="f", held_out=2, user="u", item="i", rating="r", rating_range=(1, 5), catalogue=[6, 5]
-    )
-    assert train.user_ids.tolist() == test.user_ids.tolist() == [1, 2, 3]
-    assert [train.history(user) for user in (1, 2, 3)] == [{6: 3.0}, {}, {}]
-    assert [test.history(user) for user in (1, 2, 3)] == [{5: 2.0}, {5: 5.0}, {6: 4.0}]
-    with pytest.raises(SettingsInvalid, match=r"no rating is in fold 9; there are \[1.0, 2.0\]"):
-        splits.by_fold(frame, fold="f", held_out=9, user="u", item="i")
-
-
-def test_leave_n_out(ratings: Ratings) -> None:
-    train, test = splits.leave_n_out(ratings, 5, rng=0)
-    assert_partition(ratings, train, test)
-    counts = np.diff(ratings.indptr)
-    assert np.array_equal(np.diff(test.indptr), np.where(counts > 5, 5, 0))
-    assert (counts <= 5).any()
-    with pytest.raises(SettingsInvalid, match="n is 0"):
-        splits.leave_n_out(ratings, 0)
-
-
-def test_leave_one_out_takes_each_rating_equally_often() -> None:
-    one = Ratings.from_arrays([0, 4], [0, 1, 2, 3], np.ones(4), catalogue=range(4), rating_range=None)
-    rng = np.random.default_rng(0)
-    left = np.concatenate([splits.leave_n_out(one, 1, rng)[1].items for _ in range(800)])
-    assert np.abs(np.bincount(left, minlength=4) - 200).max() < 50
-
-
 def test_held_out_users(ratings: Ratings) -> None:
     train, query, target = splits.held_out_users(ratings, 0.25, rng=0)
     assert_partition(ratings, train, query, target)
@@ -110,18 +78,11 @@ def test_held_out_shares_are_checked(ratings: Ratings, fraction: float, query: f
         splits.held_out_users(ratings, fraction, query_fraction=query)
 
 
-def test_one_user_cannot_be_held_out() -> None:
-    one = Ratings.from_frame({"u": [1], "i": [1]}, user="u", item="i")
-    with pytest.raises(SettingsInvalid, match="at least two users"):
-        splits.held_out_users(one, 0.5)
-
-
 def test_a_seed_repeats_the_split_and_a_generator_moves_on(ratings: Ratings) -> None:
     def split(rng: splits.Rng) -> list[Any]:
         parts = (
             *splits.by_rating(ratings, rng=rng),
             *next(iter(splits.k_fold(ratings, 3, rng=rng))),
-            *splits.leave_n_out(ratings, 2, rng=rng),
             *splits.held_out_users(ratings, 0.5, rng=rng),
         )
         return [pairs(part) for part in parts]

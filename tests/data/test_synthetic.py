@@ -1,27 +1,21 @@
 """Synthetic worlds have the properties they are described with."""
 
-import time
-import tracemalloc
 from collections import Counter
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet.data import Ratings, splits, synthetic
-from discreet.data.synthetic._popularity import activity
-from discreet.data.synthetic._sampling import draw_uniform, draw_weighted
+from discreet import kernels
+from discreet.data import Ratings, synthetic
+from discreet.data.draws import draw_weighted
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.types import Floats
 
 
 def users_of(ratings: Ratings) -> npt.NDArray[np.int64]:
     return np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
-
-
-def rmse(error: Floats) -> float:
-    return float(np.sqrt(np.mean(error**2)))
 
 
 def assert_well_formed(ratings: Ratings) -> None:
@@ -83,56 +77,10 @@ def test_low_rank_observes_as_the_paper_says() -> None:
     assert not seen.any()
 
 
-def test_low_rank_tests_on_the_same_matrix() -> None:
-    n, m = 100, 120
-    train, test = synthetic.low_rank(n, m, rank=1, rng=2, rating_range=(-1e3, 1e3))
-    assert test.n_ratings > 50
-
-    def design(part: Ratings) -> Floats:
-        rows = np.zeros((part.n_ratings, n + m))
-        rows[np.arange(part.n_ratings), users_of(part)] = 1
-        rows[np.arange(part.n_ratings), n + part.items] = 1
-        return rows
-
-    # A matrix of rank one is additive in its logarithms.
-    fitted, *_ = np.linalg.lstsq(design(train), np.log(np.abs(train.values)), rcond=None)
-    assert np.allclose(design(test) @ fitted, np.log(np.abs(test.values)))
-
-
 def test_low_rank_refuses_impossible_ranks() -> None:
     for rank in (0, 11):
         with pytest.raises(SettingsInvalid, match="rank"):
             synthetic.low_rank(100, 10, rank=rank)
-
-
-# --- silos ----------------------------------------------------------------------------------------------
-
-
-def test_poisson_silos() -> None:
-    ratings, silo = synthetic.poisson_silos(6_000, n_items=40, silos=7, rank=100, rng=0)
-    assert_well_formed(ratings)
-    assert ratings.n_ratings == 6_000 * 40
-    assert set(np.unique(ratings.values)) <= set(range(51))
-    assert np.ptp(np.bincount(silo)) <= 1
-    assert np.any(np.diff(silo) < 0)  # dealt at random, not in blocks
-    assert ratings.values.mean() == pytest.approx(np.exp(0.5), rel=0.1)  # mean of a lognormal rate
-    part = ratings.take_users(silo == 3)
-    assert part.n_users == np.bincount(silo)[3]
-
-
-def test_poisson_counts_are_poisson_and_low_rank() -> None:
-    flat, _ = synthetic.poisson_silos(2_000, n_items=50, rng=0, log_rate_spread=0.0)
-    assert flat.values.mean() == pytest.approx(1, abs=0.02)
-    assert flat.values.var() == pytest.approx(1, abs=0.03)
-    lively, _ = synthetic.poisson_silos(4_000, n_items=50, rank=2, rng=0, log_rate_spread=1.0)
-    counts = lively.values.reshape(4_000, 50)
-    spectrum = np.linalg.svd(np.log1p(counts), compute_uv=False)
-    assert spectrum[2] > 2 * spectrum[6]  # the mean and two factors, and then noise
-
-
-def test_poisson_silos_refuses_more_silos_than_users() -> None:
-    with pytest.raises(SettingsInvalid, match="silos"):
-        synthetic.poisson_silos(5, silos=6)
 
 
 # --- market ---------------------------------------------------------------------------------------------
@@ -165,65 +113,6 @@ def test_market_is_skewed(small_market: Ratings) -> None:
     )  # the ids do not tell how popular an item is
 
 
-def test_market_ids(small_market: Ratings) -> None:
-    assert small_market.catalogue is not None
-    assert small_market.catalogue.ids[[0, 499]].tolist() == ["item-0001", "item-0500"]
-    assert small_market.user_ids[[0, -1]].tolist() == [1, 2_000]
-    wide = synthetic.market(20, 10_700, 40, rng=0)
-    assert wide.catalogue is not None
-    assert wide.catalogue.ids[0] == "item-00001"
-
-
-@pytest.mark.slow
-def test_market_at_full_size() -> None:
-    tracemalloc.start()
-    start = time.process_time()
-    ratings = synthetic.market(70_000, 10_700, 10_000_000, rng=1)
-    seconds, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert seconds < 60
-    assert peak < 700e6  # less than one byte for each pair of user and item
-    assert ratings.n_ratings == 10_000_000
-    assert 0.82 < head_share(ratings) < 0.88
-    assert_well_formed(ratings)
-
-
-def fold_in(
-    indptr: npt.NDArray[np.int64], index: npt.NDArray[np.int32], residual: Floats, features: Floats
-) -> Floats:
-    solved = np.zeros((len(indptr) - 1, features.shape[1]))
-    for row, (start, end) in enumerate(pairwise(indptr)):
-        part = features[index[start:end]]
-        solved[row] = np.linalg.solve(part.T @ part + 8 * np.eye(part.shape[1]), part.T @ residual[start:end])
-    return solved
-
-
-def test_market_rewards_offsets_and_then_taste(small_market: Ratings) -> None:
-    train, test = splits.by_rating(small_market, (0.9, 0.1), rng=0)
-    users, items, mean = users_of(train), train.items, train.values.mean()
-    n, m = train.n_users, train.n_items
-    per_user, per_item = np.bincount(users, minlength=n), np.bincount(items, minlength=m)
-    error = test.values - mean
-    by_user_mean = rmse(error - (np.bincount(users, train.values - mean, n) / (per_user + 1))[users_of(test)])
-    mood, offset = np.zeros(n), np.zeros(m)
-    for _ in range(10):
-        offset = np.bincount(items, train.values - mean - mood[users], m) / (per_item + 3)
-        mood = np.bincount(users, train.values - mean - offset[items], n) / (per_user + 3)
-    error = error - mood[users_of(test)] - offset[test.items]
-    by_offsets = rmse(error)
-    residual = train.values - mean - mood[users] - offset[items]
-    order = np.argsort(items, kind="stable")
-    pointers = np.concatenate([[0], np.cumsum(per_item)])
-    traits = 0.1 * np.random.default_rng(0).standard_normal((m, 8))
-    for _ in range(6):
-        tastes = fold_in(train.indptr, items, residual, traits)
-        traits = fold_in(pointers, users[order].astype(np.int32), residual[order], tastes)
-    tastes = fold_in(train.indptr, items, residual, traits)
-    by_taste = rmse(error - (tastes[users_of(test)] * traits[test.items]).sum(axis=1))
-    assert by_offsets < 0.94 * by_user_mean
-    assert by_taste < 0.94 * by_offsets
-
-
 def test_market_follows_the_scale() -> None:
     ratings = synthetic.market(100, 50, 1_000, rng=0, rating_range=(0, 100))
     assert_well_formed(ratings)
@@ -238,23 +127,13 @@ def test_market_refuses_impossible_sizes(size: tuple[int, int, int]) -> None:
         synthetic.market(*size)
 
 
-@pytest.mark.parametrize(
-    ("n_users", "n_ratings", "most"), [(7, 7, 3), (7, 21, 3), (50, 77, 20), (1_000, 20_001, 90)]
-)
-def test_activity_adds_up_exactly(n_users: int, n_ratings: int, most: int) -> None:
-    counts = activity(n_users, n_ratings, most, np.random.default_rng(0))
-    assert counts.sum() == n_ratings
-    assert counts.min() >= 1
-    assert counts.max() <= most
-
-
 # --- draws ----------------------------------------------------------------------------------------------
 
 
 def test_uniform_draws_are_uniform() -> None:
     users, n_items, count = 20_000, 5, 3
     indptr = np.arange(users + 1) * count
-    drawn = draw_uniform(np.random.default_rng(0), indptr, n_items).reshape(users, count)
+    drawn = kernels.draw_uniform(np.random.default_rng(0), indptr, n_items).reshape(users, count)
     found = Counter(map(tuple, drawn.tolist()))
     expected = list(permutations(range(n_items), count))
     assert set(found) == set(expected)
@@ -308,9 +187,8 @@ def test_a_user_who_exhausts_the_head_still_draws_by_weight() -> None:
     [
         lambda rng: synthetic.market(50, 40, 300, rng=rng),
         lambda rng: synthetic.low_rank(50, 400, rng=rng)[0],
-        lambda rng: synthetic.poisson_silos(50, 20, rng=rng)[0],
     ],
-    ids=["market", "low_rank", "poisson"],
+    ids=["market", "low_rank"],
 )
 def test_a_seed_repeats_a_world(make) -> None:
     first, second, other = make(3), make(np.random.default_rng(3)), make(4)
@@ -318,16 +196,3 @@ def test_a_seed_repeats_a_world(make) -> None:
     assert np.array_equal(first.values, second.values)
     assert not np.array_equal(first.values, other.values)
     assert not np.array_equal(make(None).values, make(None).values)
-
-
-def test_a_drifting_market_keeps_its_items_and_who_stays() -> None:
-    first, second = synthetic.drifting_market(2, 400, 60, 6_000, new_items=7, drift=0.1, staying=0.25, rng=0)
-    assert first.catalogue is not None
-    assert second.catalogue is not None
-    assert second.catalogue.ids[:60].tolist() == first.catalogue.ids.tolist()
-    assert len(second.catalogue) == 67
-    assert len(np.intersect1d(first.user_ids, second.user_ids)) == 100
-    taken = [np.bincount(month.items, minlength=67)[:60] for month in (first, second)]
-    assert np.corrcoef(*taken)[0, 1] > 0.8
-    with pytest.raises(SettingsInvalid, match="drift and staying"):
-        synthetic.drifting_market(2, 400, 60, 6_000, drift=2.0)

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Budget, BudgetedALS, Catalogue, PrivateSVD, Ratings, RatingsInvalid
-from discreet.audit.neighbours import moved
-from discreet.audit.recording import record
+from discreet.audit.replay import moved, record
 from discreet.data import prepare
-from discreet.data.checks import Columns
+from discreet.data.arrays import grade
+from discreet.data.rows import Columns
 from discreet.data.rules import Duplicates, RowRules
-from discreet.data.weights import grade
 
 ITEMS = ["x", "y", "z"]
 ROWS = pl.DataFrame(
@@ -138,7 +137,7 @@ def test_a_weight_of_billions_stays_within_the_bound_of_every_release(graded: fl
     method = PrivateSVD(rank=2) if graded is None else BudgetedALS(rank=2, rounds=2)
     run = record(method, read, Budget(40.0, 1e-5), 1)
     rest, alone = run.users(np.arange(run.n_users) != 0), run.users([0])
-    for question, totals in zip(run.questions, run.totals, strict=True):
+    for question, totals in zip(run.queries, run.totals, strict=True):
         move = moved(question, totals, rest, alone)
         assert 0.0 < move.ratio <= 1.0, question.name
         assert move.alone

@@ -23,15 +23,14 @@ from discreet.devices.schedule import DeviceSettings
 from discreet.evaluation import evaluate_ranking
 from discreet.evaluation.baselines import popularity_ranking, user_means
 from discreet.evaluation.metrics import recall_at_k
-from discreet.evaluation.protocols import evaluate_percentile_rank
 from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
-from discreet.model.listing import BY_POPULARITY
-from discreet.model.recommendations import NO_TASTE, NOTHING_LEARNT
+from discreet.model.recommendations import BY_POPULARITY, NO_TASTE, NOTHING_LEARNT
 from discreet.model.wire import item_side_to_bytes
 from discreet.privacy.statement import Statement
+from reproduction.silos.ranks import evaluate_percentile_rank
 
 ITEMS = 50
 RANGE = (1.0, 5.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.evaluation.relevance import Relevance
+from discreet.evaluation.protocol import relevance
 from tests.ecosystem.conftest import World
 
 with warnings.catch_warnings():
@@ -46,7 +46,8 @@ def test_lists_are_measured_alike(world: World) -> None:
     k = 20
     assert np.diff(world.test.indptr).max() <= k  # then both mean the same by recall and by average precision
     ours = discreet.evaluate(world.model, world.test, history=world.history, k=k)
-    liked, disliked = Relevance.of(world.test.scale).masks(world.test)
+    low, high = relevance(world.test.scale) or (0.0, 0.0)
+    liked, disliked = world.test.values >= low, world.test.values <= high
     dataset = Dataset.construct(frame(world.history))
     model = DiscreetModel(world.model).fit(dataset)
     for rows, metrics in (
@@ -85,7 +86,8 @@ def test_liked_above_disliked_is_the_area_that_scikit_learn_measures(world: Worl
     test = world.test
     ours = discreet.evaluate(world.model, test, history=world.history, only="rankings")
     order, _ = world.model.score_pairs(world.history.for_users(test.user_ids), test.indptr, test.items)
-    liked, disliked = Relevance.of(test.scale).masks(test)
+    low, high = relevance(test.scale) or (0.0, 0.0)
+    liked, disliked = test.values >= low, test.values <= high
     theirs = []
     for start, end in pairwise(test.indptr):
         told = np.flatnonzero((liked | disliked)[start:end]) + start

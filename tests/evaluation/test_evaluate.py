@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import discreet
-from discreet.catalogue import Catalogue, Goal, RatingScale
+from discreet.catalogue import RatingScale
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, SettingsInvalid
-from discreet.evaluation.relevance import Relevance
-from discreet.model import Histories, Model
-from discreet.types import Floats
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
+from discreet.evaluation.protocol import relevance
+from discreet.model import Model
+from discreet.privacy.statement import Statement
 from tests.evaluation import reference
-from tests.evaluation.test_protocols import HISTORY_USERS, random_ratings
 from tests.model.models import make_model
 
 K = 4
+
+
+def random_ratings(model: Model, users: list[str], seed: int, most: int = 5) -> Ratings:
+    """One to ``most`` ratings for each user."""
+    rng = np.random.default_rng(seed)
+    n_items, rating_range = model.item_side.n_items, model.item_side.scale.range
+    counts = rng.integers(1, most + 1, len(users))
+    items = np.concatenate([rng.choice(n_items, count, replace=False) for count in counts])
+    values = rng.integers(1, 6, len(items)) if rating_range else np.ones(len(items))
+    return Ratings.from_arrays(
+        np.r_[0, np.cumsum(counts)],
+        items,
+        values,
+        catalogue=model.catalogue,
+        rating_range=rating_range,
+        user_ids=users,
+    )
+
+
+HISTORY_USERS = [f"u{i}" for i in range(12)]
 
 
 def two_parts(model: Model, seed: int = 0) -> tuple[Ratings, Ratings]:
@@ -132,12 +152,11 @@ def test_errors_are_of_all_rows_and_their_interval_is_of_people() -> None:
 def test_the_upper_two_fifths_are_liked_and_the_lower_two_disliked(
     low: float, high: float, liked: set[float], disliked: set[float]
 ) -> None:
-    rule, step = Relevance.of(RatingScale((low, high))), 0.5 if low == 0.5 else 1.0
+    bounds, step = relevance(RatingScale((low, high))), 0.5 if low == 0.5 else 1.0
     grades = np.arange(low, high + step, step)
-    assert rule.liked is not None
-    assert rule.disliked is not None
-    assert set(grades[grades >= rule.liked].tolist()) == liked
-    assert set(grades[grades <= rule.disliked].tolist()) == disliked
+    assert bounds is not None
+    assert set(grades[grades >= bounds[0]].tolist()) == liked
+    assert set(grades[grades <= bounds[1]].tolist()) == disliked
 
 
 def test_what_is_relevant_may_be_said() -> None:
@@ -159,55 +178,19 @@ def test_what_is_relevant_may_be_said() -> None:
         discreet.evaluate(clicks, later, history=past, relevant=1)
 
 
-class Table:
-    """All that evaluation asks of a model, from a table of scores (users x items) and nothing else."""
-
-    def __init__(self, catalogue: Catalogue, users: list[str], scores: Floats) -> None:
-        self.catalogue = catalogue
-        self.goal: Goal = "rank"
-        self._row, self._scores, self.most = {user: row for row, user in enumerate(users)}, scores, 0
-
-    def check_histories(self, histories: Histories) -> None:
-        """Takes all."""
-
-    def top_items(self, histories: Histories, n: int) -> npt.NDArray[np.int32]:
-        """The highest scores."""
-        self.most = max(self.most, len(histories.user_ids))
-        ranking = np.full((len(histories.user_ids), min(n, len(self.catalogue))), -1, dtype=np.int32)
-        for row, user in enumerate(histories.user_ids.tolist()):
-            seen = set(histories.items[histories.indptr[row] : histories.indptr[row + 1]].tolist())
-            order = [item for item in np.argsort(-self._scores[self._row[user]]) if item not in seen][:n]
-            ranking[row, : len(order)] = order
-        return ranking
-
-    def score_pairs(
-        self, histories: Histories, indptr: npt.NDArray[np.int64], items: npt.NDArray[Any]
-    ) -> tuple[Floats, Floats]:
-        """Of the table."""
-        rows = np.repeat([self._row[user] for user in histories.user_ids.tolist()], np.diff(indptr))
-        return self._scores[rows, items], self._scores[rows, items]
-
-
-def test_a_model_of_any_kind_a_block_of_people_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("setting", "size"), [("_BLOCK_USERS", 5), ("_BLOCK_PLACES", 3 * K)])
+def test_a_block_of_people_at_a_time(setting: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model = make_model("explicit")
     history, test = two_parts(model)
-    scores = np.random.default_rng(0).integers(0, 3, (14, 12)).astype(float)
-    other = Table(model.catalogue, history.user_ids.tolist(), scores)
-    whole = discreet.evaluate(other, test, history=history, k=K)
-    assert other.most == 14
-    for setting, size in (("_BLOCK_USERS", 5), ("_BLOCK_PLACES", 3 * K)):
-        with monkeypatch.context() as patched:
-            patched.setattr(f"discreet.evaluation.protocol.{setting}", size)
-            other.most = 0
-            steps: list[tuple[str, int, int]] = []
-            parts = discreet.evaluate(
-                other, test, history=history, k=K, progress=lambda *told, into=steps: into.append(told)
-            )
-        assert parts == whole
-        assert parts.per_user.equals(whole.per_user)
-        assert other.most < 6
-        assert steps[-1] == ("people", 14, 14)
-        assert len(steps) > 2
+    whole = discreet.evaluate(model, test, history=history, k=K)
+    monkeypatch.setattr(f"discreet.evaluation.protocol.{setting}", size)
+    steps: list[tuple[str, int, int]] = []
+    parts = discreet.evaluate(model, test, history=history, k=K, progress=lambda *told: steps.append(told))
+    assert len(steps) > 2
+    assert steps[-1] == ("people", 14, 14)
+    assert parts.per_user.equals(whole.per_user)
+    for name, one in whole.metrics.items():
+        assert parts[name].value == pytest.approx(one.value, rel=1e-12)
 
 
 def test_a_test_that_is_the_history_is_told_of_in_a_sentence() -> None:
@@ -262,3 +245,37 @@ def test_nothing_to_evaluate_and_what_cannot_be() -> None:
         discreet.evaluate(model, test, history=history, only="errors")
     with pytest.raises(HistoryInvalid, match="catalogue"):
         discreet.evaluate(make_model("explicit"), test, history=history)
+    strangers = random_ratings(model, ["x", "y"], 2)
+    with pytest.raises(HistoryInvalid, match=r"none of the 2 test users has a history.*'x'.*'u0'"):
+        discreet.evaluate(model, strangers, history=history)
+
+
+def test_more_places_than_items() -> None:
+    model = make_model("implicit")
+    query, target = random_ratings(model, HISTORY_USERS, 8), random_ratings(model, HISTORY_USERS, 9)
+    unseen = target.keep(
+        ~np.isin(
+            np.repeat(np.arange(12), np.diff(target.indptr)) * 12 + target.items,
+            np.repeat(np.arange(12), np.diff(query.indptr)) * 12 + query.items,
+        )
+    )
+    found = evaluate_ranking(model, query, unseen, 50)
+    assert found.recall == pytest.approx(1.0)
+    endless = evaluate_ranking(model, query, unseen, 10**14)
+    assert (endless.recall, endless.ndcg) == (found.recall, found.ndcg)
+
+
+def test_a_model_that_ranks_by_ratings_has_a_ranking_and_no_errors() -> None:
+    """Its recall is that of its own scores, with the ratings as opinions."""
+    made = make_model("implicit")
+    side = replace(made.item_side, scale=RatingScale((1.0, 5.0)))
+    model = Model(side, made.catalogue, Statement.not_private("by hand"), "by hand")
+    query, target = random_ratings(model, HISTORY_USERS, 1), random_ratings(model, HISTORY_USERS, 2)
+    with pytest.raises(SettingsInvalid, match="this model ranks; it does not predict ratings: train with"):
+        evaluate_ratings(model, query, target)
+    first = evaluate_ranking(model, query, target, 1)
+    hits = [
+        model.recommend(query.history(user), 1)[0].item in dict(target.history(user))
+        for user in target.user_ids
+    ]
+    assert first.recall == pytest.approx(np.mean(hits))

@@ -11,11 +11,11 @@ import pytest
 
 from discreet import Ratings
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.errors import HistoryInvalid, RatingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
-from discreet.evaluation.side_by_side import pairs
+from discreet.evaluation.protocol import pairs
 from tests.model.models import make_model
 
 MODEL = make_model("explicit")

@@ -69,60 +69,12 @@ def test_novelty(case: tuple[npt.NDArray[np.int32], list[set[int]]]) -> None:
         assert (value == pytest.approx(reference.novelty(items, counts, 11))) if items else math.isnan(value)
 
 
-@given(
-    rows=st.lists(
-        st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["liked", "disliked", "neither"])), max_size=8),
-        min_size=1,
-        max_size=5,
-    )
-)
-@settings(max_examples=200, deadline=None)
-def test_liked_above_disliked_of_the_same_person(rows: list[list[tuple[int, str]]]) -> None:
-    """Scores from 0 to 3, so that there are ties, within people and between them."""
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    flat = [entry for row in rows for entry in row]
-    kinds = np.array([kind for _, kind in flat], dtype="U8")
-    found = metrics.aucs(
-        np.array([float(score) for score, _ in flat]), indptr, kinds == "liked", kinds == "disliked"
-    )
-    for row, value in zip(rows, found.tolist(), strict=True):
-        liked, disliked = ([float(one) for one, kind in row if kind == of] for of in ("liked", "disliked"))
-        both = liked and disliked
-        assert (value == pytest.approx(reference.auc(liked, disliked))) if both else math.isnan(value)
-
-
-def test_a_perfect_and_a_hopeless_ranking() -> None:
-    targets = compressed([{1, 2}, {0}])
-    perfect = metrics.list_metrics(np.array([[2, 1, 5], [0, 3, 4]]), *targets, 3)
-    for name in ("recall", "ndcg", "map", "mrr", "hit_rate"):
-        assert perfect[name] == pytest.approx([1.0, 1.0])
-    assert perfect["precision"] == pytest.approx([2 / 3, 1 / 3])
-    hopeless = metrics.list_metrics(np.array([[3, 4, 5], [1, 2, 3]]), *targets, 3)
-    assert all(not values.any() for values in hopeless.values())
-
-
 def test_no_places_and_no_people() -> None:
     nobody = metrics.list_metrics(np.empty((0, 3), dtype=np.int32), *compressed([]), 3)
     assert all(values.shape == (0,) for values in nobody.values())
     empty = metrics.list_metrics(np.empty((1, 0), dtype=np.int32), *compressed([{1}]), 3)
     assert all(values.tolist() == [0.0] for values in empty.values())
     assert metrics.aucs(np.empty(0), np.array([0, 0]), np.zeros(0, bool), np.zeros(0, bool)).shape == (1,)
-
-
-def test_one_user_s_targets_are_not_another_s() -> None:
-    """Keys of user and item must not run into each other."""
-    indptr, items = compressed([{8}, set()])
-    assert not metrics.hits(np.array([[0], [8]]), indptr, items).any()
-
-
-def test_targets_may_come_in_any_order() -> None:
-    found = metrics.hits(np.array([[5, 1], [2, 7]]), np.array([0, 2, 4]), np.array([5, 0, 7, 2]))
-    assert found.tolist() == [[True, False], [True, True]]
-
-
-def test_rankings_and_targets_must_be_of_the_same_users() -> None:
-    with pytest.raises(ValueError, match="1 rankings for 2 users"):
-        metrics.hits(np.array([[0]]), *compressed([{1}, {2}]))
 
 
 def test_errors_of_ratings() -> None:

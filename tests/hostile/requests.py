@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from discreet import Catalogue
-from discreet.cli.histories import read_histories
+from discreet.cli.histories import Person, read_histories
 from discreet.cli.place_options import Place
 from discreet.cli.train import command as train
 from discreet.cli.training import Training
@@ -158,10 +158,9 @@ class HistoryFile(Kind):
     def _recommend(self, model: Any, suffix: str, body: bytes, unknown_items: Any = "error") -> list[float]:
         path = self.folder / f"history{suffix}"
         path.write_bytes(body)
-        columns = dict.fromkeys(("user", "item", "rating"))
+        request = Person(model="", history=str(path), unknown_items=unknown_items)
         with ExitStack() as held:
-            place = Place("memory", None, [str(path)], held)
-            history = read_histories(str(path), model, columns, unknown_items, place)
+            history = read_histories(request, model, Place("memory", None, [str(path)], held))
         if isinstance(history, Ratings):
             scores = (
                 model.recommend_batch(history, 3, unknown_items=unknown_items)["score"].drop_nulls().to_list()

@@ -129,7 +129,7 @@ def test_refusals_are_in_words(trained: dict[str, Model], tmp_path: Path) -> Non
     for arguments, words in (
         (["--history", str(tmp_path / "mine.json"), "--item", "nothing"], "does not have: 'nothing'"),
         (["--history", str(tmp_path / "many.csv")], "name one of them with --user ID"),
-        (["--history", str(tmp_path / "mine.json"), "--user", "a"], "leave --user out"),
+        (["--history", str(tmp_path / "mine.json"), "--user", "a"], "does not tell users apart"),
     ):
         done = CliRunner().invoke(main, ["explain", str(folder), *arguments])
         assert done.exit_code == 2

@@ -20,7 +20,6 @@ from discreet.errors import SettingsInvalid
 from discreet.evaluation import evaluate_ratings
 from discreet.planning import Outcome, Plan, Sizes, chart, recommendation, reservations
 from discreet.planning.simulation import budget_for_fewer, simulated_users
-from discreet.planning.words import epsilon_with_more
 from discreet.planning.worlds import TEMPERS, draw_market
 from discreet.privacy.accounting import mu_from
 from discreet.privacy.gaussian.noise import Noise
@@ -56,9 +55,9 @@ def test_fewer_users_have_as_much_noise_for_each_user() -> None:
     fewer = budget_for_fewer(budget, 8.0)
     assert mu_from(fewer.epsilon, 1e-6) == pytest.approx(8.0 * mu_from(2.0, 1e-6), rel=1e-9)
     assert budget_for_fewer(budget, 1.0) is budget
-    assert epsilon_with_more(fewer.epsilon, 1e-6, 8.0) == pytest.approx(2.0, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_reduced_market_gives_the_error_of_the_whole_one() -> None:
     """Fewer users of one and the same market; noise with fixed keys, so that nothing here is left to chance."""
     sizes, budget = Sizes(8_000, 60, 12.0, (1.0, 5.0), "rate"), discreet.Budget(0.3, 1e-6)

@@ -32,13 +32,6 @@ _VERSION = 1
 class FeatureEncoder:
     """Turns columns of a catalogue into rows of features, for known and for new items alike.
 
-    Parameters
-    ----------
-    columns
-        What was learnt from each column, in the order of their names.
-
-    Notes
-    -----
     **Privacy.** It has seen public columns only, and is saved with a model as it stands.
 
     Examples
@@ -70,10 +63,7 @@ class FeatureEncoder:
         CatalogueInvalid
             When a column cannot be used. A value that is missing is none of the reasons.
         """
-        return cls._learnt(_columns(table), kinds)
-
-    @classmethod
-    def _learnt(cls, columns: Mapping[str, Values], kinds: Mapping[str, Kind | None] | None) -> Self:
+        columns = _columns(table)
         known = read_kinds(kinds, list(columns)) if kinds else {}
         return cls(
             tuple(FeatureColumn.learn(name, columns[name], known.get(name)) for name in sorted(columns))
@@ -98,13 +88,7 @@ class FeatureEncoder:
         return numbers
 
     def encode(self, table: Any) -> csr_array:
-        """Rows of features for items, known or new; what was never seen before is left out.
-
-        Parameters
-        ----------
-        table
-            As for :meth:`learn`; columns that are no features are left alone.
-        """
+        """Rows of features for items, known or new; other columns, and what was never seen before, are left out."""
         columns = _columns(table)
         for name in self.kinds:
             if name not in columns:
@@ -112,12 +96,8 @@ class FeatureEncoder:
                     f"the items have no column {name!r}, which is one of their features; leave single values empty "
                     "where they are not known"
                 )
-        return self._encoded(columns)
-
-    def _encoded(self, columns: Mapping[str, Values]) -> csr_array:
         parts = [part for column in self.columns for part in column.encode(columns[column.name])]
-        length = len(next(iter(columns.values())))
-        empty = csr_array((length, 0), dtype=np.float64)
+        empty = csr_array((len(next(iter(columns.values()))), 0), dtype=np.float64)
         matrix = csr_array(hstack([empty, *parts], format="csr"))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
@@ -133,10 +113,12 @@ class FeatureEncoder:
         """Read back what :meth:`to_json` wrote, checked."""
         try:
             stored = json.loads(text)
-            if not isinstance(stored, dict) or set(stored) != {"version", "columns"}:
-                raise ValueError("it must be an object with exactly version and columns")
-            if stored["version"] != _VERSION:
-                raise ValueError(f"the version is {stored['version']!r}; this release reads {_VERSION}")
+            if (
+                not isinstance(stored, dict)
+                or list(stored) != ["version", "columns"]
+                or stored["version"] != _VERSION
+            ):
+                raise ValueError(f"it must be an object with version {_VERSION} and columns")
             return cls(_adapter().validate_json(json.dumps(stored["columns"])))
         except (ValueError, ValidationError, RecursionError) as error:
             raise CatalogueInvalid(f"this is no stored encoder of item features: {error}") from None
@@ -144,19 +126,7 @@ class FeatureEncoder:
 
 @dataclass(frozen=True, eq=False)
 class ItemFeatures:
-    """Features of the items of a catalogue, in its order.
-
-    Parameters
-    ----------
-    encoder
-        What makes the rows of new items.
-    matrix
-        Items in rows, features in columns; do not write to it.
-
-    Notes
-    -----
-    Each group of columns has rows of squared length 1, about, or 0 where nothing is known: the variance of a group's
-    weights is the variance of items that it explains.
+    """Features of the items of a catalogue, in its order: what makes rows of new items, and the matrix of these.
 
     **Privacy.** Public, as the catalogue is.
     """
@@ -164,18 +134,11 @@ class ItemFeatures:
     encoder: FeatureEncoder
     matrix: csr_array
 
-    def __post_init__(self) -> None:
-        if self.matrix.shape[1] != len(self.group_of):
-            raise CatalogueInvalid(
-                f"the features have {self.matrix.shape[1]} columns and their encoder has {len(self.group_of)}"
-            )
-
     @classmethod
     def learn(cls, table: Any, kinds: Mapping[str, Kind | None] | None = None) -> Self:
         """Learn an encoder from columns and apply it to them; the parameters of :meth:`FeatureEncoder.learn`."""
-        columns = _columns(table)
-        encoder = FeatureEncoder._learnt(columns, kinds)
-        return cls(encoder, encoder._encoded(columns))
+        encoder = FeatureEncoder.learn(table, kinds)
+        return cls(encoder, encoder.encode(table))
 
     @property
     def n_items(self) -> int:
@@ -221,15 +184,15 @@ def _columns(table: Any) -> dict[str, Values]:
     """Columns of anything that has them, all of one length."""
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
-    if not isinstance(table, Mapping | np.ndarray | pl.DataFrame) and not _is_pandas(table):
+    if isinstance(table, np.ndarray):
+        table = {_UNNAMED: table}
+    if not isinstance(table, Mapping | pl.DataFrame) and type(table).__module__.partition(".")[0] != "pandas":
         if not hasattr(table, "__arrow_c_stream__"):
             raise CatalogueInvalid(
                 f"features cannot be read from {type(table).__name__}; give columns by name, a polars, pandas or "
                 "Arrow table, or a matrix of numbers"
             )
         table = pl.DataFrame(table)
-    if isinstance(table, np.ndarray):
-        table = {_UNNAMED: table}
     names = table.columns if isinstance(table, pl.DataFrame) else list(table)
     columns = {str(name): _column(str(name), table[name]) for name in names}
     if not columns:
@@ -240,25 +203,17 @@ def _columns(table: Any) -> dict[str, Values]:
     return columns
 
 
-def _is_pandas(table: object) -> bool:
-    return type(table).__module__.partition(".")[0] == "pandas"
-
-
 def _column(name: str, values: Any) -> Values:
-    if isinstance(values, pl.Series):
-        return _listed(name, values.to_list()) if values.dtype == pl.Object else values
+    if isinstance(values, pl.Series) and values.dtype != pl.Object:
+        return values
     if isinstance(values, np.ndarray) and values.ndim == 2:
         if values.dtype.kind not in "fiub":
             raise CatalogueInvalid(f"the embedding {name!r} has something other than numbers in it")
         return values.astype(np.float64)
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise CatalogueInvalid(f"the feature {name!r} needs a value for each item, not {values!r}")
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.ndim == 1:
         return pl.Series(name, values)
-    return _listed(name, list(values))
-
-
-def _listed(name: str, values: list[Any]) -> pl.Series:
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise CatalogueInvalid(f"the feature {name!r} needs a value for each item, not {values!r}")
     missing = [None if isinstance(value, float) and np.isnan(value) else value for value in values]
     try:
         return pl.Series(name, missing, strict=False)

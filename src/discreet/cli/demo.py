@@ -6,13 +6,15 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich.table import Table
+
 from discreet.cli.answers import show_recommendations
 from discreet.cli.output import Output, ReportProgress, print_json, printer, progress_bar
 from discreet.cli.request import takes
 from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
-from discreet.evaluation import Comparison, RankingScores, evaluate_ranking
+from discreet.evaluation import RankingScores, evaluate_ranking
 from discreet.methods.ease.estimator import EASE
 from discreet.model import Model, Recommendations
 from discreet.privacy.budget import Budget
@@ -106,13 +108,17 @@ def _as_dict(demo: _Demo, model: Model, found: Recommendations, seconds: float) 
 
 
 def _show(demo: _Demo, model: Model, found: Recommendations, seconds: float) -> None:
-    table = Comparison({RECALL: 4, "seconds": 1})
+    table = Table()
+    table.add_column("method")
+    for name in (RECALL, "seconds"):
+        table.add_column(name, justify="right")
     for row in demo.rows:
-        table.add(row["method"], **{RECALL: row[RECALL], "seconds": row["seconds"]})
+        seconds_of = "–" if row["seconds"] is None else f"{row['seconds']:.1f}"
+        table.add_row(row["method"], f"{row[RECALL]:.4f}", seconds_of)
     console = printer()
     size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
     console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
-    console.print(table.to_rich())
+    console.print(table)
     console.print()
     console.print(str(model.statement), markup=False)
     console.print()

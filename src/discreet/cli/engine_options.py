@@ -19,10 +19,10 @@ from discreet.cli.output import ReportProgress
 from discreet.cli.request import Option, Request
 from discreet.cli.resumable import note_arguments, resumed
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
 from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import FileReading
 from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
@@ -163,15 +163,15 @@ def prepare_ratings(
         rating_range=reading.get("rating_range"),
         catalogue=catalogue,
         rules=RowRules.of(
-            reading["missing"],
-            reading["out_of_range"],
-            reading["unknown_items"],
-            reading["duplicates"],
-            reading["graded"],
-            reading["allow_dropped"],
             weighted=weight is not None,
+            missing=reading["missing"],
+            out_of_range=reading["out_of_range"],
+            unknown_items=reading["unknown_items"],
+            duplicates=reading["duplicates"],
+            graded=reading["graded"],
+            allow_dropped=reading["allow_dropped"],
         ),
-        text=TextFormat(reading["separator"], reading["encoding"], reading["decimal"]),
+        text=TextFormat(reading["separator"], reading["encoding"]),
         progress=report,
     )
 

@@ -9,8 +9,6 @@ from typing import Annotated
 import click
 from pydantic import Field
 
-from discreet import kernels
-from discreet.cli.device_option import RankingDevice
 from discreet.cli.holder import counts
 from discreet.cli.model_ratings import reading_for
 from discreet.cli.output import Output, print_json, printer, progress_bar
@@ -55,7 +53,6 @@ class Evaluate(Output, WholeRows):
     ] = None
     engine: EngineName = "auto"
     blocks: BlocksFolder = None
-    device: RankingDevice = "cpu"
 
 
 @takes(Evaluate, "evaluate")
@@ -86,7 +83,7 @@ def command(request: Evaluate) -> None:
         relevant = GRADES[0]  # somebody who played it little does not dislike it
     reading = reading_for(model, dict(request.reading()))
     tables = [request.history, request.test]
-    with ExitStack() as held, kernels.ranking_on(request.device), progress_bar() as report:
+    with ExitStack() as held, progress_bar() as report:
         place = Place(request.engine, request.blocks, tables, held)
         past = place.read(request.history, "history", model, reading)
         alike = past if isinstance(past, StoredRatings) else None

@@ -11,10 +11,8 @@ import polars as pl
 from pydantic import Field
 from rich.table import Table
 
-from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.cli.answers import say_notes, sentence, show_recommendations
-from discreet.cli.device_option import RankingDevice
 from discreet.cli.histories import Person, of_one, read_histories
 from discreet.cli.output import print_json, printer
 from discreet.cli.place_options import BlocksFolder, EngineName, Place
@@ -41,7 +39,6 @@ class Recommend(Person):
     ] = None
     engine: EngineName = "auto"
     blocks: BlocksFolder = None
-    device: RankingDevice = "cpu"
 
 
 @takes(Recommend, "recommend")
@@ -63,7 +60,7 @@ def command(request: Recommend) -> None:
     if out is not None:
         check_file(out)
     model = Model.load(request.model)
-    with ExitStack() as held, kernels.ranking_on(request.device):
+    with ExitStack() as held:
         place = Place(request.engine, request.blocks, [request.history], held)
         history = _asked_for(read_histories(request, model, place), request)
         if out is not None:

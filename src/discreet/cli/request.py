@@ -114,7 +114,8 @@ def _told(info: FieldInfo) -> Argument | Option:
 def _parameter(name: str, info: FieldInfo) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     told = _told(info)
     if isinstance(told, Argument):
-        return click.argument(name, metavar=told.metavar)
+        several = get_origin(info.annotation) is tuple
+        return click.argument(name, metavar=told.metavar, nargs=-1 if several else 1, required=True)
     settings: dict[str, Any] = {"help": told.words, "metavar": told.metavar, **_kind_of(info)}
     if info.is_required():
         settings["required"] = True

@@ -28,7 +28,7 @@ from discreet.engines.choice import AnyRatings
 from discreet.methods.published.public.dpals_noise import Accounting
 from discreet.model.saving import save_once
 from discreet.model.storage import check_target
-from discreet.privacy.statement_text import round_up
+from discreet.privacy.accounting import round_up
 
 __all__ = ["command"]
 

@@ -14,28 +14,29 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.catalogue import as_ids
+from discreet.catalogue import RatingScale, as_ids
+from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
-from discreet.errors import SettingsInvalid
+from discreet.errors import HistoryInvalid, RatingsInvalid, SettingsInvalid
 from discreet.evaluation import baselines, metrics
 from discreet.evaluation.intervals import Measured, covered, mean_of, pooled
-from discreet.evaluation.recommender import Recommender
-from discreet.evaluation.relevance import Relevance
 from discreet.evaluation.result import Evaluation, Holder, list_names
-from discreet.evaluation.side_by_side import AnyRatings, count_items, mean_rating, pairs
-from discreet.types import Floats, Ints
+from discreet.model import Model
+from discreet.types import Bools, Floats, Ints
 
-__all__ = ["Only", "evaluate", "no_errors"]
+__all__ = ["AnyRatings", "Only", "evaluate", "no_errors", "pairs", "relevance"]
 
 Only: TypeAlias = Literal["errors", "rankings"]
-
+AnyRatings: TypeAlias = Ratings | StoredRatings
+"""Ratings in memory, or prepared on disk."""
 Progress: TypeAlias = Callable[[str, int, int], None]
 
+_FIFTHS = 0.4
 _BLOCK_USERS, _BLOCK_PLACES = 8192, 1 << 22
 
 
 def evaluate(
-    model: Recommender,
+    model: Model,
     test: AnyRatings,
     *,
     history: AnyRatings,
@@ -83,8 +84,8 @@ def evaluate(
         raise SettingsInvalid(f"the number of items to rank must be at least 1, not {k}")
     if only == "errors" and model.goal == "rank":
         raise SettingsInvalid(f"{no_errors(test.explicit)}; evaluate its lists")
-    rule = Relevance.of(test.scale, relevant)
-    found = _Found(model, history, k, rule, lists=only != "errors", errors=only != "rankings")
+    bounds = relevance(test.scale, relevant)
+    found = _Found(model, history, k, bounds, lists=only != "errors", errors=only != "rankings")
     for past, held_out in pairs(model, history, test):
         for before, after in _blocks(past, held_out, min(k, len(model.catalogue))):
             found.add(before, after)
@@ -98,6 +99,75 @@ def no_errors(explicit: bool) -> str:
     if explicit:
         return 'this model ranks; it does not predict ratings: train with --goal rate (in Python goal="rate")'
     return "the model was trained without ratings, so it predicts none"
+
+
+def relevance(scale: RatingScale, relevant: float | None = None) -> tuple[float, float] | None:
+    """From which rating up a test row should come back, and up to which it should not; ``None``: clicks all should.
+
+    Examples
+    --------
+    >>> relevance(RatingScale((1.0, 5.0)))
+    (3.4, 2.6)
+    """
+    if scale.range is None:
+        if relevant is not None:
+            raise SettingsInvalid(
+                "these are clicks, and every row of the test is relevant; leave out relevant (--relevant)"
+            )
+        return None
+    low, high = scale.range
+    if relevant is None:
+        relevant = high - _FIFTHS * (high - low)
+    if not low <= relevant <= high:
+        raise SettingsInvalid(
+            f"relevant (--relevant) is {relevant:g}, outside the rating range {scale}; give a rating of the range"
+        )
+    return float(relevant), low + _FIFTHS * (high - low)
+
+
+def pairs(model: Model, history: AnyRatings, test: AnyRatings) -> Iterator[tuple[Ratings, Ratings]]:
+    """Every user of the test once: what they did before, and their test, in the same rows.
+
+    Raises
+    ------
+    HistoryInvalid
+        After the last pair, if nobody had a history: the files have other user ids.
+    """
+    found, example = 0, None
+    for past, held_out in _parts(history, test):
+        for part in (past, held_out):
+            model.check_histories(part)
+        rows = past.for_users(held_out.user_ids)
+        found += rows.n_ratings
+        if example is None and past.n_users and held_out.n_users:
+            example = (held_out.user_ids[0], past.user_ids[0])
+        if found or not held_out.n_users or not isinstance(history, Ratings):
+            yield rows, held_out
+    if test.n_users and found == 0:
+        words = "" if example is None else ": user ids such as {!r} are looked for among ids such as {!r}"
+        raise HistoryInvalid(
+            f"none of the {test.n_users} test users has a history{words.format(*example or ())}; both files need the "
+            "same user ids"
+        )
+
+
+def _parts(history: AnyRatings, test: AnyRatings) -> Iterator[tuple[Ratings, Ratings]]:
+    """Whole in memory, or a block at a time from disk."""
+    if isinstance(history, Ratings) and isinstance(test, Ratings):
+        yield history, test
+        return
+    if isinstance(history, Ratings) or isinstance(test, Ratings):
+        raise RatingsInvalid("the history and the test must both be in memory, or both be prepared on disk")
+    if history.dealt != test.dealt:
+        raise RatingsInvalid(
+            f"{history.folder} and {test.folder} were not prepared to be read side by side; prepare the test again, "
+            "with alike=history"
+        )
+    for number in range(history.dealt):
+        held_out = test.users_dealt(number)
+        if held_out is not None:
+            past = history.users_dealt(number)
+            yield held_out.take_users(slice(0, 0)) if past is None else past, held_out
 
 
 def _blocks(history: Ratings, test: Ratings, k: int) -> Iterator[tuple[Ratings, Ratings]]:
@@ -130,12 +200,23 @@ class _Found:
     """Numbers of each user, block after block."""
 
     def __init__(
-        self, model: Recommender, history: AnyRatings, k: int, rule: Relevance, *, lists: bool, errors: bool
+        self,
+        model: Model,
+        history: AnyRatings,
+        k: int,
+        bounds: tuple[float, float] | None,
+        *,
+        lists: bool,
+        errors: bool,
     ) -> None:
-        self._model, self._k, self._rule = model, k, rule
+        self._model, self._k, self._bounds = model, k, bounds
         self._lists, self._errors = lists, errors and model.goal == "rate"
-        self._overall = mean_rating(history) if self._errors else 0.0
-        self._counts, self._people = count_items(history) if lists else (np.empty(0), 0)
+        self._counts, self._people, total = np.zeros(history.n_items), 0, 0.0
+        for part in (history,) if isinstance(history, Ratings) else history.blocks():
+            self._counts += np.bincount(part.items, minlength=history.n_items)
+            self._people += int(np.count_nonzero(np.diff(part.indptr)))
+            total += float(part.values.sum())
+        self._overall = total / max(history.n_ratings, 1)
         self._shown = {way: _Shown(len(model.catalogue)) for way in ("model", "popularity")}
         self._columns: dict[tuple[str, str], list[Floats]] = defaultdict(list)
         self._ids: list[npt.NDArray[np.generic]] = []
@@ -144,7 +225,7 @@ class _Found:
 
     def add(self, history: Ratings, test: Ratings) -> None:
         """A block of users: what they did before, and their test, in the same rows."""
-        liked, disliked = self._rule.masks(test)
+        liked, disliked = self._masks(test)
         owners = np.repeat(np.arange(test.n_users), np.diff(test.indptr))
         self._ids.append(test.user_ids)
         self._repeated += _repeats(history, test, owners)
@@ -174,6 +255,13 @@ class _Found:
                 self._keep(way, **told)
                 self._shown[way].add(ranking[counted], self.users + counted)
         self.users += test.n_users
+
+    def _masks(self, test: Ratings) -> tuple[Bools, Bools]:
+        if self._bounds is None:
+            every = np.ones(test.n_ratings, dtype=np.bool_)
+            return every, ~every
+        liked = test.values >= self._bounds[0]
+        return liked, ~liked & (test.values <= self._bounds[1])
 
     def _add_errors(self, history: Ratings, test: Ratings, predicted: Floats, owners: Ints) -> None:
         own = np.repeat(baselines.user_means(history, self._overall), np.diff(test.indptr))
@@ -226,8 +314,8 @@ class _Found:
         return Evaluation(
             goal=self._model.goal,
             k=self._k,
-            relevant=self._rule.liked,
-            disliked=self._rule.disliked,
+            relevant=None if self._bounds is None else self._bounds[0],
+            disliked=None if self._bounds is None else self._bounds[1],
             users=test.n_users,
             ratings=test.n_ratings,
             metrics=found,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,25 +14,12 @@ from discreet.kernels.registers import HEIGHT, WIDE, lanes
 from discreet.kernels.threads import claim, share
 from discreet.types import Array, Bools, Floats, Indices
 
-__all__ = ["Panels", "panels", "ranking_on", "top_n"]
+__all__ = ["Panels", "panels", "top_n"]
 
 PANEL = WIDE * lanes("float64")
 """Items whose factors are stored side by side, one tile wide."""
 LOOK = 32
 """Scores looked at together: only where one of them can enter the list are they taken one by one."""
-
-
-_device: ContextVar[str] = ContextVar("discreet_ranking_device", default="cpu")
-
-
-@contextmanager
-def ranking_on(device: str) -> Iterator[None]:
-    """Rank on a GPU (``"cuda"``, ``"cuda:0"``) or on the CPU inside the ``with`` block, in this context only."""
-    token = _device.set(device)
-    try:
-        yield
-    finally:
-        _device.reset(token)
 
 
 class Panels(NamedTuple):
@@ -85,12 +69,6 @@ def top_n(
         int32 and float64, rows x n, best first, equal scores by rising index. Where fewer than `n` items remain the
         rest is -1 and NaN. An item whose score is NaN is never given. Scores of equal items are equal bit for bit.
     """
-    if _device.get() != "cpu" and not isinstance(factors, Panels):
-        from discreet.kernels import gpu
-
-        return gpu.top_n(
-            coefficients, factors, offsets, n, exclude_indptr, exclude_items, allowed, device=_device.get()
-        )
     if (exclude_indptr is None) != (exclude_items is None):
         raise ValueError("exclude_indptr and exclude_items go together")
     rows, (m, d) = len(coefficients), factors.shape

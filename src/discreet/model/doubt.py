@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -78,13 +79,13 @@ class Doubt:
         left: Floats = noise / (self.prior + noise)
         return left
 
-    @property
+    @cached_property
     def noise_ratio(self) -> Floats:
         """Share of each item's variance that is left, from 0 (nothing is noise) to 1 (nothing was learnt)."""
         ratio: Floats = self.left @ self.prior / float(self.prior.sum())
         return ratio
 
-    @property
+    @cached_property
     def unknown(self) -> Bools:
         """Of which items next to nothing was learnt; a guess is none of them."""
         return (self.noise_ratio >= NOTHING_LEARNT) & ~self.added

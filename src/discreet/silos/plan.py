@@ -23,8 +23,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.splits import held_out_users
 from discreet.data.synthetic import market
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.evaluation import baselines, metrics
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import baselines, evaluate_ranking, evaluate_ratings, metrics
 from discreet.methods.als import ALS
 from discreet.methods.ease.estimator import EASE
 from discreet.methods.registry import DEFAULTS

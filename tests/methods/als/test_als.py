@@ -8,7 +8,7 @@ import pytest
 
 from discreet import ALS, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.protocols import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from tests.conformance import suite
 from tests.conformance.cases import town
 

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import ALS, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.protocols import evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 from discreet.methods.als.ratings import choose, descent
 from discreet.methods.als.settings import ALSSettings
 from discreet.model.fold_in import Ridge

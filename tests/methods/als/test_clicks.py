@@ -6,7 +6,7 @@ import pytest
 from discreet import ALS, Catalogue, Ratings
 from discreet.data import splits
 from discreet.data.synthetic import market
-from discreet.evaluation.protocols import evaluate_ranking
+from discreet.evaluation import evaluate_ranking
 from discreet.methods.als.clicks import ClicksFit
 from discreet.model.fold_in import Clicks
 from discreet.types import Floats

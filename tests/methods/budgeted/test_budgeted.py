@@ -17,7 +17,7 @@ from discreet.errors import (
     RatingsInvalid,
     SettingsInvalid,
 )
-from discreet.evaluation.protocols import evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 from discreet.methods.budgeted.public import train
 from discreet.methods.budgeted.public.round import State, refine
 from discreet.privacy import Noise

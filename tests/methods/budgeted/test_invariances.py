@@ -10,7 +10,7 @@ import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
 from discreet.data import splits, synthetic
-from discreet.evaluation.protocols import evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 from discreet.model import Model
 from discreet.privacy import Noise
 

@@ -12,7 +12,7 @@ from discreet import EASE, Budget, Catalogue, Model, Ratings, UserMean
 from discreet.data import splits
 from discreet.data.synthetic import market
 from discreet.errors import CatalogueInvalid, ModelInvalid
-from discreet.evaluation.protocols import evaluate_ranking
+from discreet.evaluation import evaluate_ranking
 from discreet.model.recommendations import NO_TASTE
 from discreet.privacy import Noise
 

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.catalogue import RatingScale
 from discreet.errors import Refused
-from discreet.methods.prototypes import PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.silos.shared.agreements import open_model
 from discreet.silos.shared.outcome import encode_model
 from discreet.silos.shared.prototypes import decode_prototypes, encode_prototypes

@@ -27,7 +27,9 @@ import numpy.typing as npt
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeSettings, build_model
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.server import build_model
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.model.directory import replace_file
 from discreet.model.saving import save_once
 from discreet.silos.server.coordinator import Coordinator

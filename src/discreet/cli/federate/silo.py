@@ -21,7 +21,7 @@ from discreet.cli.rows import Rows
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.storage import check_target
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.silos.shared.agreements import AnyAgreement, load_agreement
 from discreet.silos.shared.keys import (
     MASK_KEY,

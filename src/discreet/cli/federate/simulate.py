@@ -23,9 +23,9 @@ from discreet.cli.holder import counts, show_holder
 from discreet.cli.output import print_json
 from discreet.cli.request import Argument, Option, takes
 from discreet.cli.rows import Rows
-from discreet.data.checks import Columns, check_columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, without_types
+from discreet.data.rows import Columns, check_columns
 from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.directory import replace_file

@@ -17,7 +17,8 @@ from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts
 from discreet.privacy.carried import Carried
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.statement import SiloTerms, Statement, owed_in_silos
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms, owed_in_silos
 from discreet.silos.shared.agreement import Agreement, BaseAgreement
 from discreet.silos.shared.encoding import Header, decode, encode
 

@@ -99,7 +99,7 @@ class Directions:
     @classmethod
     def of(cls, side: ItemSide, spread: Spread, activity: Activity) -> Directions:
         """After a step, with the ridge at which users' vectors were computed."""
-        square_factors = kernels.weighted_moment(side.factors, spread.share)
+        square_factors = (side.factors.T * spread.share) @ side.factors
         change, power = _principal(square_factors, _root(spread.covariance))
         held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)
         return cls(square_factors, change, power, *seen(activity, power, held))
