@@ -15,7 +15,7 @@ from discreet.silos.shared.keys import PublicKeys, make_mask_key, make_signing_k
 __all__ = ["agree_command", "authority_command", "key_command"]
 
 
-class Agree(Terms):
+class _Agree(Terms):
     """What `agree` can be asked."""
 
     name: Annotated[str, Option("What people call the run.")]
@@ -35,7 +35,7 @@ class Agree(Terms):
     out: Annotated[str, Option("Where to put the agreement.", metavar="FILE")]
 
 
-class Authority(Output):
+class _Authority(Output):
     """What `authority` can be asked."""
 
     folder: Annotated[str, Argument("DIR")]
@@ -49,7 +49,7 @@ class Authority(Output):
     ] = ()
 
 
-class Key(Output):
+class _Key(Output):
     """What `key` can be asked."""
 
     file: Annotated[str, Argument("FILE")]
@@ -58,8 +58,8 @@ class Key(Output):
     ] = False
 
 
-@takes(Agree, "agree")
-def agree_command(request: Agree) -> None:
+@takes(_Agree, "agree")
+def agree_command(request: _Agree) -> None:
     """Write the agreement of a run: budget, items, scale, settings, silos and who adds the noise.
 
     Every silo reads the file, compares the digest by another way than the one the file came, and keeps it; from
@@ -89,8 +89,8 @@ def agree_command(request: Agree) -> None:
     console.print(f"Digest, for every silo to compare: {agreement.digest}")
 
 
-@takes(Authority, "authority")
-def authority_command(request: Authority) -> None:
+@takes(_Authority, "authority")
+def authority_command(request: _Authority) -> None:
     """Make a TEST authority: the server's certificate and everybody's keys, all on this machine.
 
     The server gets DIR/server as its --tls folder, each silo DIR/silos/NAME. For tests only: whoever makes the
@@ -115,8 +115,8 @@ def authority_command(request: Authority) -> None:
     console.print(NOTICE_TEXT)
 
 
-@takes(Key, "key")
-def key_command(request: Key) -> None:
+@takes(_Key, "key")
+def key_command(request: _Key) -> None:
     """Make a silo's own mask key in FILE (mask.key in its --tls folder) and print the public half.
 
     The public half goes into the agreement. Whoever has the private one can take the masks off this silo's answers.

@@ -35,20 +35,20 @@ __all__ = [
 _BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a store's name
 
 
-class Export(AtServer):
+class _Export(AtServer):
     """What `export` can be asked."""
 
     signing_key: Annotated[str, Option("The server's own, of 'key --signing'.", metavar="FILE")]
     out: Annotated[str, Option("Where to put the question.", metavar="FILE")]
 
 
-class Import(AtServer):
+class _Import(AtServer):
     """What `import` can be asked."""
 
     files: Annotated[tuple[str, ...], Argument("ANSWER...")]
 
 
-class Save(AtServer):
+class _Save(AtServer):
     """What `model` can be asked."""
 
     catalogue: Annotated[str, Option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")]
@@ -56,8 +56,8 @@ class Save(AtServer):
     force: Annotated[bool, Option("Replace a model that is already there.")] = False
 
 
-@takes(Export, "export")
-def export_command(request: Export) -> None:
+@takes(_Export, "export")
+def export_command(request: _Export) -> None:
     """Write the server's current question to a file, for every silo the same.
 
     \b
@@ -87,8 +87,8 @@ def export_command(request: Export) -> None:
         printer().print(f"Wrote {out} ({len(question):,} bytes); awaited from: {waiting}")
 
 
-@takes(Import, "import")
-def import_command(request: Import) -> None:
+@takes(_Import, "import")
+def import_command(request: _Import) -> None:
     """Take silos' answer files into the server's store.
 
     \b
@@ -117,8 +117,8 @@ def import_command(request: Import) -> None:
     printer().print("The run has finished: discreet federate model" if over else f"Awaited from: {waiting}")
 
 
-@takes(Save, "model")
-def model_command(request: Save) -> None:
+@takes(_Save, "model")
+def model_command(request: _Save) -> None:
     """Save the model of a finished run from the server's store.
 
     \b

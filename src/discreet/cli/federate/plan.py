@@ -25,7 +25,7 @@ _WORDS = {
 }
 
 
-class Plan(Output):
+class _Plan(Output):
     """What `plan` can be asked."""
 
     silos: Annotated[
@@ -64,8 +64,8 @@ class Plan(Output):
         return sizes
 
 
-@takes(Plan, "plan")
-def plan_command(request: Plan) -> None:
+@takes(_Plan, "plan")
+def plan_command(request: _Plan) -> None:
     """Compare training alone and together, with and without privacy, on made-up ratings.
 
     No real rating is read and nothing is spent. A synthetic market of the given size is dealt out to silos; every way

@@ -60,7 +60,7 @@ class AtServer(Output):
         return Coordinator(Path(self.store), agreement, features=features)
 
 
-class Serve(AtServer):
+class _Serve(AtServer):
     """What `server` can be asked."""
 
     catalogue: Annotated[str, Option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")]
@@ -83,7 +83,7 @@ class Serve(AtServer):
     force: Annotated[bool, Option("Replace a model that is already there.")] = False
 
 
-class Drop(AtServer):
+class _Drop(AtServer):
     """What `drop` can be asked."""
 
     silos: Annotated[
@@ -92,8 +92,8 @@ class Drop(AtServer):
     ]
 
 
-@takes(Serve, "server")
-def server_command(request: Serve) -> None:
+@takes(_Serve, "server")
+def server_command(request: _Serve) -> None:
     """Run the server of an agreement until all silos are done; start it again after any stop.
 
     It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
@@ -141,8 +141,8 @@ def server_command(request: Serve) -> None:
         show_run("Trained in silos", result, model, request.out)
 
 
-@takes(Drop, "drop")
-def drop_command(request: Drop) -> None:
+@takes(_Drop, "drop")
+def drop_command(request: _Drop) -> None:
     """Go on without silos that have left: the current round is asked again of the others.
 
     Stop the server first. The others are charged for the round a second time, once however many silos are dropped

@@ -15,14 +15,14 @@ from discreet.silos.shared.store import is_store
 __all__ = ["show_command"]
 
 
-class Show(Output):
+class _Show(Output):
     """What `show` can be asked."""
 
     file: Annotated[str, Argument("FILE")]
 
 
-@takes(Show, "show")
-def show_command(request: Show) -> None:
+@takes(_Show, "show")
+def show_command(request: _Show) -> None:
     """Print an agreement in words, with its digest; or of a store of silo or server, where the run stands.
 
     Everybody who signs an agreement compares the digest by another way than the one the file came. For a store: what

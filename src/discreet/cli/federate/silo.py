@@ -40,7 +40,7 @@ from discreet.silos.silo.silo import Silo
 __all__ = ["answer_command", "silo_command"]
 
 
-class AtSilo(Output, Charged, Rows):
+class _AtSilo(Output, Charged, Rows):
     """What a silo needs to answer: its ratings, its name and its store."""
 
     agreement: Annotated[str, Option("What was agreed.", metavar="FILE")]
@@ -97,7 +97,7 @@ class AtSilo(Output, Charged, Rows):
         return Silo(store, agreement, self.name, key, ratings, journal=journal, signing=signing)
 
 
-class TakePart(AtSilo):
+class _TakePart(_AtSilo):
     """What `silo` can be asked."""
 
     tls: Annotated[
@@ -116,7 +116,7 @@ class TakePart(AtSilo):
     force: Annotated[bool, Option("Replace a model that is already there.")] = False
 
 
-class Answer(AtSilo):
+class _Answer(_AtSilo):
     """What `answer` can be asked."""
 
     mask_key: Annotated[
@@ -136,8 +136,8 @@ class Answer(AtSilo):
     out: Annotated[str, Option("Where to put the answer.", metavar="FILE")]
 
 
-@takes(TakePart, "silo")
-def silo_command(request: TakePart) -> None:
+@takes(_TakePart, "silo")
+def silo_command(request: _TakePart) -> None:
     """Take part in a run with this organisation's ratings, which stay here.
 
     Calls the server and is never called. Refuses, with exit code 2 and nothing charged, whatever the agreement does
@@ -206,8 +206,8 @@ def silo_command(request: TakePart) -> None:
     show_holder(holder)
 
 
-@takes(Answer, "answer")
-def answer_command(request: Answer) -> None:
+@takes(_Answer, "answer")
+def answer_command(request: _Answer) -> None:
     """Answer a question file from this organisation's ratings, which stay here.
 
     The same checks and the same account as over the network: the same question again gives the same answer and no

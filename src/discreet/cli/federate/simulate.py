@@ -39,7 +39,7 @@ _RULES = ("missing", "out_of_range", "unknown_items", "duplicates", "allow_dropp
 _END_SECONDS = 10.0
 
 
-class Simulate(Terms, Rows):
+class _Simulate(Terms, Rows):
     """What `simulate` can be asked."""
 
     source: Annotated[str, Argument("RATINGS")]
@@ -51,8 +51,8 @@ class Simulate(Terms, Rows):
     force: Annotated[bool, Option("Replace a model that is already there.")] = False
 
 
-@takes(Simulate, "simulate")
-def simulate_command(request: Simulate) -> None:
+@takes(_Simulate, "simulate")
+def simulate_command(request: _Simulate) -> None:
     """Train on RATINGS split into silos: a server and one process for each silo on this machine.
 
     Everything is as in earnest, TLS and noise included, but for the keys: they come from a test authority in a
@@ -122,7 +122,7 @@ class _Parties:
     """The processes of one run, in a folder with the agreement and everybody's keys."""
 
     def __init__(
-        self, folder: Path, request: Simulate, columns: Columns, rules: Mapping[str, object]
+        self, folder: Path, request: _Simulate, columns: Columns, rules: Mapping[str, object]
     ) -> None:
         self._folder, self._request = folder, request
         self._columns, self._rules = columns, rules

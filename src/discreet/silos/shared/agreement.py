@@ -52,7 +52,7 @@ MOST_WORDS = 2 << 20
 _FEATURE_NUMBERS = 10_000_000
 
 Name = Annotated[str, Field(pattern=_NAME)]
-Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class BaseAgreement(BaseModel):
@@ -82,14 +82,14 @@ class BaseAgreement(BaseModel):
 
     version: Literal[1] = 1
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    nonce: Hex32
+    nonce: _Hex32
     epsilon: float
-    catalogue: Hex32
+    catalogue: _Hex32
     n_items: Annotated[int, Field(ge=2, lt=2**31)]
     rating_range: tuple[float, float] | None
     seed: Annotated[int, Field(ge=0, lt=2**63)]
-    signing_keys: Annotated[dict[Name, Hex32], Field(min_length=1, max_length=1000)] | None = None
-    server_key: Hex32 | None = None
+    signing_keys: Annotated[dict[Name, _Hex32], Field(min_length=1, max_length=1000)] | None = None
+    server_key: _Hex32 | None = None
     features: (
         Annotated[
             dict[Annotated[str, Field(min_length=1, max_length=_LONGEST_FEATURE)], Kind],
@@ -97,7 +97,7 @@ class BaseAgreement(BaseModel):
         ]
         | None
     ) = None
-    features_digest: Hex32 | None = None
+    features_digest: _Hex32 | None = None
 
     @classmethod
     def parse(cls, text: bytes) -> Self:
@@ -248,7 +248,7 @@ class Agreement(BaseAgreement):
     """
 
     method: Annotated[str, Field(min_length=1, max_length=200)] = "budgeted"
-    silos: Annotated[dict[Name, Hex32], Field(min_length=1, max_length=1000)]
+    silos: Annotated[dict[Name, _Hex32], Field(min_length=1, max_length=1000)]
     delta: float
     settings: SerializeAsAny[PrivateSettings]
     honest: Annotated[int, Field(ge=1)]
@@ -372,6 +372,7 @@ class Agreement(BaseAgreement):
 
 
 def read_agreement(path: str | os.PathLike[str]) -> bytes:
+    """The text of an agreement's file."""
     try:
         with Path(path).open("rb") as file:
             text = file.read(_LARGEST_FILE + 1)

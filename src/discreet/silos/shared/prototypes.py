@@ -19,6 +19,7 @@ from discreet.privacy.ledger import PureLedger
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import MOST_WORDS, BaseAgreement, Name
 from discreet.silos.shared.encoding import Header, decode, encode
+from discreet.silos.shared.messages import digest
 from discreet.silos.shared.outcome import read_model
 
 __all__ = ["PrototypeAgreement", "decode_prototype_model", "decode_prototypes", "encode_prototypes"]
@@ -31,6 +32,7 @@ _ROOM = 1.0 + 1e-6
 class _Header(Header):
     run: str
     silo: str
+    digest: str
 
 
 class PrototypeAgreement(BaseAgreement):
@@ -107,7 +109,9 @@ class PrototypeAgreement(BaseAgreement):
 
 def encode_prototypes(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
     """The one message of a silo."""
-    return encode(_MARK, _Header(run=agreement.run_id, silo=silo, arrays=[]), {}, "<f8") + message.to_bytes()
+    content = message.to_bytes()
+    header = _Header(run=agreement.run_id, silo=silo, digest=digest(content), arrays=[])
+    return encode(_MARK, header, {}, "<f8") + content
 
 
 def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
@@ -121,6 +125,8 @@ def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, 
     header, _, content = decode(body, _MARK, _Header, "<f8", agreement.most_bytes, rest=True)
     if header.run != agreement.run_id:
         raise Refused("the message belongs to another run; compare agreements")
+    if header.digest != digest(content) or body != encode(_MARK, header, {}, "<f8") + content:
+        raise Refused("the message was damaged on its way")
     try:
         message = PrototypeMessage.from_bytes(content)
     except ModelInvalid as error:
