@@ -14,9 +14,7 @@ from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
 from reproduction.output.record import is_done, write
-from reproduction.output.report import build_report
-from reproduction.output.tables import write_tables
-from reproduction.progress import Progress
+from reproduction.output.report import build_report, write_tables
 from reproduction.result import VERDICTS
 
 PROGRAM = "python -m reproduction"
@@ -45,7 +43,7 @@ class _Command(click.Command):
 )
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME=PATH", help="Where one data set lies.")
 @click.option("--draws", type=click.IntRange(min=2), help="Repetitions of each private run.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run; leave out what is finished.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run: leave out what is finished.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and starts."
 )
@@ -136,14 +134,9 @@ def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bo
         if resume and is_done(experiment.name, context, out):
             click.echo("  finished before", err=True)
             continue
-        unfinished = out / f".{experiment.name}.unfinished"
-        if not resume:
-            unfinished.unlink(missing_ok=True)
-        progress = Progress(unfinished, _circumstances(context))
         with progress_bar() as report:
-            finished = perform(experiment, context.reporting(report, progress))
+            finished = perform(experiment, context.reporting(report))
         files = write(finished, out)
-        progress.finished()
         done[experiment.name] = {
             "seconds": round(finished.seconds, 2),
             "findings": [finding.to_dict() for finding in finished.result.findings],
@@ -153,12 +146,6 @@ def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bo
             _show(finished, files)
     if as_json:
         print_json(done)
-
-
-def _circumstances(context: Context) -> dict[str, Any]:
-    paths = {name: str(path) for name, path in context.paths.items()}
-    where = None if context.data is None else str(context.data)
-    return {"size": context.size, "seed": context.seed, "draws": context.draws, "data": where, "paths": paths}
 
 
 def _show(finished: Finished, files: list[Path]) -> None:

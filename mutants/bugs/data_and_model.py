@@ -19,7 +19,7 @@ MUTANTS = (
     Mutant(
         "a file too many in a model",
         _STORAGE,
-        "    for name in sorted(present - {MANIFEST, *FILES}):\n",
+        "    for name in sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *FILES}):\n",
         "    for name in ():\n",
         "nothing but the model is in its folder",
         _T_STORAGE,
@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant(
         "types of NDJSON chosen by all rows",
         "catalogue/tables.py",
-        "        if private is not None:\n            return scan_json(source, private)\n",
+        "        if private is not None:\n            return _scan_json(source, private)\n",
         "",
         "a row is read by itself",
         ("data/test_row_by_row.py",),

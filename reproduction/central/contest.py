@@ -14,7 +14,7 @@ from reproduction.central.yardstick import NOT_PRIVATE, Yardstick, tune_yardstic
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.result import Column, Finding, Table, columns_of
-from reproduction.scoring import Draws, score
+from reproduction.scoring import Draws, repeat, score
 from reproduction.tuning import Space, search
 
 OURS = "budgeted ALS (ours)"
@@ -74,30 +74,22 @@ class Contest:
     def enter(self, name: str, rival: Rival, epsilon: float) -> Entry:
         """Tune a rival at one epsilon and score it on the test."""
         budget = Budget(epsilon, self.delta)
-
-        def compute() -> dict[str, Any]:
-            found = search(
-                rival.make,
-                rival.space,
-                self.trials,
-                lambda method: self._score(method, budget, 0, self.valid),
-                self.context.rng("trials", name),
-                first=rival.first,
-                lower_is_better=self.train.explicit,
-            )
-            values = self._repeat(lambda: rival.make(**found.settings), budget)
-            return {"settings": found.settings, "values": values}
-
-        kept = self.context.once("entry", self.place, name, epsilon, compute=compute)
-        return Entry(name, epsilon, Draws(tuple(kept["values"])), kept["settings"])
+        found = search(
+            rival.make,
+            rival.space,
+            self.trials,
+            lambda method: self._score(method, budget, 0, self.valid),
+            self.context.rng("trials", name),
+            first=rival.first,
+            lower_is_better=self.train.explicit,
+        )
+        return Entry(
+            name, epsilon, self._repeat(lambda: rival.make(**found.settings), budget), found.settings
+        )
 
     def enter_ours(self, epsilon: float) -> Entry:
         """The default method with its defaults."""
-        budget = Budget(epsilon, self.delta)
-        values = self.context.once(
-            "entry", self.place, OURS, epsilon, compute=lambda: self._repeat(BudgetedALS, budget)
-        )
-        return Entry(OURS, epsilon, Draws(tuple(values)), {})
+        return Entry(OURS, epsilon, self._repeat(BudgetedALS, Budget(epsilon, self.delta)), {})
 
     def yardstick(self, space: Space, first: Sequence[Mapping[str, Any]] = ()) -> Yardstick:
         """ALS without privacy, tuned by as many trials as every rival."""
@@ -113,8 +105,8 @@ class Contest:
             first=first,
         )
 
-    def _repeat(self, make: Any, budget: Budget) -> list[float]:
-        return [self._score(make(), budget, draw, self.test) for draw in range(self.draws)]
+    def _repeat(self, make: Any, budget: Budget) -> Draws:
+        return repeat(lambda draw: self._score(make(), budget, draw, self.test), range(self.draws))
 
     def _score(self, method: PrivateMethod, budget: Budget, draw: int, on: Ratings) -> float:
         fitted = method.fit(self.train, budget, rng=self.context.seed_for("start", draw))

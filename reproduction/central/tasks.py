@@ -170,20 +170,11 @@ class Task:
         first: Sequence[Mapping[str, Any]] = (),
         train: Ratings | None = None,
     ) -> tuple[Draws, Mapping[str, Any]]:
-        """Test scores of the settings that won, and these; without a space, of the defaults.
-
-        What was computed under the same name before an interruption is taken from there.
-        """
-
-        def compute() -> dict[str, Any]:
-            found: Mapping[str, Any] = {}
-            if space is not None:
-                found = self.tune(make, space, trials, epsilon, first=first, train=train).settings
-            value = self.repeat(partial(make, **found), epsilon, draws, train=train)
-            return {"settings": dict(found), "values": list(value.values)}
-
-        kept = self.context.once("point", self.name, name, epsilon, compute=compute)
-        return Draws(tuple(kept["values"])), kept["settings"]
+        """Test scores of the settings that won, and these; without a space, of the defaults."""
+        found: Mapping[str, Any] = {}
+        if space is not None:
+            found = self.tune(make, space, trials, epsilon, first=first, train=train).settings
+        return self.repeat(partial(make, **found), epsilon, draws, train=train), found
 
     def trivial(self) -> tuple[str, float]:
         """The baseline that everything must beat: name and test score."""

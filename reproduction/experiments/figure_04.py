@@ -35,7 +35,6 @@ def contestants() -> dict[str, Rival]:
 
 
 def run(context: Context) -> Result:
-    """Every number of users at every epsilon."""
     sizes = context.pick(quick=(1_000, 3_000), full=(2_000, 5_000, 14_000))
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 20.0))
     items = context.pick(quick=200, full=ITEMS)

@@ -47,7 +47,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """All methods at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     draws, trials = context.number_of_draws(), context.number_of_trials()
     panels = each_world(context, lambda world: measure(world, epsilons, draws, open_error(context, world)))
@@ -87,7 +86,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: float) -> Panel:
-    """All methods at all budgets."""
     rate = world.rate
     levels = {
         OPEN: yardstick,
@@ -115,7 +113,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: floa
 
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
-    """A world's rows: levels first."""
     rows = score_rows(panel.world, panel.levels, panel.scores)
     for row in rows:
         row["over user mean"] = 100 * (row["RMSE"] / panel.levels[OWN] - 1)
@@ -123,7 +120,6 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Hold the errors against the paper's claims and against what is free."""
     last = {p.world: list(p.scores[DR].values()) for p in panels}
     flat = {world: 1 - values[-1].mean / values[-2].mean for world, values in last.items()}
     first = [
@@ -210,7 +206,6 @@ def _draw(panels: Sequence[Panel]) -> plotting.Figure:
 
 
 def _draw_published(axes: plotting.Axes) -> None:
-    """Two levels of one epsilon, on data that are not at hand."""
     plotting.published_elsewhere(
         axes,
         [0, 1],

@@ -39,7 +39,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """All methods for each number of rounds in each world."""
     rounds = context.pick(quick=(1, 3, 10), full=(1, 3, 10, 20, 50))
     panels = each_world(context, lambda world: measure(world, rounds, context.number_of_draws()))
     columns = columns_of("data | method | rounds | RMSE .4 | spread .4")
@@ -67,7 +66,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
-    """All methods in one world."""
     channel = world.projected
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (EXACT, DR, LINEAR, PLAIN, BATCHES, COINS)}
     rates = {
@@ -98,7 +96,6 @@ def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Whether rounds help with the correction and harm without, and whether it is the answers that help."""
     means = {
         p.world: {name: {k: v.mean for k, v in points.items()} for name, points in p.scores.items()}
         for p in panels

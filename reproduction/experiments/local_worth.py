@@ -43,7 +43,6 @@ class Line:
 
 
 def run(context: Context) -> Result:
-    """The rotated mechanism on crowds of several sizes and on real ratings."""
     epsilons = context.pick(quick=(1.0, 8.0), full=(0.5, 1.0, 2.0, 4.0, 8.0))
     crowds = context.pick(
         quick=((1_000, 300), (4_000, 300)),
@@ -85,7 +84,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Line:
-    """One data set at all budgets."""
     return Line(
         world.name,
         world.train.n_users,
@@ -98,7 +96,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Line:
 
 
 def tabulate(line: Line) -> dict[str, Any]:
-    """One row."""
     return {
         "data": line.data,
         "users": line.users,
@@ -113,7 +110,6 @@ def tabulate(line: Line) -> dict[str, Any]:
 
 
 def judge(lines: Sequence[Line]) -> list[Finding]:
-    """Where it is worth it, and that it never harms."""
     worst = min(
         (line.gain(e), f"{line.data}, {line.users:,} users, epsilon {e:g}")
         for line in lines

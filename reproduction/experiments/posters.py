@@ -98,7 +98,6 @@ def free_table(levels: Mapping[str, float]) -> Table:
 
 
 def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardstick) -> list[Finding]:
-    """The papers' order of the methods, and where ours is."""
     error = {(e.method, e.epsilon): e.value.mean for _, e in entries}
     epsilons = sorted({epsilon for _, epsilon in error})
     family = {e: min(error[DPALS, e], error[WEIGHTED, e]) for e in epsilons}

@@ -21,7 +21,6 @@ from reproduction.datasets.lookup import Dataset
 from reproduction.local.channel import Channel, Exact, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, Outcome, descend
-from reproduction.progress import Progress
 from reproduction.scoring import Draws
 
 P = TypeVar("P")
@@ -53,7 +52,6 @@ class World:
     rank: int
     seed: int
     trials: int
-    progress: Progress = field(default_factory=Progress, repr=False)
     _runs: dict[object, Outcome] = field(default_factory=dict, repr=False)
 
     @property
@@ -101,28 +99,23 @@ class World:
     @cached_property
     def rate(self) -> float:
         """The learning rate at which the non-private descent is best on the validation split."""
-        return self._best("exact", OPEN_RATES, lambda rate: self.exact(rate=rate))
+        return self._best(OPEN_RATES, lambda rate: self.exact(rate=rate))
 
     def tuned_rate(
         self, channel: Channel, epsilon: float, *, correction: float = 2.0, batches: int = 1
     ) -> float:
         """The learning rate at which a private descent of ten rounds is best on the validation split."""
-        name = f"{channel.name}, epsilon {epsilon:g}, correction {correction:g}, batches {batches}"
         return self._best(
-            name,
             PRIVATE_RATES,
             lambda rate: self.run(channel, epsilon, rate=rate, correction=correction, batches=batches),
         )
 
-    def _best(self, name: str, between: tuple[float, float], run: Callable[[float], Outcome]) -> float:
+    def _best(self, between: tuple[float, float], run: Callable[[float], Outcome]) -> float:
         def error(rate: float) -> float:
             found = self.error(run(rate), self.valid)
             return math.inf if math.isnan(found) else found
 
-        def compute() -> float:
-            return min((float(rate) for rate in np.geomspace(*between, self.trials)), key=error)
-
-        return float(self.progress.once(f"rate/{self.name}/{self.train.n_users}/{name}", compute))
+        return min((float(rate) for rate in np.geomspace(*between, self.trials)), key=error)
 
     @cached_property
     def untouched(self) -> Outcome:
@@ -246,4 +239,4 @@ def world_of(context: Context, data: Dataset) -> World:
     )
     rank = context.pick(quick=4, full=15)
     seed = context.seed_for("devices", data.name) % 2**32
-    return World(data, train, valid, test, rank, seed, TRIALS[context.size], context.progress)
+    return World(data, train, valid, test, rank, seed, TRIALS[context.size])

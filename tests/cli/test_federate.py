@@ -371,11 +371,11 @@ def test_endless_brackets_are_refused(refused: Refused, site: Path, tmp_path: Pa
 
 
 def test_a_goal_is_a_method_that_silos_agree_on(run: Run, site: Path, agreed: Path) -> None:
-    assert json.loads((agreed / "agreement.json").read_text())["method"] == DEFAULTS["rate"].method_name()
+    assert json.loads((agreed / "agreement.json").read_text())["method"] == DEFAULTS["rate"]
     keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
     terms = ("--epsilon", 5, "--delta", "1e-4", "--rating-range", 1, 5, "--out", agreed / "other.json")
     assert run("federate", "agree", "--name", "x", *keys, *terms).exit_code == 0
-    assert json.loads((agreed / "other.json").read_text())["method"] == DEFAULTS["rank"].method_name()
+    assert json.loads((agreed / "other.json").read_text())["method"] == DEFAULTS["rank"]
 
 
 def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -> None:

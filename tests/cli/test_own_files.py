@@ -71,29 +71,6 @@ def test_standard_input(run: Run, shop: Path) -> None:
     assert json.loads(done.stdout)["holder"]["users"] == 300
 
 
-def test_which_column_was_meant(refused: Callable[..., str], shop: Path) -> None:
-    known = ("--catalogue", shop / "songs.csv", "--catalogue-column", "Song", *ASK, "--out", shop / "m")
-    source = ("train", shop / "plays.csv", "--user")
-    assert "did you mean 'Who'?" in refused(*source, "who", "--item", "Song", *known)
-    assert "did you mean 'Song'?" in refused(*source, "Who", "--item", "sogn", *known)
-    other = ("--catalogue", shop / "songs.csv", "--catalogue-column", "song", *ASK, "--out", shop / "m")
-    assert "did you mean 'Song'?" in refused(*source, "Who", "--item", "Song", *other)
-    split = ("split", shop / "plays.csv", "--user", "WHO", "--out", shop / "parts")
-    assert "did you mean 'Who'?" in refused(*split)
-
-
-def test_what_does_not_go_together_is_refused(refused: Callable[..., str], shop: Path) -> None:
-    known = ("--user", "Who", "--item", "Song", *ASK, "--out", shop / "m")
-    source = ("train", shop / "plays.csv")
-    assert "--catalogue FILE, which is missing" in refused(
-        *source, *known, "--discover-items=0.1", "--catalogue-column", "Song"
-    )
-    listed = ("--catalogue", shop / "songs.csv", "--catalogue-column", "Song")
-    assert "a sum of repeated rows is for weights" in refused(*source, *known, *listed, "--repeats", "sum")
-    assert "standard input is gone by then" in refused("train", "-", *known, *listed, "--engine", "disk")
-    assert not (shop / "m").exists()
-
-
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1_000))

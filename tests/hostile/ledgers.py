@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from discreet import Budget, LedgerFile
-from discreet.cli.ledger.show import _content
+from discreet.cli.ledger import shown
 from discreet.privacy.account.costs import Price
 from discreet.privacy.account.store import link
 from tests.hostile.byte_mutations import damage
@@ -97,7 +97,7 @@ class ForgedLedger(Kind):
         epsilon = account.epsilon(1e-6)
         assert epsilon >= 0.0
         assert not math.isnan(epsilon)
-        assert json.dumps(_content(account, 1e-6)).encode()
+        assert json.dumps(shown(account, 1e-6)).encode()
         return "same" if chain.records == self._records else "other"
 
     def _forge(self, bodies: list[bytes]) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from discreet import Catalogue
 from discreet.cli.histories import Person, read_histories
-from discreet.cli.place_options import Place
 from discreet.cli.train import command as train
 from discreet.cli.training import Training
+from discreet.cli.where import Place, Reader
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.settings import BudgetedSettings
@@ -158,9 +158,9 @@ class HistoryFile(Kind):
     def _recommend(self, model: Any, suffix: str, body: bytes, unknown_items: Any = "error") -> list[float]:
         path = self.folder / f"history{suffix}"
         path.write_bytes(body)
-        request = Person(model="", history=str(path), unknown_items=unknown_items)
+        asked = Person(model="", history=str(path), unknown_items=unknown_items)
         with ExitStack() as held:
-            history = read_histories(request, model, Place("memory", None, [str(path)], held))
+            history = read_histories(asked, model, Place(Reader(engine="memory"), [asked.history], held))
         if isinstance(history, Ratings):
             scores = (
                 model.recommend_batch(history, 3, unknown_items=unknown_items)["score"].drop_nulls().to_list()

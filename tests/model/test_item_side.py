@@ -42,7 +42,7 @@ def test_ratings_count_as_opinions_where_a_model_ranks() -> None:
     """The normal equations of the click objective, with the opinions where a click has 1."""
     side, stars = ranking_side(), np.array([5.0, 1.0, 3.0])
     factors, offsets = side.factors, side.offsets
-    taken, opinions = np.arange(3), np.array([1.0, -0.6, 0.2])
+    taken, opinions = np.arange(3), np.array([1.0, -0.8, 0.2])
     assert isinstance(side.rule, Clicks)
     left = factors[taken].T @ factors[taken] + side.rule.gravity * factors.T @ factors + np.eye(RANK)
     right = factors[taken].T @ (opinions - offsets[taken]) - side.rule.gravity * factors.T @ offsets

@@ -148,7 +148,7 @@ def test_a_model_must_fit_together(explicit: Model) -> None:
     side = explicit.item_side
     with pytest.raises(ModelInvalid, match="catalogue has 12 items and the arrays have 11"):
         replace(explicit, item_side=replace(side, offsets=side.offsets[1:], factors=side.factors[1:]))
-    with pytest.raises(ModelInvalid, match="do not fit"):
+    with pytest.raises(ModelInvalid, match="factors has the shape"):
         replace(explicit, item_side=replace(side, factors=side.factors[1:]))
     with pytest.raises(ModelInvalid, match="offsets has numbers that are not finite"):
         replace(explicit, item_side=replace(side, offsets=np.where(side.offsets > 0, np.nan, side.offsets)))

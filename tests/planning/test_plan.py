@@ -178,7 +178,7 @@ def test_the_command_gives_table_picture_and_json(tmp_path: Path) -> None:
         (["--epsilon", "0"], "above zero"),
         (["--head-share", "0.1"], "0.2 (all items alike)"),
         (["--spread", "9"], "does not fit ratings from 1 to 5"),
-        (["--picture", "plan.png"], "extension .svg"),
+        (["--picture", "plan.png"], "--picture writes .svg"),
         (["--ratings-per-user", "59"], "do not fit 60 items"),
     ],
 )

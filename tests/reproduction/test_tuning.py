@@ -44,8 +44,6 @@ def test_refused_settings_cannot_win() -> None:
     found = search(make, SPACE, 20, picky, 1, lower_is_better=False)
     assert found.settings["rank"] <= 5
     assert any(math.isnan(trial.value) for trial in found.trials)
-    assert "20 trials" in found.label
-    assert "not charged" in found.label
 
 
 def test_nothing_usable_is_an_error() -> None:

@@ -37,7 +37,7 @@ def test_mistakes_end_with_two_and_a_sentence(tmp_path: Path) -> None:
     for words, why in (
         ([str(tmp_path / "modl")], f"did you mean {folder}?"),
         ([str(folder), "--host", "0.0.0.0"], "--anyone"),
-        ([str(folder), "--largest-body", "1"], "largest_body"),
+        ([str(folder), "--largest-body", "1"], "--largest-body"),
         ([str(folder), "--token-file", str(tmp_path / "absent")], "token"),
     ):
         done = CliRunner().invoke(main, ["serve", *words])

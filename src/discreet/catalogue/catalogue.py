@@ -172,20 +172,7 @@ class Catalogue:
         return hashlib.sha256(json.dumps(self.ids.tolist()).encode()).hexdigest()
 
     def extended(self, ids: Ids, titles: Mapping[Any, str] | None = None) -> Catalogue:
-        """These items followed by new ones, with the same encoder of features; the matrix is left behind.
-
-        Parameters
-        ----------
-        ids
-            Of the kind that the catalogue has, none of them in it.
-        titles
-            Of new items; those without one may be left out.
-
-        Raises
-        ------
-        CatalogueInvalid
-            Naming the id that cannot be added.
-        """
+        """These items followed by new ones, with the same encoder of features; the matrix is left behind."""
         new = Catalogue(ids, titles)
         known = np.flatnonzero(self.index(new._series) >= 0)
         if len(known):

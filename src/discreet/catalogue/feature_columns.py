@@ -54,14 +54,9 @@ _Facets: TypeAlias = dict[str, tuple[Form, Any]]
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """What was learnt from a column.
+    """What was learnt from a column; no groups where it tells no two items apart.
 
-    Parameters
-    ----------
-    separators
-        Characters between the tags or people of an item.
-    groups
-        Groups of columns of the matrix; none where the column tells no two items apart.
+    ``separators`` are the characters between the tags or people of an item.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
@@ -83,13 +78,7 @@ class FeatureColumn:
 
     @classmethod
     def learn(cls, name: str, values: Values, kind: Kind | None = None) -> Self:
-        """Kind (if none is given), vocabulary, means and scales of a column.
-
-        Raises
-        ------
-        CatalogueInvalid
-            When the column cannot be of this kind, or has no value at all.
-        """
+        """Kind (if none is given), vocabulary, means and scales of a column."""
         kind = _guess_kind(name, values) if kind is None else kind
         separators = _separators(values, kind)
         facets = _facets(name, values, kind, separators)
@@ -119,15 +108,10 @@ class FeatureColumn:
 
 
 def read_kinds(features: FeatureNames, names: Sequence[str]) -> dict[str, Kind | None]:
-    """The columns that are features, each with its kind or None where it is to be guessed.
+    """Of all columns those that are features, each with its kind or None where it is to be guessed.
 
-    Parameters
-    ----------
-    features
-        ``"genres,title"``, a list of names, or a mapping of names to kinds; a name may have its kind after a colon
-        (``"authors:people"``).
-    names
-        All columns there are.
+    They come as ``"genres,title"``, a list of names, or a mapping of names to kinds; a name may have its kind after a
+    colon (``"authors:people"``).
     """
     if isinstance(features, Mapping):
         wanted = dict(features)

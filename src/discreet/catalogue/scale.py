@@ -17,10 +17,10 @@ Goal: TypeAlias = Literal["rank", "rate"]
 """What a model is for: to put items in order, or to predict ratings."""
 
 # What a rating says of its item: in training, in twentieths, and in a person's own history, where it may speak against.
-# Of one to five stars 0, 0, 0.4, 0.8, 1 and -0.6, -0.3, 0.2, 0.7, 1; what lies between is interpolated.
+# Of one to five stars 0, 0, 0.4, 0.8, 1 and -0.8, -0.4, 0.2, 0.7, 1; what lies between is interpolated.
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LIKED = (0.0, 0.0, 8.0, 16.0, 20.0)
-_OPINIONS = (-0.6, -0.3, 0.2, 0.7, 1.0)
+_OPINIONS = (-0.8, -0.4, 0.2, 0.7, 1.0)
 
 
 # Models are served in single precision, which tells some seven digits apart.
@@ -48,20 +48,7 @@ def why_no_range(low: float, high: float) -> str | None:
 
 @dataclass(frozen=True)
 class RatingScale:
-    """What kind of feedback there is, and between which numbers it lies.
-
-    Parameters
-    ----------
-    range
-        Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1.
-
-    Examples
-    --------
-    >>> RatingScale((1.0, 5.0)).middle
-    3.0
-    >>> RatingScale(None).explicit
-    False
-    """
+    """Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1."""
 
     range: tuple[float, float] | None
 
@@ -135,7 +122,7 @@ class RatingScale:
         Examples
         --------
         >>> RatingScale((1.0, 5.0)).opinions(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist()
-        [-0.6, -0.3, 0.2, 0.7, 1.0]
+        [-0.8, -0.4, 0.2, 0.7, 1.0]
         """
         if self.range is None:
             return np.where(np.asarray(values) < 0.0, _OPINIONS[0], 1.0)

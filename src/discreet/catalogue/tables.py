@@ -19,7 +19,7 @@ import polars as pl
 
 from discreet.catalogue.packed import opened
 
-__all__ = ["TABLE_ERRORS", "Scan", "find_separator", "scan_json", "scan_table"]
+__all__ = ["TABLE_ERRORS", "Scan", "find_separator", "scan_table"]
 
 TABLE_ERRORS = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What reading a damaged table may end in; polars panics over some Parquet files, and a panic is no Exception."""
@@ -81,10 +81,10 @@ def scan_table(
         lines = [line.strip() or None for line in content.decode("utf-8").split("\n")]
         table = pl.LazyFrame({"item": lines}, schema={"item": pl.String})
     elif kind in (".parquet", ".pq"):
-        table = pl.scan_parquet(source)
+        table = pl.scan_parquet(source, hive_partitioning=not isinstance(source, io.BytesIO))
     elif kind in (".ndjson", ".jsonl"):
         if private is not None:
-            return scan_json(source, private)
+            return _scan_json(source, private)
         table = pl.scan_ndjson(source, infer_schema_length=None)
     else:
         advice = _ADVICE.get(kind, "use .csv, .tsv, .parquet, .ndjson, .dat (MovieLens) or .txt")
@@ -93,7 +93,7 @@ def scan_table(
     return Scan(table.collect_schema().names(), typed, table, typeset=not typed)
 
 
-def scan_json(source: Path | list[Path] | io.BytesIO, private: Collection[str]) -> Scan:
+def _scan_json(source: Path | io.BytesIO, private: Collection[str]) -> Scan:
     """People's rows in NDJSON, every value of the named columns as text, by itself.
 
     A type that suited all rows would be chosen by all of them: one ``7.0`` among whole numbers makes all of them
@@ -102,8 +102,7 @@ def scan_json(source: Path | list[Path] | io.BytesIO, private: Collection[str]) 
     if not private:
         private = pl.scan_ndjson(source, infer_schema_length=None).collect_schema().names()
     table = pl.scan_ndjson(source, schema=dict.fromkeys(private, pl.String))
-    first = source if isinstance(source, Path | io.BytesIO) else source[0]
-    names = pl.scan_ndjson(first, n_rows=1, infer_schema_length=1).collect_schema().names()
+    names = pl.scan_ndjson(source, n_rows=1, infer_schema_length=1).collect_schema().names()
     later = [name for name in private if name not in names]
     if later:
         there = table.select(pl.col(later).is_not_null().any()).collect().row(0)

@@ -14,17 +14,8 @@ __all__ = ["read_moments"]
 def read_moments(values: pl.Series, time_format: str | None) -> pl.Series:
     """One number for each row, and none where the time is missing.
 
-    Parameters
-    ----------
-    values
-        Numbers (seconds since 1970, or any other count), dates of a typed table, or texts.
-    time_format
-        How texts are written, as for ``strptime``; ``None``: as numbers all of them, or all in ISO 8601.
-
-    Raises
-    ------
-    RatingsInvalid
-        With the first row whose time cannot be read: a text never sorts as a text.
+    Values are numbers, dates of a typed table, or texts: as the format says (as for ``strptime``), or without one all
+    of them numbers, or all in ISO 8601. The first row whose time cannot be read is refused: no text sorts as a text.
     """
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)

@@ -17,7 +17,7 @@ from discreet.data.splits import by_rating
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.als import ALS
-from discreet.methods.registry import DEFAULTS
+from discreet.methods.registry import default_method
 from discreet.model import Model
 from discreet.planning.result import AT, Outcome, Plan
 from discreet.planning.worlds import TEMPERS, Sizes, draw_market
@@ -130,7 +130,7 @@ def _trained(goal: Goal, train: Ratings, budget: Budget | None, factor: float) -
         method = ALS(goal="rate") if goal == "rate" else ALS(goal="rank", rank=_LIST_RANK)
         return method.fit(train, rng=0).model_
     try:
-        return DEFAULTS[goal]().fit(train, budget_for_fewer(budget, factor), rng=0).model_
+        return default_method(goal)().fit(train, budget_for_fewer(budget, factor), rng=0).model_
     except BudgetInvalid:
         return None
 

@@ -26,7 +26,7 @@ from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation import baselines, evaluate_ranking, evaluate_ratings, metrics
 from discreet.methods.als import ALS
 from discreet.methods.ease.estimator import EASE
-from discreet.methods.registry import DEFAULTS
+from discreet.methods.registry import default_method
 from discreet.model import Model
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.rehearsal import RehearsalNoise
@@ -218,7 +218,7 @@ class _Rehearsal:
     def _private(self, ratings: Ratings, silos: int, honest: int) -> float | None:
         scores = []
         for draw in range(self._draws):
-            method = DEFAULTS[self._federation.goal]()
+            method = default_method(self._federation.goal)()
             try:
                 fitted = method.fit(ratings, self._budget, rng=draw, noise=RehearsalNoise(silos, honest))
             except BudgetInvalid:

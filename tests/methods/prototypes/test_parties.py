@@ -28,7 +28,7 @@ from discreet.silos.shared.agreements import load_agreement, open_model
 from discreet.silos.shared.outcome import encode_model
 from discreet.silos.shared.prototypes import PrototypeAgreement, decode_prototypes
 from discreet.types import Floats
-from reproduction.silos.ranks import evaluate_percentile_rank
+from reproduction.silos.worlds import evaluate_percentile_rank
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
 from tests.methods.prototypes.worlds import hostile, ratings, silo
 from tests.silos.worlds import agree as agree_on_als

@@ -10,8 +10,7 @@ import pytest
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Finished, perform
 from reproduction.output.record import write
-from reproduction.output.report import build_report
-from reproduction.output.tables import write_tables
+from reproduction.output.report import build_report, write_tables
 from tests.reproduction.made_up import experiment
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reproduction.silos.ranks import evaluate_percentile_rank, percentile_ranks
+from reproduction.silos.worlds import evaluate_percentile_rank, percentile_ranks
 from tests.evaluation.test_evaluate import random_ratings
 from tests.model.models import make_model
 

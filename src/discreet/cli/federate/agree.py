@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from discreet.cli.federate.terms import Terms
 from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Argument, Option, takes
+from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
 from discreet.silos.shared.authority import NOTICE_TEXT, PUBLIC_KEYS, make_authority
 from discreet.silos.shared.keys import PublicKeys, make_mask_key, make_signing_key
@@ -18,44 +17,35 @@ __all__ = ["agree_command", "authority_command", "key_command"]
 class _Agree(Terms):
     """What `agree` can be asked."""
 
-    name: Annotated[str, Option("What people call the run.")]
-    keys: Annotated[
-        str | None, Option("JSON with everybody's public keys, as 'authority' writes it.", metavar="FILE")
-    ] = None
-    silos: Annotated[
-        tuple[str, ...],
-        Option(
-            "A silo and its public keys, as 'discreet federate key' and 'key --signing' printed them (for prototypes "
-            "NAME=SIGNING); repeatable.",
-            name="--silo",
-            metavar="NAME=MASK:SIGNING",
-        ),
-    ] = ()
-    server_key: Annotated[str | None, Option("The server's public signing key.", metavar="KEY")] = None
-    out: Annotated[str, Option("Where to put the agreement.", metavar="FILE")]
+    name: str = option("What people call the run.")
+    keys: str | None = option("JSON with everybody's public keys, as 'authority' writes it.", metavar="FILE")
+    silos: tuple[str, ...] = option(
+        "A silo and its public keys, as 'discreet federate key' and 'key --signing' printed them (for"
+        " prototypes NAME=SIGNING); repeatable.",
+        name="--silo",
+        metavar="NAME=MASK:SIGNING",
+    )
+    server_key: str | None = option("The server's public signing key.", metavar="KEY")
+    out: str = option("Where to put the agreement.", metavar="FILE")
 
 
 class _Authority(Output):
     """What `authority` can be asked."""
 
-    folder: Annotated[str, Argument("DIR")]
-    silos: Annotated[str, Option("Names of the silos, with commas between.", metavar="A,B,C")]
-    hosts: Annotated[
-        tuple[str, ...],
-        Option(
-            "Another host name or address of the server; localhost and 127.0.0.1 are always included. Repeatable.",
-            name="--host",
-        ),
-    ] = ()
+    folder: str = argument("DIR")
+    silos: str = option("Names of the silos, with commas between.", metavar="A,B,C")
+    hosts: tuple[str, ...] = option(
+        "Another host name or address of the server; localhost and 127.0.0.1 are always included. "
+        "Repeatable.",
+        name="--host",
+    )
 
 
 class _Key(Output):
     """What `key` can be asked."""
 
-    file: Annotated[str, Argument("FILE")]
-    signing: Annotated[
-        bool, Option("A signing key instead (signing.key in the --tls folder of silo or server).")
-    ] = False
+    file: str = argument("FILE")
+    signing: bool = option("A signing key instead (signing.key in the --tls folder of silo or server).")
 
 
 @takes(_Agree, "agree")

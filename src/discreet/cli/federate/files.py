@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
 from discreet.cli.federate.output import Teller, show_run, summary
 from discreet.cli.federate.server import AtServer, read_catalogue
 from discreet.cli.output import print_json, printer
-from discreet.cli.request import Argument, Option, takes
+from discreet.cli.request import argument, option, takes
 from discreet.errors import Refused
 from discreet.model.directory import replace_file
 from discreet.model.saving import save_once
@@ -38,22 +37,22 @@ _BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a st
 class _Export(AtServer):
     """What `export` can be asked."""
 
-    signing_key: Annotated[str, Option("The server's own, of 'key --signing'.", metavar="FILE")]
-    out: Annotated[str, Option("Where to put the question.", metavar="FILE")]
+    signing_key: str = option("The server's own, of 'key --signing'.", metavar="FILE")
+    out: str = option("Where to put the question.", metavar="FILE")
 
 
 class _Import(AtServer):
     """What `import` can be asked."""
 
-    files: Annotated[tuple[str, ...], Argument("ANSWER...")]
+    files: tuple[str, ...] = argument("ANSWER...", nargs=-1)
 
 
 class _Save(AtServer):
     """What `model` can be asked."""
 
-    catalogue: Annotated[str, Option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")]
-    out: Annotated[str, Option("Directory to put the model into.", metavar="DIR")]
-    force: Annotated[bool, Option("Replace a model that is already there.")] = False
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    out: str = option("Directory to put the model into.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
 
 
 @takes(_Export, "export")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field
 from rich.table import Table
 
 from discreet.cli.output import Output, print_json, printer, progress_bar
-from discreet.cli.request import Option, takes
+from discreet.cli.request import option, takes
 from discreet.errors import SettingsInvalid
 from discreet.privacy.budget import Budget
 from discreet.silos.plan import NEWCOMERS, Federation, Row, gains, measure_of, plan
@@ -28,24 +27,18 @@ _WORDS = {
 class _Plan(Output):
     """What `plan` can be asked."""
 
-    silos: Annotated[
-        int | None,
-        Field(ge=2, le=1000),
-        Option("How many silos of the same size.  [default: 5, or as many as --users names]"),
-    ] = None
-    users: Annotated[str, Option("Users of a silo, or of each silo.", metavar="N[,N...]")] = "1000"
-    items: Annotated[int, Field(ge=10), Option("Size of the catalogue.")] = 2_000
-    ratings_per_user: Annotated[int, Field(ge=2), Option("On average.")] = 30
-    goal: Annotated[Literal["rank", "rate"], Option("To recommend (rank), or to predict ratings (rate).")] = (
-        "rank"
+    silos: int | None = option(
+        "How many silos of the same size.  [default: 5, or as many as --users names]", ge=2, le=1000
     )
-    epsilon: Annotated[str, Option("Privacy parameter epsilon.")] = "1"
-    delta: Annotated[str, Option("Privacy parameter delta.")] = "1e-6"
-    honest: Annotated[
-        int | None, Field(ge=1), Option("How many silos are honest at least; more than half if left out.")
-    ] = None
-    draws: Annotated[int, Field(ge=1, le=100), Option("Private runs to average, each with fresh noise.")] = 2
-    seed: Annotated[int, Field(ge=0), Option("Of the made-up ratings.")] = 0
+    users: str = option("Users of a silo, or of each silo.", "1000", metavar="N[,N...]")
+    items: int = option("Size of the catalogue.", 2000, ge=10)
+    ratings_per_user: int = option("On average.", 30, ge=2)
+    goal: Literal["rank", "rate"] = option("To recommend (rank), or to predict ratings (rate).", "rank")
+    epsilon: str = option("Privacy parameter epsilon.", "1")
+    delta: str = option("Privacy parameter delta.", "1e-6")
+    honest: int | None = option("How many silos are honest at least; more than half if left out.", ge=1)
+    draws: int = option("Private runs to average, each with fresh noise.", 2, ge=1, le=100)
+    seed: int = option("Of the made-up ratings.", 0, ge=0)
 
     def sizes(self) -> tuple[int, ...]:
         """Users of each silo."""

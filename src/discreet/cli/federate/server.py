@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from discreet.catalogue import Catalogue
 from discreet.cli.federate.output import Teller, position, show_run, summary
 from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Option, takes
+from discreet.cli.request import option, takes
 from discreet.errors import CatalogueInvalid, SettingsInvalid, Unreachable
 from discreet.model.saving import save_once
 from discreet.model.storage import check_target
@@ -34,12 +32,11 @@ __all__ = ["AtServer", "drop_command", "finish_command", "read_catalogue", "serv
 class AtServer(Output):
     """What the server's commands need to go on with a run."""
 
-    agreement: Annotated[str, Option("What was agreed.", metavar="FILE")]
-    store: Annotated[str, Option("Where the run is kept; goes on from there after a stop.", metavar="FILE")]
-    catalogue: Annotated[
-        str | None,
-        Option("Public list of items; needed where item features were agreed on.", metavar="FILE"),
-    ] = None
+    agreement: str = option("What was agreed.", metavar="FILE")
+    store: str = option("Where the run is kept; goes on from there after a stop.", metavar="FILE")
+    catalogue: str | None = option(
+        "Public list of items; needed where item features were agreed on.", metavar="FILE"
+    )
 
     def open(self, agreement: AnyAgreement, *, begun: bool) -> Coordinator | PrototypeCoordinator:
         """The coordinator; where the run must have begun, a mistyped name does not begin another."""
@@ -63,33 +60,28 @@ class AtServer(Output):
 class _Serve(AtServer):
     """What `server` can be asked."""
 
-    catalogue: Annotated[str, Option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")]
-    tls: Annotated[str, Option("Folder with certificate.pem, key.pem and signing.key.", metavar="DIR")]
-    listen: Annotated[str, Option("Port 0 takes a free one.", metavar="HOST:PORT")]
-    drop_after: Annotated[
-        float | None,
-        Field(gt=0.0),
-        Option(
-            "Go on without silos that have not answered for so long; never if left out.", metavar="SECONDS"
-        ),
-    ] = None
-    linger: Annotated[
-        float,
-        Field(ge=0.0),
-        Option("How long to go on telling absent silos that the run has finished.", metavar="SECONDS"),
-    ] = 600.0
-    log: Annotated[bool, Option("Write a log of JSON lines to standard error.")] = False
-    out: Annotated[str, Option("Directory to put the model into.", metavar="DIR")]
-    force: Annotated[bool, Option("Replace a model that is already there.")] = False
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    tls: str = option("Folder with certificate.pem, key.pem and signing.key.", metavar="DIR")
+    listen: str = option("Port 0 takes a free one.", metavar="HOST:PORT")
+    drop_after: float | None = option(
+        "Go on without silos that have not answered for so long; never if left out.",
+        gt=0.0,
+        metavar="SECONDS",
+    )
+    linger: float = option(
+        "How long to go on telling absent silos that the run has finished.", 600.0, ge=0.0, metavar="SECONDS"
+    )
+    log: bool = option("Write a log of JSON lines to standard error.")
+    out: str = option("Directory to put the model into.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
 
 
 class _Drop(AtServer):
     """What `drop` can be asked."""
 
-    silos: Annotated[
-        tuple[str, ...],
-        Option("A silo to go on without; repeatable, and cheaper together.", name="--silo", metavar="NAME"),
-    ]
+    silos: tuple[str, ...] = option(
+        "A silo to go on without; repeatable, and cheaper together.", name="--silo"
+    )
 
 
 @takes(_Serve, "server")

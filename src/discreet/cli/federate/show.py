@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from discreet.cli.federate.output import position, said_beside
 from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Argument, takes
+from discreet.cli.request import argument, takes
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement, load_agreement
 from discreet.silos.shared.store import is_store
@@ -18,7 +18,7 @@ __all__ = ["show_command"]
 class _Show(Output):
     """What `show` can be asked."""
 
-    file: Annotated[str, Argument("FILE")]
+    file: str = argument("FILE")
 
 
 @takes(_Show, "show")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
-from pydantic import Field
 
 from discreet.catalogue import Catalogue
+from discreet.cli.charged import Charged, given_ledger
 from discreet.cli.federate.files import check_message_place, read_message, write_message
 from discreet.cli.federate.output import Teller
 from discreet.cli.federate.server import read_catalogue
-from discreet.cli.holder import counts, say_dropped, show_holder
-from discreet.cli.ledger_option import Charged
-from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Option, takes
+from discreet.cli.output import Output, counts, print_json, printer, say_dropped, show_holder
+from discreet.cli.request import option, takes
 from discreet.cli.rows import Rows
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
@@ -43,17 +41,14 @@ __all__ = ["answer_command", "silo_command"]
 class _AtSilo(Output, Charged, Rows):
     """What a silo needs to answer: its ratings, its name and its store."""
 
-    agreement: Annotated[str, Option("What was agreed.", metavar="FILE")]
-    name: Annotated[str, Option("This silo's name in the agreement.")]
-    ratings: Annotated[str, Option("This silo's ratings: a file.", metavar="RATINGS")]
-    catalogue: Annotated[str, Option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")]
-    store: Annotated[
-        str,
-        Option(
-            "This silo's account and the answers it gave; keep it, it is what stops a second charge.",
-            metavar="FILE",
-        ),
-    ]
+    agreement: str = option("What was agreed.", metavar="FILE")
+    name: str = option("This silo's name in the agreement.")
+    ratings: str = option("This silo's ratings: a file.", metavar="RATINGS")
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    store: str = option(
+        "This silo's account and the answers it gave; keep it, it is what stops a second charge.",
+        metavar="FILE",
+    )
 
     def signing(self, agreement: AnyAgreement, path: Path) -> SigningKey:
         """The silo's key; refuses a name that is not in the agreement."""
@@ -64,7 +59,7 @@ class _AtSilo(Output, Charged, Rows):
 
     def read(self, agreement: AnyAgreement, catalogue: Catalogue) -> tuple[Ratings, LedgerRun | None]:
         """The silo's ratings. Where there is a ledger, the agreed budget is reserved in it before any is read."""
-        ledger, run = self.given_ledger(), None
+        ledger, run = given_ledger(self.ledger, self.ledger_group), None
         if ledger is not None:
             begun = begin_run(ledger, agreement, self.name, catalogue.paid)
             run = click.get_current_context().with_resource(begun)
@@ -100,40 +95,28 @@ class _AtSilo(Output, Charged, Rows):
 class _TakePart(_AtSilo):
     """What `silo` can be asked."""
 
-    tls: Annotated[
-        str,
-        Option("Folder with authority.pem, signing.key, and mask.key (not for prototypes).", metavar="DIR"),
-    ]
-    server: Annotated[str, Option("https://HOST:PORT of the server.", metavar="URL")]
-    patience: Annotated[
-        float,
-        Field(ge=0.0),
-        Option("How long to go on trying a server that does not respond.", metavar="SECONDS"),
-    ] = 3600.0
-    out: Annotated[
-        str | None, Option("Directory to put the finished model into, to recommend here.", metavar="DIR")
-    ] = None
-    force: Annotated[bool, Option("Replace a model that is already there.")] = False
+    tls: str = option(
+        "Folder with authority.pem, signing.key, and mask.key (not for prototypes).", metavar="DIR"
+    )
+    server: str = option("https://HOST:PORT of the server.", metavar="URL")
+    patience: float = option(
+        "How long to go on trying a server that does not respond.", 3600.0, ge=0.0, metavar="SECONDS"
+    )
+    out: str | None = option("Directory to put the finished model into, to recommend here.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
 
 
 class _Answer(_AtSilo):
     """What `answer` can be asked."""
 
-    mask_key: Annotated[
-        str | None,
-        Option("This silo's own, of 'discreet federate key'. Not for prototypes.", metavar="FILE"),
-    ] = None
-    signing_key: Annotated[
-        str | None,
-        Option(
-            "This silo's own, of 'key --signing'; signing.key beside the mask key if left out.",
-            metavar="FILE",
-        ),
-    ] = None
-    question: Annotated[
-        str | None, Option("The question, as exported. For prototypes there is none.", metavar="FILE")
-    ] = None
-    out: Annotated[str, Option("Where to put the answer.", metavar="FILE")]
+    mask_key: str | None = option(
+        "This silo's own, of 'discreet federate key'. Not for prototypes.", metavar="FILE"
+    )
+    signing_key: str | None = option(
+        "This silo's own, of 'key --signing'; signing.key beside the mask key if left out.", metavar="FILE"
+    )
+    question: str | None = option("The question, as exported. For prototypes there is none.", metavar="FILE")
+    out: str = option("Where to put the answer.", metavar="FILE")
 
 
 @takes(_TakePart, "silo")

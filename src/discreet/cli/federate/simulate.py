@@ -9,20 +9,19 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from discreet.catalogue import scan_table
 from discreet.cli.federate.output import show_run
 from discreet.cli.federate.terms import Terms
-from discreet.cli.holder import counts, show_holder
-from discreet.cli.output import print_json
-from discreet.cli.request import Argument, Option, takes
-from discreet.cli.rows import Rows
+from discreet.cli.output import counts, print_json, show_holder
+from discreet.cli.request import argument, option, takes
+from discreet.cli.rows import BadRows
+from discreet.cli.rows import Columns as ColumnOptions
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, without_types
 from discreet.data.rows import Columns, check_columns
@@ -35,20 +34,17 @@ from discreet.silos.shared.authority import make_authority
 __all__ = ["simulate_command", "split_by_column", "split_users"]
 
 _SERVER, _LISTENING = "the server", "Listening on "
-_RULES = ("missing", "out_of_range", "unknown_items", "duplicates", "allow_dropped")
 _END_SECONDS = 10.0
 
 
-class _Simulate(Terms, Rows):
+class _Simulate(Terms, ColumnOptions, BadRows):
     """What `simulate` can be asked."""
 
-    source: Annotated[str, Argument("RATINGS")]
-    silo_column: Annotated[str | None, Option("Column that names each row's silo.", metavar="COLUMN")] = None
-    silos: Annotated[int | None, Field(ge=1, le=100), Option("Or: deal the users out to so many silos.")] = (
-        None
-    )
-    out: Annotated[str, Option("Directory to put the model into.", metavar="DIR")]
-    force: Annotated[bool, Option("Replace a model that is already there.")] = False
+    source: str = argument("RATINGS")
+    silo_column: str | None = option("Column that names each row's silo.", metavar="COLUMN")
+    silos: int | None = option("Or: deal the users out to so many silos.", ge=1, le=100)
+    out: str = option("Directory to put the model into.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
 
 
 @takes(_Simulate, "simulate")
@@ -79,7 +75,7 @@ def simulate_command(request: _Simulate) -> None:
         folder = Path(name)
         agreement = request.agreement("simulation", make_authority(folder / "tls", list(parts)))
         agreement.save(folder / "agreement.json")
-        rules: Any = {rule: getattr(request, rule) for rule in _RULES}
+        rules: Any = {rule: getattr(request, rule) for rule in BadRows.model_fields}
         holder: dict[str, Any] = {}
         if agreement.explicit == (columns.rating is not None):  # silos refuse the rest in words of their own
             # A bad row is named by its place in this file, not in a silo's part of it.

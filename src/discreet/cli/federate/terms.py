@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import click
-from pydantic import Field
 
 from discreet.catalogue import Catalogue
-from discreet.cli.columns import read_features
-from discreet.cli.goal import method_for, read_goal
 from discreet.cli.output import Output
-from discreet.cli.request import Option
-from discreet.cli.setting_options import apply_config, integer_or_auto, merge_settings
+from discreet.cli.request import option
+from discreet.cli.rows import Features, read_features
+from discreet.cli.settings import Chosen, merge_settings, method_for, read_goal
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import allow
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
@@ -26,109 +24,45 @@ from discreet.silos.shared.prototypes import PrototypeAgreement
 
 __all__ = ["Terms"]
 
-Auto: TypeAlias = int | Literal["auto"]
 _FACTORS = "factors."
 
 
-class Terms(Output):
+class Terms(Output, Features, Chosen):
     """What an agreement is made of, apart from its silos."""
 
-    method: Annotated[
-        str | None,
-        Option(
-            f"Summed round by round: {', '.join(PUBLIC_HALVES)}, or another package's class. prototypes: one message "
-            f"from each silo and one back.  [default: {method_for(None, 'rank')}, or {method_for(None, 'rate')} for "
-            "--goal rate]",
-            metavar="NAME|PACKAGE:CLASS",
-        ),
-    ] = None
-    epsilon: Annotated[str, Option("Privacy parameter epsilon, for every silo's users.")]
-    delta: Annotated[
-        str | None,
-        Option(
-            "Privacy parameter delta; well below 1 / users. Prototypes: 1e-6 where left out, none with --preset."
-        ),
-    ] = None
-    catalogue: Annotated[str, Option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")]
-    features: Annotated[
-        tuple[str, ...],
-        Option(
-            "Columns of the catalogue that describe the items, such as genres,title; repeatable. A kind (number, "
-            "category, tags, text, people, embedding) is guessed if left out.",
-            metavar="COLUMN[:KIND],...",
-        ),
-    ] = ()
-    rating_range: Annotated[
-        tuple[float, float] | None, Option("Lowest and highest possible rating.", metavar="LO HI")
-    ] = None
-    implicit: Annotated[bool, Option("There are no ratings: a row means that the user chose the item.")] = (
-        False
+    method: str | None = option(
+        f"Summed round by round: {', '.join(PUBLIC_HALVES)}, or another package's class. prototypes: one message "
+        f"from each silo and one back.  [default: {method_for(None, 'rank')}, or {method_for(None, 'rate')} for "
+        "--goal rate]",
+        metavar="NAME|PACKAGE:CLASS",
     )
-    honest: Annotated[
-        int | None,
-        Field(ge=1),
-        Option(
-            "How many silos at least add their noise as agreed; more than half if left out. Not for prototypes."
-        ),
-    ] = None
-    noise: Annotated[
-        Literal["shares", "server"],
-        Option(
-            "Who adds the noise: every silo a share, or a server trusted with exact totals. Not for prototypes."
-        ),
-    ] = "shares"
-    spare: Annotated[
-        float,
-        Field(ge=0.0, le=0.5),
-        Option("Share of the budget held back to repeat a sum that a silo was lost in. Not for prototypes."),
-    ] = 0.0
-    goal: Annotated[
-        Literal["rank", "rate"] | None,
-        Option(
-            "What the model is for: rank (lists of what suits somebody) or rate (predicted ratings).  [default: "
-            "rank, or what --method does]"
-        ),
-    ] = None
-    rank: Annotated[
-        Auto,
-        Option(
-            "Number of factors; 0: offsets alone; auto: by a public rule (10 for prototypes).",
-            callback=integer_or_auto(0),
-        ),
-    ] = "auto"
-    rounds: Annotated[
-        Auto,
-        Option(
-            "Rounds of training; auto: by a public rule. Not for prototypes.", callback=integer_or_auto(1)
-        ),
-    ] = "auto"
-    prototypes: Annotated[int | None, Field(ge=1), Option("How many of them a silo sends at most.")] = None
-    preset: Annotated[
-        Literal["published", "swap"] | None,
-        Option(
-            "With --method prototypes: the paper's clustering, without delta, as published or with working constants."
-        ),
-    ] = None
-    sets: Annotated[
-        tuple[str, ...],
-        Option(
-            "Another setting of the method, of the prototypes' factorisation as factors.KEY=VALUE; repeatable.",
-            name="--set",
-            metavar="KEY=VALUE",
-        ),
-    ] = ()
-    config: Annotated[
-        str | None,
-        Option(
-            "TOML or JSON with any of these options, and a table 'settings' for --set.",
-            metavar="FILE",
-            callback=apply_config,
-            eager=True,
-        ),
-    ] = None
-    seed: Annotated[
-        int | None, Field(ge=0), Option("Of the random start of the factors; never of the noise.")
-    ] = None
+    epsilon: str = option("Privacy parameter epsilon, for every silo's users.")
+    delta: str | None = option(
+        "Privacy parameter delta; well below 1 / users. Prototypes: 1e-6 where left out, none with --preset."
+    )
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    rating_range: tuple[float, float] | None = option("Lowest and highest possible rating.", metavar="LO HI")
+    implicit: bool = option("There are no ratings: a row means that the user chose the item.")
+    honest: int | None = option(
+        "How many silos at least add their noise as agreed; more than half if left out. Not for prototypes.",
+        ge=1,
+    )
+    noise: Literal["shares", "server"] = option(
+        "Who adds the noise: every silo a share, or a server trusted with exact totals. Not for prototypes.",
+        "shares",
+    )
+    spare: float = option(
+        "Share of the budget held back to repeat a sum that a silo was lost in. Not for prototypes.",
+        0.0,
+        ge=0.0,
+        le=0.5,
+    )
+    prototypes: int | None = option("How many of them a silo sends at most.", ge=1)
+    preset: Literal["published", "swap"] | None = option(
+        "With --method prototypes: the paper's clustering, without delta, as published or with "
+        "working constants."
+    )
+    seed: int | None = option("Of the random start of the factors; never of the noise.", ge=0)
 
     def agreement(self, name: str, keys: PublicKeys) -> AnyAgreement:
         """The agreement on these terms; only sums need the silos' mask keys."""

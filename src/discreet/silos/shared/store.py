@@ -28,7 +28,6 @@ __all__ = [
     "Store",
     "StoreInUse",
     "StoreOwner",
-    "application_of",
     "is_store",
     "pack",
     "read_rows",
@@ -210,16 +209,13 @@ class StoreOwner:
         self.close()
 
 
-def application_of(path: Path) -> int | None:
-    """Number that tells one kind of SQLite store from another; ``None`` for any other file."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    return int.from_bytes(header[68:72]) if header.startswith(b"SQLite format 3\0") else None
-
-
 def is_store(path: Path) -> bool:
     """Whether a file is the store of a party, told without opening it for work."""
-    return path.is_file() and application_of(path) == _APPLICATION
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        header = file.read(100)
+    return header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72]) == _APPLICATION
 
 
 def read_rows(path: Path, query: str) -> list[tuple[Any, ...]]:
