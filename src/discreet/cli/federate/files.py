@@ -44,7 +44,7 @@ class _Export(AtServer):
 class _Import(AtServer):
     """What `import` can be asked."""
 
-    files: tuple[str, ...] = argument("ANSWER...", nargs=-1)
+    files: tuple[str, ...] = argument("ANSWER...")
 
 
 class _Save(AtServer):
