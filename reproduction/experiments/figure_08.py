@@ -16,12 +16,11 @@ from reproduction.central.contest import short
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import PUBLISHED
 from reproduction.central.yardstick import NOT_PRIVATE
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 QUARTER = 0.25

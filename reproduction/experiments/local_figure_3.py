@@ -6,16 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import GUARANTEE, Channel, Hua, Naive, OneCoordinate
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, each_world, score_rows
-from reproduction.local.yardstick import OPEN, open_error
+from reproduction.local.world import (
+    EPSILONS,
+    OPEN,
+    TUNING,
+    EvenCoins,
+    World,
+    each_world,
+    open_error,
+    score_rows,
+)
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 
 HARM = 0.001
 """A loss that is still called none: what is left of noise after offsets were shrunk."""

@@ -9,11 +9,11 @@ from reproduction.central.contest import short
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import OURS, PUBLISHED, TAIL, WEIGHTS, Panel, compete
 from reproduction.central.yardstick import NOT_PRIVATE
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
+from reproduction.scoring import gets_no_worse, yardstick_holds
 
 STEADY = 0.005
 """The paper's bound on the standard deviation, as a fraction of the mean."""

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.output import plotting
 from reproduction.result import Finding, Table, columns_of
+from reproduction.scoring import gets_no_worse, yardstick_holds
 from reproduction.silos.methods import POPULARITY, USER_MEAN
 from reproduction.silos.runs import (
     ALONE,
