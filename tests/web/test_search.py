@@ -16,7 +16,7 @@ TITLES = [
 ]  # fmt: skip
 QUESTIONS = [
     "it", "IT ", "happened it", "amelie", "amé", "七人", "wall e", "8½", "8 1/2", "leon professional", "2001",
-    "strasse", "straße", "find", "", "  ", "-", "été", "ete 85", "istanbul", "o brother", "o'b", "x" * 300, "night one", "zzzz",
+    "strasse", "straße", "find", "", "  ", "-", "été", "ete 85", "istanbul", "o brother", "o'b", "x" * 300, "night one",
 ]  # fmt: skip
 FORGIVEN = {
     "starwars": "Star Wars", "star wars 4": "Star Wars", "Star Wars IV": "Star Wars", "satr wars": "Star Wars",
