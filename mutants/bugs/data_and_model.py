@@ -162,6 +162,6 @@ MUTANTS = (
         "    if len(wrong):\n",
         "    if len(wrong):\n        return texts\n    if len(wrong):\n",
         "times are parsed or refused",
-        ("data/test_times.py",),
+        ("data/test_splits.py",),
     ),
 )

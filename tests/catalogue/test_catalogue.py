@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.catalogue import Catalogue, as_ids, infer_ids
+from discreet.catalogue import Catalogue
 from discreet.errors import CatalogueInvalid
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -130,28 +130,6 @@ def test_unreadable_files_are_refused(tmp_path) -> None:
     (tmp_path / "a.parquet").write_text("junk that is no parquet")
     with pytest.raises(CatalogueInvalid, match="cannot be read"):
         Catalogue.from_file(tmp_path / "a.parquet")
-
-
-def test_whole_floats_are_integers_and_other_kinds_of_column_work() -> None:
-    assert as_ids([1.0, float("nan"), 3.0]).to_list() == [1, None, 3]
-    with pytest.raises(TypeError, match="fractions"):
-        as_ids([2.0**60])  # beyond 2**53 a float no longer says which integer it is
-    assert as_ids(pl.Series(["a", "b"], dtype=pl.Categorical)).to_list() == ["a", "b"]
-    assert as_ids(pl.Series(["5"]).cast(pl.Decimal(30, 0))).to_list() == [5]
-    assert as_ids(pl.Series([1, 2**80], dtype=pl.Int128)).to_list() == ["1", str(2**80)]
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        (["1", "-2"], [1, -2]),
-        (["1", None], [1, None]),
-        (["01", "1"], ["01", "1"]),
-        (["1", "1.0"], ["1", "1.0"]),
-    ],
-)
-def test_untyped_ids_are_integers_only_if_written_plainly(text: list[str], kept: list[object]) -> None:
-    assert infer_ids(pl.Series(text, dtype=pl.String)).to_list() == kept
 
 
 @pytest.mark.parametrize(
