@@ -103,7 +103,7 @@ def _exchanged(model: Model, fit: Callable[[Ratings], Model], seed: int) -> Mode
     turn = np.random.default_rng(seed).permutation(side.n_items)
     doubt = side.doubt
     if doubt is not None:
-        doubt = replace(doubt, noise=doubt.noise[turn])
+        doubt = replace(doubt, noise_ratio=doubt.noise_ratio[turn])
     assert side.popularity is not None
     mixed = replace(
         side,

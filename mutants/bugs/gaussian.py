@@ -316,14 +316,6 @@ MUTANTS = (
         _T_ENERGY,
     ),
     Mutant(
-        "energy without the curvature",
-        _ENERGY,
-        "            energy += norms**4 * square_weights / units.curvature**2\n",
-        "            pass\n",
-        "a user's whole contribution is scaled to norm 1",
-        _T_ENERGY,
-    ),
-    Mutant(
         "energy without the item weights",
         _ENERGY,
         "energy = norms**2 * pattern.user_squares(item_weights, residuals)",

@@ -19,7 +19,7 @@ from discreet.cli.train import command as train
 from discreet.cli.training import Training
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.model.recommendations import Recommendations
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement

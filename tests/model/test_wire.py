@@ -44,18 +44,14 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
     arrays = rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK))
     if not full:
         return ItemSide(scale, 0.5, *arrays, rule)
-    doubt = Doubt(
-        rng.random(ITEMS),
-        np.eye(1 + RANK),
-        np.full(1 + RANK, 0.5),
-        np.arange(ITEMS) > 2,
-    )
+    doubt = Doubt(rng.random(ITEMS), np.arange(ITEMS) > 2)
     guesses = FeatureMap(rng.normal(size=(4, 1 + RANK)), rng.normal(size=1 + RANK), 0.25)
     takes_new = not isinstance(rule, OwnMean)
     return ItemSide(scale, 0.5, *arrays, rule, rng.random(ITEMS), doubt, guesses if takes_new else None)
 
 
 finite = st.floats(-1e100, 1e100)
+shares = st.floats(0.0, 1.0)
 weights, exponents = st.floats(0.0, 1e100), st.floats(0.0, 50.0)
 
 
@@ -82,22 +78,19 @@ def sides(draw: st.DrawFn) -> ItemSide:
     clicks = draw(st.booleans())
     popularity = array(items) if draw(st.booleans()) else None
     scale = RatingScale(None if clicks else (low, low + width))
-    doubt = draw(doubts(items, rank)) if draw(st.booleans()) else None
+    doubt = draw(doubts(items)) if draw(st.booleans()) else None
     guesses = None
     if doubt is not None and not isinstance(rule, OwnMean) and draw(st.booleans()):
-        guesses = FeatureMap(array(draw(st.integers(0, 3)), 1 + rank), array(1 + rank), draw(weights))
+        guesses = FeatureMap(array(draw(st.integers(0, 3)), 1 + rank), array(1 + rank), draw(shares))
     arrays = array(items), array(items, rank)
     return ItemSide(scale, draw(finite), *arrays, rule, popularity, doubt, guesses)
 
 
 @st.composite
-def doubts(draw: st.DrawFn, items: int, rank: int) -> Doubt:
+def doubts(draw: st.DrawFn, items: int) -> Doubt:
     """Any doubt that there can be."""
-    root = draw(arrays_of.arrays(np.float64, (1 + rank, 1 + rank), elements=st.floats(-1e3, 1e3)))
-    noise = draw(arrays_of.arrays(np.float64, items, elements=weights))
-    prior = draw(arrays_of.arrays(np.float64, 1 + rank, elements=st.floats(1e-100, 1e100)))
-    guessed = draw(st.none() | arrays_of.arrays(np.bool_, items))
-    return Doubt(noise, root, prior, guessed)
+    ratio = draw(arrays_of.arrays(np.float64, items, elements=shares))
+    return Doubt(ratio, draw(st.none() | arrays_of.arrays(np.bool_, items)))
 
 
 def test_every_rule_is_here() -> None:

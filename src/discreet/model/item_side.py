@@ -162,7 +162,7 @@ class ItemSide:
         if wrong is not None:
             raise ModelInvalid(wrong)
         if self.doubt is not None:
-            self.doubt.check(self.n_items, self.rank)
+            self.doubt.check(self.n_items)
         if self.feature_map is not None:
             self._check_feature_map(self.feature_map)
 

@@ -49,7 +49,7 @@ def add_items(
         offsets=np.concatenate([side.offsets, guessed[:, 0]]),
         factors=np.concatenate([side.factors, guessed[:, 1:]]),
         popularity=popularity,
-        doubt=doubt.with_guesses(count, feature_map.variance),
+        doubt=doubt.with_guesses(count, feature_map.noise_ratio),
     )
     return longer, both
 

@@ -28,7 +28,8 @@ def compared(side: ItemSide, item: int) -> Directions:
 
     With doubt it is the correlation, over people, of the two items' scores: people's vectors have unit covariance, so
     two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
-    ``|v_j|^2 + tr C_j``, with C_j the covariance of its factors. Doubt makes it smaller, from both sides. The best of
+    ``|v_j|^2 + r_j F``, with r_j its noise ratio and F the mean square of true factors. Doubt makes it smaller, from
+    both sides. The best of
     thousands of pairs look alike in any noise, so each item is held back by how much of it is known: not at all
     where all is, altogether where a quarter of what its factors could be is still open. That is judged by the noise
     that was in what was seen of it, not by the factors themselves, which may be long by chance.
@@ -42,9 +43,11 @@ def compared(side: ItemSide, item: int) -> Directions:
         usual = float(np.sqrt(np.square(lengths).mean()))
         spread = np.maximum(lengths, usual)
         return Directions(factors[[item]] / lengths[item], factors / spread[:, np.newaxis])
-    doubt = side.doubt.factor_variances
-    spread = np.sqrt(np.square(lengths) + doubt)
-    held_back = _believed(side.doubt.factors_known)
+    noise = side.doubt.noise_ratio
+    # Estimates have the share 1 - r of what the truth varies by.
+    true = float(np.square(lengths).sum() / max(float((1.0 - noise).sum()), 1e-9))
+    spread = np.sqrt(np.square(lengths) + noise * true)
+    held_back = _believed(1.0 - noise)
     others = factors / np.where(spread > 0.0, spread, 1.0)[:, np.newaxis]
     return Directions(others[[item]], np.sqrt(held_back)[:, np.newaxis] * others, float(held_back[item]))
 

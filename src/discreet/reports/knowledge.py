@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ def known_first(model: Model) -> Indices:
     elif side.goal == "rank":
         weight = side.offsets
     elif side.doubt is not None:
-        weight = -side.doubt.noise
+        weight = -side.doubt.noise_ratio
     else:
         weight = np.zeros(side.n_items)
     late = side.doubt.added if side.doubt is not None else np.zeros(side.n_items, dtype=np.bool_)
@@ -157,8 +157,10 @@ def knowledge_of(model: Model) -> Knowledge | None:
 
 def _learnt(doubt: Doubt, factor: float) -> Floats:
     """Share of each item's prior variance that is gone, with the noise's standard deviation divided by a factor."""
-    noise = np.where(doubt.added, doubt.noise, doubt.noise / factor**2)
-    share: Floats = 1.0 - replace(doubt, noise=noise).noise_ratio
+    # Noise over signal is r / (1 - r), and falls with the square of the factor.
+    ratio = doubt.noise_ratio
+    less = ratio / (ratio + (1.0 - ratio) * factor**2)
+    share: Floats = 1.0 - np.where(doubt.added, ratio, less)
     return share
 
 

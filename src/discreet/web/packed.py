@@ -191,7 +191,7 @@ def well_known(model: Model) -> npt.NDArray[np.int64]:
     elif side.popularity is not None:
         known = side.popularity
     elif side.doubt is not None:
-        known = -side.doubt.noise
+        known = -side.doubt.noise_ratio
     else:
         known = side.offsets
     return np.argsort(-known, kind="stable")

@@ -30,8 +30,6 @@ def energies(world: World) -> np.ndarray:
         energy[user] = squares[user] * np.square(weights * world.residuals[entries]).sum()
         energy[user] += np.square(weights).sum() / units.weight**2
         energy[user] += (count * (squares[user] + world.companions[user] ** 2) / units.moment) ** 2
-        if units.curvature is not None:
-            energy[user] += squares[user] ** 2 * np.square(weights).sum() / units.curvature**2
     return energy
 
 
@@ -70,7 +68,7 @@ def test_hand_made_users_stay_within_the_norm(residual: float, count: int) -> No
     weights = np.geomspace(0.01, 100.0, count)
     for size in (0.0, 1e-9, 1.0, 1e9, np.nan):
         for floor in FLOORS:
-            mechanism = EnergyScaledSums(weights, Units(2.0, 3.0, 5.0, floor), 2)
+            mechanism = EnergyScaledSums(weights, Units(2.0, 3.0, floor), 2)
             blocks = mechanism.blocks(
                 pattern, np.full((1, 2), size), np.full(count, residual), np.ones(1), np.full(1, float(count))
             )
@@ -117,7 +115,7 @@ def test_the_strong_are_the_same_to_the_last_bit(make: Maker) -> None:
 def test_weights_among_the_weak_are_equal() -> None:
     """Below the floor everybody has the same factor, so a sum over them is a plain sum."""
     pattern = Pattern(np.array([0, 1, 2, 3]), np.array([0, 0, 0], dtype=np.int32), 1)
-    mechanism = EnergyScaledSums(np.ones(1), Units(1.0, 1.0, None, 1e4), 1)
+    mechanism = EnergyScaledSums(np.ones(1), Units(1.0, 1.0, 1e4), 1)
     residuals = np.array([0.5, 1.0, 4.0])
     blocks = mechanism.blocks(pattern, np.ones((3, 1)), residuals, np.zeros(3), np.ones(3))
     assert len(set(blocks[1].weights.tolist())) == 1

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeSettings, build_model
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
