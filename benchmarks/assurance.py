@@ -12,8 +12,6 @@ HEAD = """# Assurance: what was tried, and what it found
 Every number here was measured by `make audit`, which writes this page from `benchmarks/results/audit.json`. `discreet
 audit` repeats any of it ([how it works](../src/discreet/audit/proofs/audit.md)). An audit cannot prove a promise; it
 can refute one, and the closer it comes to the claim without passing it, the less room is left for a mistake.
-
-![Lower bounds on epsilon against claims, and membership inference as curves](images/audit.png)
 """
 
 REPLAY = """
@@ -58,15 +56,13 @@ The honest code, audited again and again with fresh noise; how many of these aud
 """
 
 MODELS = """
-## One run at scale, and models as they are served
+## Models as they are served
 
-One run of budgeted ALS with many canaries, each in or out by an even coin (Steinke, Nasr and Jagielski 2023): the
-lower bound on epsilon that guessing a tenth of them gives, at a risk of 1 %. And membership inference with shadow
-models against what is served: members recognised at 1 % and 5 % false alarms. What mu allows is the limit for an
-attacker who sees every release; whoever sees the model alone is far from it.
+Membership inference with shadow models against what is served: members recognised at 1 % and 5 % false alarms. What mu
+allows is the limit for an attacker who sees every release; whoever sees the model alone is far from it.
 
-| promise | epsilon | users, canaries | one run, at least | models | 1 % / 5 % | not private (ALS) | limit | date |
-|---|---|---|---|---|---|---|---|---|
+| promise | epsilon | models | 1 % / 5 % | not private (ALS) | limit | date |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -145,8 +141,6 @@ def _models(key: str, found: dict[str, Any]) -> list[str]:
         f"{curves[who]['hits_at_1_percent']:.1%} / {curves[who]['hits_at_5_percent']:.1%}"
         for who in (name, "not private", "limit")
     ]
-    bound = f"{found['games']['one-run']['lower_bound']:.3f}"
     size = found["size"]
-    run, models = size["one_run"], f"{size['models']} of {size['users'] // 2:,} users"
-    scale = f"{run['users']:,}, {run['canaries']:,}"
-    return [_row(name, f"{found['claimed']:g}", scale, bound, models, *seen, found["date"])]
+    models = f"{size['models']} of {size['users'] // 2:,} users"
+    return [_row(name, f"{found['claimed']:g}", models, *seen, found["date"])]

@@ -1,4 +1,4 @@
-"""Audit every promise and write ``benchmarks/results/audit.json``, ``docs/assurance.md`` and ``docs/images/audit.png``.
+"""Audit every promise and write ``benchmarks/results/audit.json`` and ``docs/assurance.md``.
 
 python benchmarks/audit.py                 # everything at full size: some 40 minutes on two idle cores
 python benchmarks/audit.py --runs 2000     # the same games, shorter
@@ -27,15 +27,13 @@ from assurance import write_document
 from discreet import kernels
 from discreet.audit.devices import audit_devices
 from discreet.audit.game import BATCH, RISK, Scores, judge, play, play_batch
-from discreet.audit.planted import HalfNoise, bold_answer, half_noise_gate
-from discreet.audit.plot import draw
 from discreet.audit.prototypes import audit_prototypes
 from discreet.audit.suite import DEVICES, PROTOTYPES, Size, audit, audited_methods
 from discreet.privacy.budget import Budget
+from tests.audit.planted import HalfNoise, bold_answer, half_noise_gate
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results/audit.json"
-FIGURE = ROOT / "docs/images/audit.png"
 KEPT = ROOT / "build/audit"
 
 PARTS = ("replay", "planted", "models", "devices", "games")
@@ -157,20 +155,13 @@ def main() -> None:
     if "models" in parts:
         for epsilon in (1.0, 8.0):
             size = Size.quick() if given.quick else Size()
-            found = audit("budgeted", epsilon, DELTA, ["one-run", "membership"], size)
+            found = audit("budgeted", epsilon, DELTA, ["membership"], size)
             findings.add(f"models/budgeted/{epsilon:g}", found.as_json() | {"size": asdict(size)})
     if "devices" in parts:
         play_devices(findings, given.runs)
     if "games" in parts:
         play_games(findings, given.runs, given.workers)
     write_document(findings.all, ROOT / "docs/assurance.md")
-    games = [
-        found | {"games": {"game": found}, "membership": {}}
-        for key, found in findings.all.items()
-        if key.startswith("game/")
-    ]
-    models = [found | {"games": {}} for key, found in findings.all.items() if key.startswith("models/")]
-    draw([*games, *models], FIGURE)
 
 
 if __name__ == "__main__":

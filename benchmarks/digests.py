@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from discreet import Budget, DiscreetError, Model, Ratings, devices
 from discreet.data.synthetic import market
-from discreet.methods.prototypes import PrototypeSettings
+from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.registry import METHODS
 from discreet.privacy.gaussian.noise import Noise
 from tests.methods.prototypes import runs as prototypes

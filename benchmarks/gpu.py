@@ -1,54 +1,215 @@
-"""A private round on a GPU: time, share of what the card can do, agreement with the CPU.
+"""A private round on a GPU: time of its parts, and agreement with the CPU.
 
-    python -m benchmarks.gpu [--users N] [--items M] [--ratings K] [--ranks 32 128] [--repeats 10] [--quick]
+    python -m benchmarks.gpu [--users N] [--items M] [--ratings K] [--ranks 32 128] [--quick] [--out FOLDER]
 
-The world is made on the device: popularity falls like a power, activity is log-normal. Timed after warm-up:
-
-- each kernel with device events, beside the fewest bytes and operations it needs
-- a whole round of `discreet.BudgetedALS` with the ratings on the device: users' half, noise, item step
-- the item steps of one run again from its releases, on the device and on the CPU: do all questions have the same bits?
-- the same round on the CPU of the same machine
-- the users' half written plainly in torch, in float32, neither bounded nor exact
-- an iteration of implicit's GPU solver, where it loads
-- the ten best items of every user, on the device and on the CPU
-
-Writes ``benchmarks/results/gpu.{md,json}`` (or into ``--out``).
+The world is the skewed market. Timed after warm-up are the parts of a round of `discreet.BudgetedALS`, on the device
+and on the CPU of the same machine, and the same round with the ratings cut into blocks that are uploaded every time.
+Beside that: how many integers differ from the CPU's, whether sums of the same integers do, and whether one user's
+absence moves the last bit of another's. Writes ``benchmarks/results/gpu.{md,json}`` (or into ``--out``).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from benchmarks import gpu_kernels, gpu_page, gpu_peers, gpu_plain, gpu_rounds
-from discreet import kernels
+from discreet import Budget, BudgetedALS, Ratings, kernels
+from discreet.data.synthetic import market
+from discreet.engines.gpu import PER_ENTRY, PER_RATING, GpuEngine
+from discreet.engines.memory import MemoryEngine
+from discreet.kernels import gpu
+from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.private.gpu_contributions import GpuBudgetedContributions
+from discreet.methods.budgeted.public.queries import RoundQuery
+from discreet.methods.protocol import ProtocolRun
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.totals import exact_totals
 
 RESULTS = Path(__file__).parent / "results"
+DEVICE = torch.device("cuda")
+BUDGET = Budget(epsilon=5.0, delta=1e-6)
+PARTS = {"totals": "users' half, on the device", "release_totals": "noise", "take": "item step"}
 
 
-def measured_kernels(world: gpu_kernels.World, rank: int, repeats: int) -> list[dict[str, Any]]:
-    """Time, bytes and operations of each kernel."""
+@contextmanager
+def watched(seconds: dict[str, list[float]], asked: list[Any]) -> Iterator[None]:
+    """Time the three parts of every question, and note the questions."""
+    originals = {
+        (GpuEngine, "totals"),
+        (MemoryEngine, "totals"),
+        (Gate, "release_totals"),
+        (ProtocolRun, "take"),
+    }
+    kept = {(owner, name): getattr(owner, name) for owner, name in originals}
+
+    def timed(name: str, work: Any) -> Any:
+        def run(self: Any, *args: Any, **options: Any) -> Any:
+            if name == "totals":
+                asked.append(args[0])
+            begin = time.perf_counter()
+            result = work(self, *args, **options)
+            seconds[name].append(time.perf_counter() - begin)
+            return result
+
+        return run
+
+    try:
+        for (owner, name), work in kept.items():
+            setattr(owner, name, timed(name, work))
+        yield
+    finally:
+        for (owner, name), work in kept.items():
+            setattr(owner, name, work)
+
+
+def rounds(world: Ratings, rank: int, device: str, number: int = 5) -> tuple[dict[str, float], RoundQuery]:
+    """Median time of a round and its parts, after the first questions of a run as warm-up; and a late question."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    asked: list[Any] = []
+    method = BudgetedALS(rank=rank, rounds=number)
+    with watched(seconds, asked):
+        method.fit(world, BUDGET, rng=0, device=device)
+    # Activity, offsets and two rounds: compilation, uploads, and the first step, which has its own code.
+    found = {PARTS[name]: statistics.median(times[4:]) for name, times in seconds.items()}
+    # A step is timed between two answers, so the last one, which ends the run, is as good as the others.
+    whole = [sum(parts) for parts in zip(*(seconds[name][4:] for name in PARTS), strict=True)]
+    found["a round"] = statistics.median(whole)
+    return found, asked[-1]
+
+
+def agreement(users: int, items: int, pairs: int, rank: int) -> dict[str, Any]:
+    """How many integers of a late round differ from the CPU's, and whether sums of the same integers do."""
+    world = market(users, items, pairs, rng=0)
+    _, question = rounds(world, rank, "cpu")
+    device, host = (
+        GpuBudgetedContributions(world, DEVICE).contributions(question),
+        BudgetedContributions(world).contributions(question),
+    )
+    gradient, weight, moment = device
+    found: dict[str, Any] = {"users": users, "items": items, "ratings": pairs, "rank": rank}
+    arrays = {
+        "gradient features": (gradient.features, host[0].features),
+        "gradient targets": (gradient.targets, host[0].targets),
+        "weights": (weight.omega, host[1].weights),
+        "moment rows": (moment.rows, host[2].features),
+    }
+    for name, (there, here) in arrays.items():
+        steps = np.abs(there.cpu().numpy().astype(np.int64) - here)
+        found[name] = {"differ": int((steps > 0).sum()), "of": steps.size, "largest": int(steps.max())}
+    by_item = gpu.Csr.upload(world.indptr, world.items, world.n_items, DEVICE).by_item
+    features, targets = (torch.as_tensor(array).to(DEVICE) for array in (host[0].features, host[0].targets))
+    pattern = host[0].pattern
+    there = gpu.item_sums(by_item, features, targets, world.n_items).cpu().numpy()
+    found["sums of the same integers are equal"] = bool(
+        np.array_equal(there, kernels.item_sums(*pattern.by_item, host[0].features, host[0].targets))
+        and np.array_equal(gpu.user_moment(features).cpu().numpy(), kernels.user_moment(host[0].features))
+    )
+    here, there = exact_totals(host), exact_totals(device)
+    sigma = {total.name: float(np.min(total.unit)) / question.mu for total in here}
+    found["largest difference of a total, in standard deviations of its noise"] = max(
+        float(np.abs(one.value - two.value).max()) / sigma[one.name]
+        for one, two in zip(here, there, strict=True)
+    )
+    return found
+
+
+def alone(world: Ratings, question: RoundQuery, gone: int) -> bool:
+    """Whether all other users' integers stay the same to the last bit without one user, and in another order."""
+    kept = np.delete(np.arange(world.n_users), gone)
+    kept = np.roll(kept, 12_345)
+    with_all, without = (
+        [array.cpu().numpy() for array in _integers(part, question)]
+        for part in (world, world.take_users(kept))
+    )
+    rows = np.diff(world.indptr)[kept]
+    entries = np.arange(rows.sum()) + np.repeat(world.indptr[kept] - (np.cumsum(rows) - rows), rows)
+    same = [
+        np.array_equal(before[entries if len(before) == world.n_ratings else kept], after)
+        for before, after in zip(with_all, without, strict=True)
+    ]
+    return all(same)
+
+
+def _integers(world: Ratings, question: RoundQuery) -> list[torch.Tensor]:
+    gradient, weight, moment = GpuBudgetedContributions(world, DEVICE).contributions(question)
+    return [gradient.features, gradient.targets, weight.omega, moment.rows]
+
+
+def streamed(world: Ratings, question: RoundQuery, blocks: int) -> dict[str, Any]:
+    """The same question with the ratings cut into blocks that pass through the device."""
+    resident = GpuEngine(GpuBudgetedContributions, world, DEVICE)
+    whole = resident.totals(question)
+    memory = (PER_RATING * world.n_ratings + PER_ENTRY * (1.0 + question.side.rank) * world.n_users) / blocks
+    engine = GpuEngine(GpuBudgetedContributions, world, DEVICE, memory)
+    engine.totals(question)
+    begin = time.perf_counter()
+    parts = engine.totals(question)
+    spent = time.perf_counter() - begin
+    same = all(np.array_equal(one.value, two.value) for one, two in zip(whole, parts, strict=True))
+    return {"blocks": blocks, "seconds": spent, "same bits": same}
+
+
+def page(found: dict[str, Any]) -> str:
+    """Tables for every rank."""
+    size = found["size"]
+    lines = [
+        "# A private round on a GPU",
+        "",
+        "Written by `python -m benchmarks.gpu`. Times are medians after warm-up.",
+        "",
+        f"{size['users']:,} users, {size['items']:,} items, {size['ratings']:,} ratings; {found['card']}, torch "
+        f"{found['torch']}; the CPU beside it has {found['threads']} threads.",
+    ]
+    for rank, entry in found["ranks"].items():
+        lines += ["", f"## Rank {rank}", "", *_round(entry), "", *_agreement(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _round(entry: dict[str, Any]) -> list[str]:
+    there, here, streamed = entry["round"], entry["round_on_cpu"], entry["streamed"]
     return [
-        {
-            "name": step.name,
-            "ms": gpu_kernels.milliseconds(step.work, repeats),
-            "memory_bytes": step.memory,
-            "cache_bytes": step.cache,
-            "operations": step.operations,
-            "peak": step.peak,
-        }
-        for step in gpu_kernels.steps(world, rank)
+        "| part | GPU, ms | CPU, ms |",
+        "|---|---|---|",
+        *(f"| {name} | {1e3 * there[name]:,.1f} | {1e3 * here[name]:,.1f} |" for name in there),
+        "",
+        f"In {streamed['blocks']} blocks that are uploaded every time: {1e3 * streamed['seconds']:,.0f} ms, "
+        f"{'the same bits' if streamed['same bits'] else 'OTHER BITS'}. Peak memory of the device: "
+        f"{entry['peak_device_bytes'] / 2**30:.1f} GiB.",
     ]
 
 
-def plain(world: gpu_kernels.World, rank: int) -> float:
-    factors = torch.randn(world.csr.n_items, rank, device=gpu_kernels.DEVICE) / rank**0.5
-    targets = (world.values - 3.0).float()
-    return gpu_kernels.milliseconds(lambda: gpu_plain.plain_round(world.csr, targets, factors), 3)
+def _agreement(entry: dict[str, Any]) -> list[str]:
+    found = entry["agreement"]
+    lines = [
+        f"Beside the CPU, {found['users']:,} users, {found['items']:,} items, {found['ratings']:,} ratings, "
+        "a late round:",
+        "",
+        "| integers | differ | of | by at most |",
+        "|---|---|---|---|",
+    ]
+    for name in ("gradient features", "gradient targets", "weights", "moment rows"):
+        told = found[name]
+        lines.append(f"| {name} | {told['differ']:,} | {told['of']:,} | {told['largest']} |")
+    deviations = found["largest difference of a total, in standard deviations of its noise"]
+    same = found["sums of the same integers are equal"]
+    return [
+        *lines,
+        "",
+        f"Sums of the same integers: {'equal' if same else 'NOT EQUAL'}. Largest difference of a total: "
+        f"{deviations:.1e} standard deviations of its noise. "
+        "Other users' integers without one user and in another order, at full size: "
+        f"{'the same bits' if entry['alone'] else 'NOT THE SAME'}.",
+    ]
 
 
 def main() -> None:
@@ -59,57 +220,34 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=26_700)
     parser.add_argument("--ratings", type=int, default=20_000_000)
     parser.add_argument("--ranks", type=int, nargs="+", default=[32, 128])
-    parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--quick", action="store_true", help="A small world: does it all run?")
-    parser.add_argument(
-        "--device-only", action="store_true", help="Leave out what is compared; write no page."
-    )
-    parser.add_argument("--profile", action="store_true", help="Print where the host's time goes.")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     size = (5_000, 1_000, 200_000) if given.quick else (given.users, given.items, given.ratings)
     smaller = (2_000, 500, 60_000) if given.quick else (20_000, 4_000, 2_000_000)
-    # A steady clock: the card has worked before anything is timed.
     found: dict[str, Any] = {
         "card": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "threads": kernels.get_threads(),
         "size": dict(zip(("users", "items", "ratings"), size, strict=True)),
-        "ceilings": gpu_kernels.ceilings(),
         "ranks": {},
     }
-    on_device = gpu_kernels.skewed(*size)
-    ratings = gpu_rounds.ratings_of(*size)
+    ratings = market(*size, rng=0)
     for rank in given.ranks:
-        entry: dict[str, Any] = {"kernels": measured_kernels(on_device, rank, given.repeats)}
-        entry["plain_torch_ms"] = plain(on_device, rank)
+        parts, question = rounds(ratings, rank, "cuda", number=9)
+        found["ranks"][str(rank)] = {
+            "round": parts,
+            "peak_device_bytes": torch.cuda.max_memory_allocated(),
+            "alone": alone(ratings, question, gone=int(ratings.n_users // 3)),
+            "streamed": streamed(ratings, question, blocks=4),
+            "round_on_cpu": rounds(ratings, rank, "cpu")[0],
+            "agreement": agreement(*smaller, rank),
+        }
         torch.cuda.empty_cache()
-        entry["round"], question = gpu_rounds.rounds(ratings, rank, "cuda", number=9)
-        entry["peak_device_bytes"] = torch.cuda.max_memory_allocated()
-        print(f"rank {rank}:", json.dumps(entry["round"], indent=1))
-        if given.profile:
-            print(gpu_rounds.profiled(ratings, rank))
-        found["ranks"][str(rank)] = entry
-        given.out.mkdir(parents=True, exist_ok=True)
-        (given.out / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
-        if given.device_only:
-            torch.cuda.empty_cache()
-            continue
-        entry["alone"] = gpu_rounds.alone(ratings, question, gone=int(ratings.n_users // 3))
-        entry["streamed"] = gpu_rounds.streamed(ratings, question, blocks=4)
-        entry["round_on_cpu"], _ = gpu_rounds.rounds(ratings, rank, "cpu")
-        entry["ranking"] = gpu_peers.ranking(ratings, rank)
-        entry["implicit_ms"] = gpu_peers.implicit_ms(ratings, rank)
-        entry["moved_by_libraries"] = gpu_rounds.library_moves_others(rank)
-        entry["agreement"] = gpu_rounds.agreement(*smaller, rank)
-        (given.out / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
-        torch.cuda.empty_cache()
-    if given.device_only:
-        print(gpu_page.without_comparison(found))
-        return
-    page = gpu_page.page(found)
-    (given.out / "gpu.md").write_text(page)
-    print(page)
+    given.out.mkdir(parents=True, exist_ok=True)
+    (given.out / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
+    (given.out / "gpu.md").write_text(page(found))
+    print(page(found))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from benchmarks.scale_market import catalogue, chosen_files, write_market
 from benchmarks.scale_page import draw, paper, table
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.engines.choice import AnyRatings
 

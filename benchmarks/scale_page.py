@@ -250,7 +250,7 @@ def _breaks(
         f"every block of users adds to sums of {side_gb:.1f} GB for {block_seconds:.1f} s of work on its own four "
         "million ratings. Preparation assumes that each machine has the rows of its own users: it cuts every run into "
         "as many pieces as there are blocks, which on one machine grows with the square of the rows. The promise "
-        "does not break: sums of 64 bits hold 2^32 users.",
+        "does not break: sums of 64 bits hold 2^32 users."
     ]
 
 
@@ -266,5 +266,5 @@ def _noise() -> list[str]:
         f"is {noise / users:.1%} of the {users:,.0f} users of an average item, {noise / 1e6:.2%} of a million, and as "
         f"much as there is to know of {noise:,.0f}. Chance ({1 / math.sqrt(users):.1%} for {users:,.0f} users) falls "
         f"only with the root: above {even:,.0f} users of an item privacy costs less than who happens to be in the "
-        "data.",
+        "data."
     ]

@@ -11,8 +11,7 @@ being both half steps:
 - discreet, private: a whole round of `discreet.BudgetedALS`, noise included
 - the ten best items of every user that they have not taken yet, by implicit's ``recommend`` and by ours
 
-Then every compiled loop of a private round is held against the machine's floor (`benchmarks.hot_loops`), and the
-start of the package is timed.
+Then the start of the package is timed.
 
 Numbers are medians. BLAS is held to one thread, as implicit asks for; both libraries use the same number of their own
 threads. Memory is the peak of the process while a method runs, with the ratings and what the allocator has kept.
@@ -42,7 +41,6 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from benchmarks import hot_loops
 from discreet import ALS, Budget, BudgetedALS, Ratings, kernels
 from discreet.data import synthetic
 
@@ -203,9 +201,7 @@ def disagreement(world: Ratings, matrix: scipy.sparse.csr_matrix, rank: int, thr
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
-def benchmark(
-    rated: Ratings, ranks: list[int], repeats: int, threads: int, best: dict[str, float]
-) -> list[dict[str, Any]]:
+def benchmark(rated: Ratings, ranks: list[int], repeats: int, threads: int) -> list[dict[str, Any]]:
     world = clicks(rated)
     matrix = as_matrix(world)
     rows = []
@@ -229,7 +225,6 @@ def benchmark(
                 "lists_speedup": median["implicit, top 10 of everybody"]
                 / median["discreet, top 10 of everybody"],
                 "disagreement": disagreement(world, matrix, rank, threads),
-                "loops": hot_loops.hot_loops(rated, rank, BUDGET, best),
             }
         )
     return rows
@@ -275,7 +270,6 @@ def report(setting: dict[str, Any], rows: list[dict[str, Any]]) -> str:
         "",
         f"A process that imports the package takes {setting['start_up']['import discreet']:.2f} s, one that does "
         f"nothing {setting['start_up']['nothing']:.2f} s.",
-        *hot_loops.lines(rows, setting["best"]),
         "",
     ]
     return "\n".join(lines)
@@ -319,8 +313,7 @@ def main() -> None:
     with threadpool_limits(1), kernels.threads(chosen.threads), Memory() as memory:
         warm_up()
         world = synthetic.market(chosen.users, chosen.items, chosen.ratings, rng=0)
-        best = hot_loops.ceilings()
-        rows = benchmark(world, chosen.ranks, chosen.repeats, chosen.threads, best)
+        rows = benchmark(world, chosen.ranks, chosen.repeats, chosen.threads)
     setting = {
         "users": world.n_users,
         "items": world.n_items,
@@ -330,7 +323,6 @@ def main() -> None:
         "processor": processor(),
         "implicit": implicit.__version__,
         "peak_rss_mb": memory.peak / 2**20,
-        "best": best,
         "start_up": start_up(),
     }
     table = Table(

@@ -1,7 +1,7 @@
 """The papers' figures and tables, run again: what comes out, and whether it agrees. Not part of the installed package.
 
 ``experiments/``
-    One module for each figure, table or plot; ``python -m reproduction figure-2`` runs ``figure_02``.
+    One module for each figure, table or plot, or for a few that are alike; `registry` says where each is.
 ``central/``, ``local/``, ``silos/``
     What the experiments of a trust model share, and the published schemes and references they compare with.
 ``datasets/``

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,11 @@ from discreet.cli.group import INTERRUPTED, errors_as_messages
 from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
-from reproduction.output import minutes
 from reproduction.output.record import is_done, write
 from reproduction.output.report import build_report
 from reproduction.output.tables import write_tables
 from reproduction.progress import Progress
 from reproduction.result import VERDICTS
-
-__all__ = ["command"]
 
 PROGRAM = "python -m reproduction"
 
@@ -34,9 +32,7 @@ class _Command(click.Command):
 
 
 @click.command(
-    PROGRAM,
-    cls=_Command,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    PROGRAM, cls=_Command, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "show_list", is_flag=True, help="Show what there is, and how long it took.")
@@ -59,13 +55,6 @@ class _Command(click.Command):
     default="results",
     show_default=True,
     help="Where the files go.",
-)
-@click.option(
-    "--minutes",
-    "noted",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Note how long each run took; the list reads reproduction/results/minutes.json.",
 )
 @click.option(
     "--report",
@@ -100,7 +89,6 @@ def command(
     resume: bool,
     seed: int,
     out: Path,
-    noted: Path | None,
     report: Path | None,
     docs: Path,
     tables: Path | None,
@@ -133,7 +121,7 @@ def command(
             "quick" if quick else "full", _folder(data), _paths(datasets), seed=seed, draws=draws
         )
         try:
-            _run(registry.find(names), context, out, noted, as_json, resume=resume)
+            _run(registry.find(names), context, out, as_json, resume=resume)
         except KeyboardInterrupt:
             click.echo(
                 f"Interrupted; experiments that were finished are in {out}. Go on with --resume.", err=True
@@ -141,15 +129,7 @@ def command(
             ctx.exit(INTERRUPTED)
 
 
-def _run(
-    experiments: list[Experiment],
-    context: Context,
-    out: Path,
-    noted: Path | None,
-    as_json: bool,
-    *,
-    resume: bool,
-) -> None:
+def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bool, *, resume: bool) -> None:
     done: dict[str, Any] = {}
     for number, experiment in enumerate(experiments, 1):
         click.echo(f"{experiment.name} ({number} of {len(experiments)}): {experiment.title}", err=True)
@@ -164,8 +144,6 @@ def _run(
             finished = perform(experiment, context.reporting(report, progress))
         files = write(finished, out)
         progress.finished()
-        if noted is not None and not progress.resumed:
-            minutes.note(finished, noted)
         done[experiment.name] = {
             "seconds": round(finished.seconds, 2),
             "findings": [finding.to_dict() for finding in finished.result.findings],
@@ -180,13 +158,7 @@ def _run(
 def _circumstances(context: Context) -> dict[str, Any]:
     paths = {name: str(path) for name, path in context.paths.items()}
     where = None if context.data is None else str(context.data)
-    return {
-        "size": context.size,
-        "seed": context.seed,
-        "draws": context.draws,
-        "data": where,
-        "paths": paths,
-    }
+    return {"size": context.size, "seed": context.seed, "draws": context.draws, "data": where, "paths": paths}
 
 
 def _show(finished: Finished, files: list[Path]) -> None:
@@ -204,28 +176,28 @@ def _show(finished: Finished, files: list[Path]) -> None:
 
 def _list(as_json: bool) -> None:
     experiments = registry.find(["all"])
-    known = minutes.measured(registry.names())
+    minutes = {experiment.name: _minutes(experiment.name) for experiment in experiments}
     if as_json:
         print_json(
-            {
-                e.name: {
-                    "title": e.title,
-                    "shows": e.shows,
-                    "measured": {size: run.to_dict() for size, run in known[e.name].items()},
-                }
-                for e in experiments
-            }
+            {e.name: {"title": e.title, "shows": e.shows, "minutes": minutes[e.name]} for e in experiments}
         )
         return
-    cores = sorted({run.cores for runs in known.values() for run in runs.values()})
-    table = Table(caption=f"Minutes as measured, on {' or '.join(map(str, cores))} cores.")
-    for heading in ("name", "what it shows", "minutes (quick / full)"):
+    table = Table(caption="Minutes as the stored records have them; a quick run takes less than one.")
+    for heading in ("name", "what it shows", "minutes"):
         table.add_column(heading, no_wrap=heading != "what it shows")
     for experiment in experiments:
-        runs = known[experiment.name]
-        shown = (f"{runs[size].minutes:g}" if size in runs else "–" for size in ("quick", "full"))
-        table.add_row(experiment.name, experiment.shows, " / ".join(shown))
+        table.add_row(experiment.name, experiment.shows, str(minutes[experiment.name] or "–"))
     printer().print(table)
+
+
+def _minutes(name: str) -> float | None:
+    """How long the stored run took."""
+    record = Path(__file__).parent / "results" / f"{name}.json"
+    return (
+        round(json.loads(record.read_text(encoding="utf-8"))["seconds"] / 60.0, 1)
+        if record.is_file()
+        else None
+    )
 
 
 def _report(results: Path, docs: Path, tables: Path | None, allow_quick: bool, as_json: bool) -> None:

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from reproduction.result import Finding
 from reproduction.scoring import Draws
 
-__all__ = ["gets_no_worse", "yardstick_holds"]
-
 
 def yardstick_holds(
     yardstick: Mapping[str, float | Draws],
@@ -17,15 +15,7 @@ def yardstick_holds(
     *,
     lower_is_better: bool = True,
 ) -> Finding:
-    """Whether the model without privacy loses to nothing private: if it does, it was tuned too little.
-
-    Parameters
-    ----------
-    yardstick
-        Its score at each place: a data set or a number of users.
-    private
-        Scores by place and method; one is ahead where it is by more than both spreads, where they are known.
-    """
+    """Whether the model without privacy loses to nothing private: if it does, it was tuned too little."""
     sign = 1.0 if lower_is_better else -1.0
     levels = {place: _draws(value) for place, value in yardstick.items()}
     scores = {key: _draws(value) for key, value in private.items()}

@@ -13,8 +13,6 @@ import numpy as np
 from reproduction.datasets.lookup import Dataset, find_dataset, known, market
 from reproduction.progress import Progress
 
-__all__ = ["LEAST_DRAWS", "TRIALS", "Context", "Size"]
-
 Size = Literal["quick", "full"]
 T = TypeVar("T")
 TRIALS: Mapping[Size, int] = {"quick": 3, "full": 25}

@@ -10,28 +10,10 @@ from reproduction.context import Context, Size
 from reproduction.output import plotting
 from reproduction.result import Result
 
-__all__ = ["Experiment", "Finished", "perform"]
-
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure or table.
-
-    Parameters
-    ----------
-    name
-        What the command line calls it: ``figure-2`` in the module ``figure_02``.
-    title
-        Heading on the results page.
-    source
-        Paper, and figure or table number.
-    shows
-        One sentence: what can be read off it.
-    paper_found
-        What the paper reports.
-    run
-        Does it.
-    """
+    """One figure or table."""
 
     name: str
     title: str

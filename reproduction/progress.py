@@ -11,8 +11,6 @@ from typing import Any
 
 import discreet
 
-__all__ = ["Progress", "code"]
-
 
 @cache
 def code() -> str:
@@ -25,32 +23,17 @@ def code() -> str:
 
 
 class Progress:
-    """Finished parts of one experiment, by name; kept in a file where a path is given.
-
-    Parameters
-    ----------
-    path
-        A line of JSON for each part; None keeps nothing.
-    circumstances
-        What the numbers depend on beside the code; a file of other circumstances is thrown away.
-
-    Attributes
-    ----------
-    resumed
-        Whether there was something to go on with: such a run's time says nothing.
-    """
+    """Finished parts of one experiment, by name; kept in a file where a path is given."""
 
     def __init__(self, path: Path | None = None, circumstances: Mapping[str, Any] | None = None) -> None:
         self._path = path
         self._parts: dict[str, Any] = {}
-        self.resumed = False
         if path is None:
             return
         header = json.dumps({"code": code(), **(circumstances or {})}, sort_keys=True)
         lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
         kept = lines if lines[:1] == [header] else [header]
         self._parts = dict(json.loads(line) for line in kept[1:])
-        self.resumed = bool(self._parts)
         path.parent.mkdir(parents=True, exist_ok=True)
         # Written anew in any case: an interruption may have left the beginning of a line.
         path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")

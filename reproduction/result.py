@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["VERDICTS", "Column", "Finding", "Result", "Table", "plain"]
 
 _MISSING = "–"
 VERDICTS: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not comparable"}
@@ -45,6 +44,12 @@ class Column:
         if math.isinf(value):
             return "∞" if value > 0 else "-∞"
         return f"{value:.4g}" if self.digits is None else f"{value:,.{self.digits}f}"
+
+
+def columns_of(heading: str) -> tuple[Column, ...]:
+    """Columns in short: ``"epsilon [none: no noise] | RMSE .4"`` are one with a unit and one with four digits."""
+    parts = (re.fullmatch(r"(.*?)(?: \[(.*)\])?(?: \.(\d))?", one) for one in heading.split(" | "))
+    return tuple(Column(m[1], m[2] or "", int(m[3]) if m[3] else None) for m in parts if m)
 
 
 @dataclass(frozen=True)
@@ -100,13 +105,7 @@ class Table:
         """Title, columns and rows with plain numbers."""
         columns = [{"name": c.name, "unit": c.unit, "digits": c.digits} for c in self.columns]
         rows = [{name: plain(value) for name, value in row.items()} for row in self.rows]
-        return {
-            "title": self.title,
-            "key": self.key,
-            "columns": columns,
-            "rows": rows,
-            "shown": self.shown,
-        }
+        return {"title": self.title, "key": self.key, "columns": columns, "rows": rows, "shown": self.shown}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Table:

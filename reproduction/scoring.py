@@ -11,8 +11,6 @@ from discreet.data.ratings import Ratings
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.model import Model
 
-__all__ = ["RANKED", "Draws", "metric_name", "repeat", "score"]
-
 RANKED = 20
 """How many items a ranking has, as in the papers."""
 

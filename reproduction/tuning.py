@@ -9,61 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet.errors import DiscreetError, SettingsInvalid
 
-__all__ = ["Choice", "LogInteger", "LogUniform", "Search", "Space", "Trial", "search"]
-
 T = TypeVar("T")
 
 
-class Values(Protocol):
-    """Where a setting's values come from."""
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """One value."""
+Draw = Callable[[np.random.Generator], Any]
+Space = Mapping[str, Draw]
+"""How each setting's values are drawn."""
 
 
-Space = Mapping[str, Values]
-
-
-@dataclass(frozen=True)
-class Choice:
+def choice(values: Sequence[Any]) -> Draw:
     """One of these values, each as likely."""
-
-    values: Sequence[Any]
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """One value."""
-        return self.values[int(rng.integers(len(self.values)))]
+    return lambda rng: values[int(rng.integers(len(values)))]
 
 
-@dataclass(frozen=True)
-class LogUniform:
+def log_uniform(low: float, high: float) -> Draw:
     """A number whose logarithm is evenly spread."""
-
-    low: float
-    high: float
-
-    def draw(self, rng: np.random.Generator) -> float:
-        """One value."""
-        return float(math.exp(rng.uniform(math.log(self.low), math.log(self.high))))
+    return lambda rng: float(math.exp(rng.uniform(math.log(low), math.log(high))))
 
 
-@dataclass(frozen=True)
-class LogInteger:
+def log_integer(low: int, high: int) -> Draw:
     """A whole number from ``low`` to ``high`` whose logarithm is about evenly spread."""
-
-    low: int
-    high: int
-
-    def draw(self, rng: np.random.Generator) -> int:
-        """One value."""
-        value = math.exp(rng.uniform(math.log(self.low), math.log(self.high + 1)))
-        return min(int(value), self.high)
+    return lambda rng: min(int(math.exp(rng.uniform(math.log(low), math.log(high + 1)))), high)
 
 
 @dataclass(frozen=True)
@@ -100,21 +72,6 @@ def search(
 ) -> Search:
     """Try random settings and keep the best.
 
-    Parameters
-    ----------
-    make
-        Called with the settings by name; what it gives back goes to ``score``.
-    space
-        Where each setting's values come from.
-    trials
-        How many settings are tried, those of ``first`` included. Give every method the same number.
-    score
-        Fits and scores on the validation split.
-    rng
-        Seed or generator; all settings are drawn before the first fit, so they do not depend on any outcome.
-    first
-        Settings to try before the drawn ones, such as the published ones.
-
     Notes
     -----
     Settings that a method refuses count as a trial and cannot win.
@@ -122,9 +79,7 @@ def search(
     if trials < max(1, len(first)):
         raise SettingsInvalid(f"{trials} trials are not enough for {len(first)} given settings and a search")
     generator = np.random.default_rng(rng)
-    drawn = [
-        {name: values.draw(generator) for name, values in space.items()} for _ in range(trials - len(first))
-    ]
+    drawn = [{name: draw(generator) for name, draw in space.items()} for _ in range(trials - len(first))]
     tried = tuple(Trial(dict(s), _value(make, score, s)) for s in (*first, *drawn))
     usable = [trial for trial in tried if not math.isnan(trial.value)]
     if not usable:

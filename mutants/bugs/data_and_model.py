@@ -27,7 +27,7 @@ MUTANTS = (
     Mutant(
         "a statement that nothing was released about a model that has learnt",
         "model/model.py",
-        "if self.statement.private and not self.statement.releases and not _says_nothing(self.item_side):",
+        "if self.statement.private and not self.statement.releases and not side.untrained:",
         "if False:",
         "a model without releases has learnt nothing",
         ("model/test_recommend.py",),
@@ -45,14 +45,14 @@ MUTANTS = (
     Mutant(
         "a repeated pair counts twice",
         "data/arrays.py",
-        "        order, values = merge(order, again, values, rule)\n",
+        "        order, values = _merge(order, again, values, rule)\n",
         "        values = values[order]\n",
         "a user counts once for an item",
         ("data/test_ratings.py", "data/test_bad_input.py"),
     ),
     Mutant(
         "a play count enters as large as it is",
-        "data/weights.py",
+        "data/arrays.py",
         "    values = np.ones(len(values)) if cap is None else grade(values, cap)\n",
         "",
         "a weight is a click or a grade, however large it is",
@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "one user's time decides how all times are read",
-        "data/repeats.py",
+        "data/arrays.py",
         "        text = values.set(number.is_not_null(), None)\n",
         "        if number.has_nulls():\n"
         "            number, whole = number.clear(len(number)), whole.clear(len(number))\n"
@@ -118,9 +118,9 @@ MUTANTS = (
     ),
     Mutant(
         "a batch in which people see each other's history",
-        "model/blocks.py",
-        "item_side.fold_in(indptr, items, histories.values[entries]))",
-        "np.roll(item_side.fold_in(indptr, items, histories.values[entries]), 1, axis=0))",
+        "model/history.py",
+        "side.fold_in(indptr, items, histories.values[entries]))",
+        "np.roll(side.fold_in(indptr, items, histories.values[entries]), 1, axis=0))",
         "everybody is answered as if alone",
         ("model/test_batch.py",),
     ),

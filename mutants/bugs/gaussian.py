@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _BLOCKS = "privacy/gaussian/blocks.py"
+_ITEMS = "privacy/gaussian/item_blocks.py"
 _CLIPPED = "privacy/gaussian/clipped.py"
 _ENERGY = "privacy/gaussian/energy_scaled.py"
 _DENSE = "privacy/gaussian/dense_rows.py"
@@ -29,19 +30,19 @@ def _half(name: str, file: str, old: str, new: str) -> Mutant:
 _HALVES = (
     _half(
         "vectors over items",
-        _BLOCKS,
+        _ITEMS,
         "np.broadcast_to(self._sigma(mu)[:, None], shape)",
         "np.broadcast_to(0.5 * self._sigma(mu)[:, None], shape)",
     ),
     _half(
         "matrices over items",
-        _BLOCKS,
+        _ITEMS,
         "return source.symmetric_integers(self._sigma(mu), self.features.shape[1])",
         "return source.symmetric_integers(0.5 * self._sigma(mu), self.features.shape[1])",
     ),
     _half(
         "weights of items",
-        _BLOCKS,
+        _ITEMS,
         "return source.integers(self._sigma(mu))",
         "return source.integers(0.5 * self._sigma(mu))",
     ),
@@ -53,7 +54,7 @@ _HALVES = (
     ),
     _half(
         "co-moments",
-        _BLOCKS,
+        _ITEMS,
         "return source.symmetric_integers(np.array([self.unit / mu]), order).reshape(order, order)",
         "return source.symmetric_integers(np.array([0.5 * self.unit / mu]), order).reshape(order, order)",
     ),
@@ -69,7 +70,7 @@ MUTANTS = (
     *_HALVES,
     Mutant(
         "parts of users with the targets of others",
-        _BLOCKS,
+        _ITEMS,
         "targets=self.targets[first:last]",
         "targets=self.targets[: last - first]",
         "sums of many users are those of their own contributions",
@@ -77,50 +78,16 @@ MUTANTS = (
         "some_users_at_a_time",
     ),
     Mutant(
-        "parts of users in which those who were silenced speak",
-        _DENSE,
-        "silent=None if self.silent is None else self.silent[start:stop]",
-        "silent=None",
-        "who exceeds the bound is left out of every part",
-        ("privacy/gaussian/test_mechanism.py",),
-        "some_users_at_a_time",
-    ),
-    Mutant(
-        "parts that leave users out",
-        "privacy/gaussian/pattern.py",
-        "starts = range(0, max(n_users, 1), MOST_USERS)",
-        "starts = range(0, max(n_users, 1), MOST_USERS + 1)",
-        "every user is in one part",
-        ("privacy/gaussian/test_mechanism.py",),
-        "some_users_at_a_time",
-    ),
-    Mutant(
         "energies of vectors without the item weights",
-        _BLOCKS,
+        _ITEMS,
         "            self._scales(), self.targets\n",
         "            np.ones_like(self._scales()) / self.unit, self.targets\n",
         "an item's weight counts in a user's energy as in its noise",
         _T_BLOCKS,
     ),
     Mutant(
-        "energies of matrices by the norm of the feature alone",
-        _BLOCKS,
-        "return _square_norms(self.features) ** 2 * self._weight_sums()",
-        "return _square_norms(self.features) * self._weight_sums()",
-        "the matrix f f^T has the squared norm of f as its norm",
-        _T_BLOCKS,
-    ),
-    Mutant(
-        "energies of weights for one item only",
-        _BLOCKS,
-        "return self.weights.astype(np.float64) ** 2 * self._weight_sums()",
-        "return (self.weights / self.unit) ** 2",
-        "a user counts in every item they touched",
-        _T_BLOCKS,
-    ),
-    Mutant(
         "energies in 32 bits",
-        _BLOCKS,
+        _ITEMS,
         'norms: Floats = np.einsum("ij,ij->i", features, features, dtype=np.float64)',
         'norms: Floats = np.einsum("ij,ij->i", features, features).astype(np.float64)',
         "energies do not overflow",
@@ -128,44 +95,23 @@ MUTANTS = (
     ),
     Mutant(
         "more weight, the same noise",
-        _BLOCKS,
+        _ITEMS,
         "return self.unit / (mu * self.item_weights)",
         "return np.full_like(self.item_weights, self.unit / mu) / self.item_weights.max()",
         "an item's noise is divided by its weight and by nothing else",
         ("privacy/gaussian/test_gate.py", "privacy/gaussian/test_mechanism.py"),
     ),
     Mutant(
-        "noise beside the diagonal of a user matrix without its diagonal's scale",
-        _BLOCKS,
-        """        sigma = np.array([self.unit / mu])
-        return""",
-        """        sigma = np.array([self.unit / mu / 2.0])
-        return""",
-        "a matrix over users has the noise of its unit",
-        ("privacy/gaussian/test_gate.py",),
-        "two_scales",
-    ),
-    Mutant(
         "silenced users stay in co-moments",
-        _BLOCKS,
-        "return replace(self, values=_silenced(self.values, pairs))",
+        _ITEMS,
+        "return replace(self, values=silenced(self.values, pairs))",
         "return self",
         "a user above the bound is left out of every sum",
         ("privacy/gaussian/test_sparse_rows.py",),
     ),
     Mutant(
-        "silenced users stay in vectors over items",
-        _BLOCKS,
-        """    def without(self, users: Bools) -> ItemVector:
-        return replace(self, features=_silenced(self.features, users))""",
-        """    def without(self, users: Bools) -> ItemVector:
-        return self""",
-        "a user above the bound is left out of every sum",
-        _T_BLOCKS,
-    ),
-    Mutant(
         "item weights of zero",
-        _BLOCKS,
+        _ITEMS,
         "if not (np.isfinite(self.item_weights) & (self.item_weights > 0.0)).all():",
         "if False:",
         "weights that would make noise infinite or none are refused",
@@ -188,14 +134,6 @@ MUTANTS = (
         _T_CLIPPED,
     ),
     Mutant(
-        "rows that are no numbers pass the clip",
-        _CLIPPED,
-        "usable = np.isfinite(norms)",
-        "usable = np.ones(len(norms), dtype=bool)",
-        "what is no number becomes 0",
-        _T_CLIPPED,
-    ),
-    Mutant(
         "item counts with noise for one item",
         _CLIPPED,
         "unit = COUNT * math.sqrt(self.max_ratings)\n",
@@ -204,27 +142,11 @@ MUTANTS = (
         _T_CLIPPED,
     ),
     Mutant(
-        "item counts of users with any number of items",
-        _CLIPPED,
-        "    if pattern.n_users and pattern.counts.max() > most:\n",
-        "    if False:\n",
-        "at most k items of a user are counted",
-        ("privacy/gaussian/test_clipped.py",),
-    ),
-    Mutant(
         "the global mean as in the paper: sqrt(k) instead of k",
         _CLIPPED,
         "np.trunc(np.column_stack([sums, pattern.counts]) * (grid / self.max_ratings))",
         "np.trunc(np.column_stack([sums, pattern.counts]) * (grid / math.sqrt(self.max_ratings)))",
         "k ratings move sum and count by k, not by sqrt(k)",
-        _T_CLIPPED,
-    ),
-    Mutant(
-        "values beyond the range in the mean",
-        _CLIPPED,
-        "sums = pattern.user_sums(clip_entries(values))\n        grid",
-        "sums = pattern.user_sums(np.nan_to_num(values))\n        grid",
-        "ratings are clipped before they are summed",
         _T_CLIPPED,
     ),
     Mutant(
@@ -260,22 +182,6 @@ MUTANTS = (
         _T_CLIPPED,
     ),
     Mutant(
-        "vectors that are not clipped",
-        _CLIPPED,
-        "rows, values, weights = clip_rows(rows), clip_entries(values), self.item_weights",
-        "rows, values, weights = rows, clip_entries(values), self.item_weights",
-        "|u| is at most its bound",
-        _T_CLIPPED,
-    ),
-    Mutant(
-        "a user's load without the item weights",
-        _CLIPPED,
-        "load = pattern.user_squares(weights)",
-        "load = pattern.counts",
-        "squared item weights of a user add up to at most k",
-        _T_CLIPPED,
-    ),
-    Mutant(
         "co-moments of rows of any length",
         _CLIPPED,
         "scale = 1.0 / np.maximum(norms, 1.0)",
@@ -300,27 +206,11 @@ MUTANTS = (
         ("privacy/gaussian/test_energy_scaled.py",),
     ),
     Mutant(
-        "energy without the weights",
-        _ENERGY,
-        "        energy += square_weights / units.weight**2\n",
-        "",
-        "a user's whole contribution is scaled to norm 1",
-        _T_ENERGY,
-    ),
-    Mutant(
         "energy without the moment",
         _ENERGY,
         "        energy += (moment_norms / units.moment) ** 2\n",
         "",
         "a user's whole contribution is scaled to norm 1",
-        _T_ENERGY,
-    ),
-    Mutant(
-        "energy without the item weights",
-        _ENERGY,
-        "energy = norms**2 * pattern.user_squares(item_weights, residuals)",
-        "energy = norms**2 * pattern.user_squares(values=residuals)",
-        "an item's weight counts in a user's energy",
         _T_ENERGY,
     ),
     Mutant(
@@ -337,14 +227,6 @@ MUTANTS = (
         "dense = clip_rows(dense) * (FEATURE * MARGIN)",
         "dense = dense * (FEATURE * MARGIN)",
         "a row is clipped to norm 1",
-        ("privacy/gaussian/test_dense_rows.py",),
-    ),
-    Mutant(
-        "silenced users stay in dense rows",
-        _DENSE,
-        "            dense[self.silent[start:stop]] = 0.0\n",
-        "            pass\n",
-        "a user above the bound is left out of every sum",
         ("privacy/gaussian/test_dense_rows.py",),
     ),
     Mutant(

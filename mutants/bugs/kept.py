@@ -5,9 +5,8 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _GATE = "privacy/gaussian/kept_gate.py"
-_RESUMED = "privacy/account/run.py"
+_RESUMED = "privacy/account/ledger_file.py"
 _CHECKPOINT = "methods/checkpoint/checkpoint.py"
-_NOISE = "privacy/gaussian/noise.py"
 _TERMS = "methods/checkpoint/terms.py"
 _DISK = "engines/disk.py"
 _STORED = "data/stored.py"
@@ -44,22 +43,6 @@ MUTANTS = (
         _T_KEPT,
     ),
     Mutant(
-        "releases of another query are recalled",
-        _GATE,
-        "    if known != asked:",
-        "    if False:",
-        "a release is read as what it was",
-        _T_KEPT,
-    ),
-    Mutant(
-        "one secret for all releases",
-        _GATE,
-        "            secret = fresh_secret()\n",
-        "            secret = bytes(32)\n",
-        "noise cannot be predicted, and no two releases share it",
-        _T_KEPT,
-    ),
-    Mutant(
         "the secret of the noise stays beside the release",
         _CHECKPOINT,
         "self._write(self._name(number), _Record(**vars(terms), sha256=hashlib.sha256(content).hexdigest()))",
@@ -77,28 +60,12 @@ MUTANTS = (
         _T_KEPT,
     ),
     Mutant(
-        "a folder that was set back goes on",
-        _RESUMED,
-        "if found > released + intended:",
-        "if False:",
-        "a release whose noise was drawn is never drawn again",
-        _T_KEPT,
-    ),
-    Mutant(
         "a ledger that was set back goes on",
         _RESUMED,
         "if found < released:",
         "if False:",
         "every release is charged",
         _T_KEPT,
-    ),
-    Mutant(
-        "all blocks of a secret's noise have one key",
-        _NOISE,
-        'digest = hashlib.sha256(key + self._blocks.to_bytes(8, "little")).digest()',
-        "digest = hashlib.sha256(key).digest()",
-        "entries have independent noise",
-        (*_T_KEPT, "privacy/gaussian/test_noise.py"),
     ),
     Mutant(
         "a run goes on with other ratings",
@@ -120,8 +87,8 @@ MUTANTS = (
     Mutant(
         "users of two blocks",
         _PREPARE,
-        "deal(rows.users, self.blocks))",
-        "np.arange(frame.height) % self.blocks)",
+        "number = deal(users, self.blocks)",
+        "number = np.arange(len(users)) % self.blocks",
         "a user is in one block, and bounded once",
         _T_BLOCKS,
     ),

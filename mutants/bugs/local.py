@@ -6,7 +6,6 @@ from mutants.mutant import Mutant
 
 _ANSWER = "devices/device/answer.py"
 _T_ANSWER = ("devices/device/test_answer.py",)
-_T_ALONE = ("devices/device/test_alone.py",)
 _RESPONSE = "privacy/local/randomised_response.py"
 _T_RESPONSE = ("privacy/local/test_randomised_response.py",)
 _T_ROTATED = ("privacy/local/test_rotated.py",)
@@ -21,15 +20,6 @@ MUTANTS = (
         _T_ANSWER,
         "ratio or threshold",
         quick=True,
-    ),
-    Mutant(
-        "a flip rounded down",
-        _ANSWER,
-        "return -((-1 << COIN_BITS - 1 + _DIGITS) // (total + (1 << _DIGITS)))",
-        "return (1 << COIN_BITS - 1 + _DIGITS) // (total + (1 << _DIGITS))",
-        "no probability is rounded in our favour",
-        _T_ANSWER,
-        "ratio or threshold",
     ),
     Mutant(
         "a device that never flips",
@@ -57,15 +47,6 @@ MUTANTS = (
         "63 bits decide whether to flip",
         _T_ANSWER,
         "ratio or threshold or turns",
-    ),
-    Mutant(
-        "a failure of the arithmetic shows",
-        _ANSWER,
-        "        value = 0.0\n    return respond",
-        "        raise\n    return respond",
-        "whether there is an answer does not depend on the ratings",
-        _T_ANSWER + _T_ALONE,
-        "fail or hostile",
     ),
     Mutant(
         "a rating outside the range is a refusal",
@@ -123,22 +104,6 @@ MUTANTS = (
         "a value is clipped before the coin",
         _T_RESPONSE,
         quick=True,
-    ),
-    Mutant(
-        "answers to a value with an epsilon too much",
-        _RESPONSE,
-        "rarer = math.ceil(2.0**BITS / (1.0 + math.exp(epsilon))) + _MARGIN",
-        "rarer = math.ceil(2.0**BITS / (1.0 + math.exp(2.0 * epsilon))) + _MARGIN",
-        "an answer is epsilon-LDP",
-        _T_RESPONSE,
-    ),
-    Mutant(
-        "answers to a value rounded in our favour",
-        _RESPONSE,
-        "_MARGIN = 16",
-        "_MARGIN = -(2**30)",
-        "no probability is rounded in our favour",
-        _T_RESPONSE,
     ),
     Mutant(
         "coins of many devices by PCG64",

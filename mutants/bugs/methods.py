@@ -27,23 +27,6 @@ MUTANTS = (
         "nothing_but_releases and global-mean",
     ),
     Mutant(
-        "the scale has a trace of the exact mean",
-        _FIT,
-        "            ratings.scale,\n            budget,",
-        "            type(ratings.scale)(\n"
-        "                None\n"
-        "                if ratings.rating_range is None or not ratings.n_ratings\n"
-        "                else (\n"
-        "                    ratings.rating_range[0],\n"
-        "                    ratings.rating_range[1] + 1e-9 * float(ratings.values.mean()),\n"
-        "                )\n"
-        "            ),\n"
-        "            budget,",
-        "nothing but releases reaches the model",
-        _SUITE,
-        "nothing_but_releases and budgeted and default and explicit",
-    ),
-    Mutant(
         "settings in the model's files tell the exact number of users",
         _FIT,
         "Model(trained.side, catalogue, statement, self.public_half.name, said)",
@@ -225,14 +208,6 @@ MUTANTS = (
         f"({_MOVES} or {_OWN}) and dpals and plain and explicit",
     ),
     Mutant(
-        "DPALS: a sample from one stream for all users",
-        "methods/shared/private/sampling.py",
-        "return keep_lowest(ratings, (draw_numbers(ratings, seed) >> np.uint64(11)).astype(np.float64), most)",
-        "return keep_lowest(ratings, np.random.default_rng(seed).random(ratings.n_ratings), most)",
-        "nobody's sample changes when a user comes or goes",
-        ("methods/shared/test_sampling.py",),
-    ),
-    Mutant(
         "samples that depend on a user's place",
         "methods/shared/private/sampling.py",
         "return _mix(np.repeat(_mix(own), counts) ^ words)",
@@ -269,15 +244,6 @@ MUTANTS = (
         "accounted",
     ),
     Mutant(
-        "DPALS: the mean for the price of sqrt(k)",
-        "methods/published/public/dpals.py",
-        "weight = settings.max_ratings * (counts + 2 * mean)",
-        "weight = settings.max_ratings * counts + 2 * mean",
-        "a user's k ratings move the mean by k",
-        ("methods/published/test_dpals.py",),
-        "accounted",
-    ),
-    Mutant(
         "Frank-Wolfe: errors relative to everybody's mean",
         "methods/published/private/frank_wolfe.py",
         "errors = self._fit(steps) - (ratings.values - steps.centre)",
@@ -285,15 +251,6 @@ MUTANTS = (
         "a user's contribution is their own to the last bit",
         _SUITE,
         f"{_OWN} and frank-wolfe and default and explicit",
-    ),
-    Mutant(
-        "Frank-Wolfe: a fit that is never compared with the steps",
-        "methods/published/private/frank_wolfe.py",
-        "if self._cache is not None and _continues(steps, self._cache[0]):",
-        "if self._cache is not None and len(self._cache[0].eigenvalues) <= len(steps.eigenvalues):",
-        "what a private half remembers changes no integer",
-        _SUITE,
-        "remembers and frank-wolfe and default and explicit",
     ),
     Mutant(
         "Frank-Wolfe: the bound is the largest error in the data",

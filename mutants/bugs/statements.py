@@ -9,17 +9,17 @@ _T = ("privacy/test_statement.py",)
 _T_PURE = ("privacy/pure/test_ledger.py",)
 _CARRIED = "privacy/carried.py"
 _T_WALKS = ("statements/test_walks.py",)
-_SILOS = "privacy/silo_statements.py"
+_SILOS = "privacy/combined.py"
 _T_SILOS = ("privacy/test_silo_statements.py",)
 
 MUTANTS = (
     Mutant(
         "a fixed key is called private",
         _STATEMENT,
-        """        releases = _releases(ledger.charges)
+        """is None else "silos"
         if ledger.fault is not None:
 """,
-        """        releases = _releases(ledger.charges)
+        """is None else "silos"
         if False:
 """,
         "noise that can be drawn again is not private",
@@ -44,36 +44,12 @@ MUTANTS = (
         _T,
     ),
     Mutant(
-        "stating does not end the run",
-        _STATEMENT,
-        "        ledger.close()\n        releases = _releases",
-        "        releases = _releases",
-        "nothing is charged after the statement",
-        _T,
-    ),
-    Mutant(
         "a forged mu passes",
         _STATEMENT,
         "if compose(release.mu for release in self.releases) > own.mu * (1.0 + 1e-15):",
         "if False:",
         "mu covers the releases that are listed",
         _T,
-    ),
-    Mutant(
-        "a forged epsilon passes",
-        _STATEMENT,
-        "            if delta_from(own.mu, own.epsilon) + extra > own.delta:\n",
-        "            if False:\n",
-        "epsilon and delta follow from mu",
-        _T,
-    ),
-    Mutant(
-        "a forged pure epsilon passes",
-        _STATEMENT,
-        "        if pure > own.epsilon:\n",
-        "        if False:\n",
-        "epsilon covers the releases that are listed",
-        _T_PURE,
     ),
     Mutant(
         "a selection costs one trial on paper",
@@ -85,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "a trial was allowed more than is accounted for",
-        _STATEMENT,
+        "privacy/combined.py",
         "if allowed > selection.trial_mu(budget) * (1.0 + 1e-9):",
         "if False:",
         "no trial may cost more than the selection accounts for",
@@ -101,20 +77,11 @@ MUTANTS = (
     ),
     Mutant(
         "a user in two silos pays as one in one",
-        _STATEMENT,
+        "privacy/statement_parts.py",
         'both = compose([mu, mu]) if terms.noise == "each silo" else 2.0 * mu',
         "both = mu",
         "a user in two silos pays twice",
         ("privacy/test_statement.py", "privacy/pure/test_ledger.py"),
-    ),
-    Mutant(
-        "the pure statement gives what was charged",
-        _STATEMENT,
-        "        epsilon = max(ledger.epsilon, total)\n",
-        "        epsilon = total\n",
-        "the whole budget is stated, whatever was charged",
-        ("privacy/pure/test_ledger.py", "methods/prototypes/test_pipeline.py"),
-        "statement or owes",
     ),
     Mutant(
         "several silos promise what the best one does",
@@ -124,14 +91,6 @@ MUTANTS = (
         "nobody is promised more than their own silo promised",
         _T_SILOS,
         quick=True,
-    ),
-    Mutant(
-        "one silo without a promise among others",
-        _SILOS,
-        "    if refused:\n",
-        "    if len(refused) == len(statements):\n",
-        "one silo that promises nothing is enough",
-        _T_SILOS,
     ),
     Mutant(
         "a user of two unlike silos pays the dearer one",
@@ -169,15 +128,6 @@ MUTANTS = (
         "signature",
     ),
     Mutant(
-        "the sum is that of earlier runs alone",
-        _STATEMENT,
-        "cost = Cost.together([self._own_cost, *earlier])",
-        "cost = Cost.together(earlier)",
-        "runs on the same people compose",
-        _T_WALKS,
-        "warm",
-    ),
-    Mutant(
         "an earlier run counts the catalogue it found once more",
         _CARRIED,
         'if run.run not in runs or runs[run.run].part == "catalogue":',
@@ -204,14 +154,6 @@ MUTANTS = (
         ("privacy/test_carried.py",),
     ),
     Mutant(
-        "an earlier run is believed",
-        _CARRIED,
-        "        if not price.cost.covered_by(self.epsilon, self.delta):\n",
-        "        if False:\n",
-        "what who was in one run alone gave away follows from its price",
-        ("privacy/test_carried.py",),
-    ),
-    Mutant(
         "what starts from a model that is not private is private",
         _STATEMENT,
         "        if before.fault is not None:\n",
@@ -221,7 +163,7 @@ MUTANTS = (
     ),
     Mutant(
         "numbers printed rounded down",
-        "privacy/statement_text.py",
+        "privacy/accounting.py",
         "rounding=ROUND_CEILING",
         'rounding="ROUND_FLOOR"',
         "never less than was spent, not even when printed",

@@ -13,30 +13,16 @@ from discreet.privacy.budget import Budget
 from reproduction.central.yardstick import NOT_PRIVATE, Yardstick, tune_yardstick
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
-from reproduction.result import Column, Finding, Table
+from reproduction.result import Column, Finding, Table, columns_of
 from reproduction.scoring import Draws, score
 from reproduction.tuning import Space, search
-
-__all__ = ["OURS", "Contest", "Entries", "Entry", "Rival", "ahead", "checks", "short", "table"]
 
 OURS = "budgeted ALS (ours)"
 
 
 @dataclass(frozen=True)
 class Rival:
-    """A published method with what is tried for it.
-
-    Parameters
-    ----------
-    method
-        Its class, or what makes it.
-    space
-        Where settings are drawn from.
-    fixed
-        Settings that are not searched.
-    first
-        Settings that are tried before the drawn ones.
-    """
+    """A published method with what is tried for it."""
 
     method: Callable[..., PrivateMethod]
     space: Space
@@ -64,23 +50,7 @@ Entries = Sequence[tuple[Mapping[str, Any], Entry]]
 
 @dataclass
 class Contest:
-    """One task.
-
-    Parameters
-    ----------
-    context
-        Seed and report.
-    train, valid, test
-        Users are folded in from ``train``.
-    delta
-        Of every budget.
-    trials
-        For each rival and epsilon.
-    draws
-        Noise draws of the chosen settings.
-    place
-        Tells contests of one experiment apart.
-    """
+    """One task."""
 
     context: Context
     train: Ratings
@@ -202,12 +172,7 @@ def table(
     ]
     columns = (
         *(Column(name) for name in names),
-        Column("method"),
-        Column("epsilon"),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("ours / this", "ratio of errors", 3),
-        Column("settings"),
+        *columns_of("method | epsilon | RMSE .4 | spread .4 | ours / this [ratio of errors] .3 | settings"),
     )
     return Table(title, columns, rows, key=key, shown=80)
 

@@ -13,17 +13,7 @@ from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from reproduction.central.contest import Rival
-from reproduction.tuning import Choice, LogUniform, Values
-
-__all__ = [
-    "dpals",
-    "frank_wolfe",
-    "frank_wolfe_clipped",
-    "frank_wolfe_noise_as_published",
-    "projected_gradient",
-    "svd",
-    "weighted_dpals",
-]
+from reproduction.tuning import Draw, choice, log_uniform
 
 
 def frank_wolfe_as_published(*, entry: float, max_ratings: int, **settings: Any) -> FrankWolfe:
@@ -59,75 +49,75 @@ def _worst_case(entry: float, max_ratings: int) -> dict[str, Any]:
     }
 
 
-def dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
+def dpals(rank: Draw, most: Draw, entry: Draw, **fixed: Any) -> Rival:
     """DPALS: algorithm 1, and what of algorithm 2 the fixed settings ask for."""
     space = {
         "rank": rank,
         "max_ratings": most,
         "entry_clip": entry,
-        "rounds": Choice((1, 2, 3, 4)),
-        "penalty": LogUniform(0.3, 100.0),
-        "row_clip": Choice((0.1, 0.3, 1.0)),
-        "noise_ratio": Choice((1.0, 2.0)),
+        "rounds": choice((1, 2, 3, 4)),
+        "penalty": log_uniform(0.3, 100.0),
+        "row_clip": choice((0.1, 0.3, 1.0)),
+        "noise_ratio": choice((1.0, 2.0)),
     }
     return Rival(DPALS, space, fixed)
 
 
-def weighted_dpals(rank: Values, most: Values, entry: Values, **fixed: Any) -> Rival:
+def weighted_dpals(rank: Draw, most: Draw, entry: Draw, **fixed: Any) -> Rival:
     """DPALS with the item weights of "Multi-Task Differential Privacy Under Distribution Skew"."""
     rival = dpals(rank, most, entry, **{**fixed, "sampling": "weights"})
-    return Rival(DPALS, {**rival.space, "weight_exponent": Choice((0.0, 0.25, 0.5))}, rival.fixed)
+    return Rival(DPALS, {**rival.space, "weight_exponent": choice((0.0, 0.25, 0.5))}, rival.fixed)
 
 
-def frank_wolfe(most: Values, entry: Values, **fixed: Any) -> Rival:
+def frank_wolfe(most: Draw, entry: Draw, **fixed: Any) -> Rival:
     """Joint-DP Frank-Wolfe as the poster has it."""
     space = {
         "max_ratings": most,
         "entry": entry,
-        "rounds": Choice((1, 2, 5, 10)),
-        "nuclear_scale": LogUniform(0.5, 30.0),
+        "rounds": choice((1, 2, 5, 10)),
+        "nuclear_scale": log_uniform(0.5, 30.0),
     }
     return Rival(frank_wolfe_as_published, space, fixed)
 
 
-def frank_wolfe_noise_as_published(most: Values, entry: Values, **fixed: Any) -> Rival:
+def frank_wolfe_noise_as_published(most: Draw, entry: Draw, **fixed: Any) -> Rival:
     """The same with the noise that its paper's constants ask for."""
     rival = frank_wolfe(most, entry, **fixed)
     return Rival(noise_as_published, rival.space, rival.fixed)
 
 
-def frank_wolfe_clipped(most: Values, bound: Values, **fixed: Any) -> Rival:
+def frank_wolfe_clipped(most: Draw, bound: Draw, **fixed: Any) -> Rival:
     """The same with error rows clipped well below their worst case, and steps that are noise passed over."""
     space = {
         "max_ratings": most,
         "row_clip": bound,
-        "rounds": Choice((2, 5, 10)),
-        "nuclear_scale": LogUniform(0.5, 30.0),
+        "rounds": choice((2, 5, 10)),
+        "nuclear_scale": log_uniform(0.5, 30.0),
     }
     return Rival(FrankWolfe, space, fixed)
 
 
-def svd(most: Values, bound: Values, **fixed: Any) -> Rival:
+def svd(most: Draw, bound: Draw, **fixed: Any) -> Rival:
     """SVD after cleansing (McSherry and Mironov), at the level of users; as published with ``denoise=False``."""
     space = {
-        "penalty": LogUniform(0.003, 10.0) if fixed.get("denoise") is False else Choice((1.0,)),
+        "penalty": log_uniform(0.003, 10.0) if fixed.get("denoise") is False else choice((1.0,)),
         "max_ratings": most,
         "row_clip": bound,
-        "rank": Choice((1, 2, 4, 8)),
-        "mean_share": Choice((0.2, 0.4, 0.7)),
-        "user_stabiliser": Choice((1.0, 5.0)),
-        "offset_penalty": LogUniform(0.3, 10.0),
+        "rank": choice((1, 2, 4, 8)),
+        "mean_share": choice((0.2, 0.4, 0.7)),
+        "user_stabiliser": choice((1.0, 5.0)),
+        "offset_penalty": log_uniform(0.3, 10.0),
     }
     return Rival(PrivateSVD, space, fixed)
 
 
-def projected_gradient(most: Values, bound: Values, **fixed: Any) -> Rival:
+def projected_gradient(most: Draw, bound: Draw, **fixed: Any) -> Rival:
     """Projected gradient under a nuclear-norm bound."""
     space = {
         "max_ratings": most,
         "row_clip": bound,
-        "rank": Choice((1, 2, 4, 8)),
-        "rounds": Choice((1, 2, 4)),
-        "shrinkage": LogUniform(0.01, 0.5),
+        "rank": choice((1, 2, 4, 8)),
+        "rounds": choice((1, 2, 4)),
+        "shrinkage": log_uniform(0.01, 0.5),
     }
     return Rival(ProjectedGradient, space, fixed)

@@ -18,8 +18,6 @@ from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.ledger import Ledger
 from discreet.types import Bools, Floats
 
-__all__ = ["DELTA", "MOST", "SIGMA", "count_epsilon", "item_counts", "noisy_counts", "samples", "top_share"]
-
 Counts = npt.NDArray[np.int64]
 
 MOST = 50

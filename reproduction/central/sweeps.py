@@ -16,9 +16,7 @@ from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.result import Finding
 from reproduction.scoring import Draws
-from reproduction.tuning import Choice, LogInteger, LogUniform, Space
-
-__all__ = ["LABEL", "UNCLIPPED", "Point", "Sweep"]
+from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 LABEL = (
     "All settings of DPALS but the one on the axis are chosen anew at every point by the same number of trials on a "
@@ -43,23 +41,7 @@ class Point:
 
 @dataclass
 class Sweep:
-    """A task and the settings that stay the same.
-
-    Parameters
-    ----------
-    task
-        Data and scores.
-    usual
-        Settings of DPALS that every point shares.
-    space, first
-        Where the others are drawn from, and what is tried before.
-    trials
-        How many settings are tried at every point.
-    draws
-        Noise draws of the chosen settings.
-    total
-        How many points there will be, for the report.
-    """
+    """A task and the settings that stay the same."""
 
     task: Task
     usual: Mapping[str, Any]
@@ -76,11 +58,11 @@ class Sweep:
         task = Task.of_ratings(context)
         usual = {"max_ratings": 50, "typical_ratings": task.usual_count}
         space: Space = {
-            "rank": context.pick(quick=LogInteger(2, 6), full=LogInteger(4, 24)),
-            "penalty": LogUniform(2.0, 150.0),
-            "row_clip": LogUniform(0.1, 0.5),
-            "entry_clip": Choice((1.0, 1.5, 2.5)),
-            "rounds": Choice((2, 3, 4)),
+            "rank": context.pick(quick=log_integer(2, 6), full=log_integer(4, 24)),
+            "penalty": log_uniform(2.0, 150.0),
+            "row_clip": log_uniform(0.1, 0.5),
+            "entry_clip": choice((1.0, 1.5, 2.5)),
+            "rounds": choice((2, 3, 4)),
         }
         first = [
             {"rank": rank, "penalty": penalty, "row_clip": 0.2, "entry_clip": 1.5, "rounds": 3}
@@ -101,11 +83,11 @@ class Sweep:
             "typical_ratings": task.usual_count,
         }
         space: Space = {
-            "rank": context.pick(quick=LogInteger(2, 6), full=LogInteger(4, 32)),
-            "penalty": LogUniform(5.0, 60.0),
-            "gravity": LogUniform(0.1, 3.0),
-            "row_clip": LogUniform(0.05, 0.2),
-            "rounds": Choice((3, 4)),
+            "rank": context.pick(quick=log_integer(2, 6), full=log_integer(4, 32)),
+            "penalty": log_uniform(5.0, 60.0),
+            "gravity": log_uniform(0.1, 3.0),
+            "row_clip": log_uniform(0.05, 0.2),
+            "rounds": choice((3, 4)),
         }
         first = [
             {"rank": rank, "penalty": 20.0, "gravity": gravity, "row_clip": 0.08, "rounds": 4}

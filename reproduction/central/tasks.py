@@ -24,8 +24,6 @@ from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.scoring import Draws, metric_name, repeat, score
 from reproduction.tuning import Search, Space, search
 
-__all__ = ["NO_NOISE", "Task", "crowd"]
-
 NO_NOISE = 1e6
 """An epsilon at which the noise does not matter: the same code without its noise."""
 TOP = 400
@@ -47,23 +45,7 @@ Pair = tuple[Ratings, Ratings]
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained on, and what is predicted from what.
-
-    Parameters
-    ----------
-    context
-        Size and seeds.
-    name
-        Of the task, in the paper; not of the data that it is run on here: that is `title`.
-    data
-        Where the ratings came from.
-    train, valid, test
-        Validation and test are pairs: what users are folded in from, and what is predicted.
-    delta
-        Of every budget.
-    usual_count
-        Ratings of a usual user in training: published for a published data set, a setting of the market.
-    """
+    """What is trained on, and what is predicted from what."""
 
     context: Context
     name: str
@@ -137,13 +119,7 @@ class Task:
         return metric_name(self.test[1])
 
     def score(
-        self,
-        method: PrivateMethod,
-        epsilon: float,
-        on: Pair,
-        *,
-        draw: int = 0,
-        train: Ratings | None = None,
+        self, method: PrivateMethod, epsilon: float, on: Pair, *, draw: int = 0, train: Ratings | None = None
     ) -> float:
         """Fit (on the task's training part, or on some of its users) and score."""
         fitted = method.fit(

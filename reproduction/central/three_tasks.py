@@ -15,9 +15,7 @@ from discreet.methods.published.public.dpals_noise import PRESETS
 from reproduction.central.tasks import TOP, Task
 from reproduction.central.yardstick import Yardstick
 from reproduction.scoring import Draws
-from reproduction.tuning import Choice, LogInteger, LogUniform, Space
-
-__all__ = ["OURS", "PUBLISHED", "TAIL", "TUNED", "WEIGHTS", "Panel", "compete"]
+from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
     "ML-10M-top400": {
@@ -46,28 +44,16 @@ USUAL: Mapping[str, dict[str, Any]] = {
 }
 """Settings that are not searched, or not in every trial."""
 OUR_SPACE: Space = {
-    "rank": LogInteger(3, 24),
-    "rounds": Choice((6, 10, 15)),
-    "offset_share": Choice((0.1, 0.2, 0.4)),
+    "rank": log_integer(3, 24),
+    "rounds": choice((6, 10, 15)),
+    "offset_share": choice((0.1, 0.2, 0.4)),
 }
 """What is searched for budgeted ALS; its defaults are tried first."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One task's scores by method and epsilon, and the levels they are held against.
-
-    Parameters
-    ----------
-    task, title, metric, explicit
-        The paper's task, what it was run on, what is scored, and whether lower is better.
-    scores, settings
-        By method and epsilon; of what was tuned.
-    trivial, plain
-        The baseline's name and score, and ALS without privacy, tuned as well.
-    as_published
-        Whether the data are the paper's own.
-    """
+    """One task's scores by method and epsilon, and the levels they are held against."""
 
     task: str
     title: str
@@ -121,24 +107,24 @@ def space(task: Task) -> Space:
     """What is searched: the settings of the paper's table 3, in ranges that suit less data than its own."""
     few = task.train.n_items <= TOP
     common: Space = {
-        "rank": LogInteger(4, 24),
-        "rounds": Choice((2, 3, 4)),
-        "frequent_share": Choice((1.0,)) if few else LogUniform(0.04, 1.0),
+        "rank": log_integer(4, 24),
+        "rounds": choice((2, 3, 4)),
+        "frequent_share": choice((1.0,)) if few else log_uniform(0.04, 1.0),
     }
     if task.explicit:
         return {
             **common,
-            "max_ratings": Choice((25, 50, 100)),
-            "penalty": LogUniform(8.0, 50.0),
-            "user_exponent": Choice((0.5, 1.0)),
-            "row_clip": LogUniform(0.1, 0.4),
+            "max_ratings": choice((25, 50, 100)),
+            "penalty": log_uniform(8.0, 50.0),
+            "user_exponent": choice((0.5, 1.0)),
+            "row_clip": log_uniform(0.1, 0.4),
         }
     return {
         **common,
-        "max_ratings": Choice((20, 40, 60)),
-        "penalty": LogUniform(5.0, 40.0),
-        "gravity": LogUniform(0.1, 3.0),
-        "row_clip": LogUniform(0.05, 0.2),
+        "max_ratings": choice((20, 40, 60)),
+        "penalty": log_uniform(5.0, 40.0),
+        "gravity": log_uniform(0.1, 3.0),
+        "row_clip": log_uniform(0.05, 0.2),
     }
 
 

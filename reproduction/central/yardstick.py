@@ -17,19 +17,17 @@ from discreet.methods.ease.estimator import EASE
 from discreet.privacy.budget import Budget
 from reproduction.context import Context
 from reproduction.scoring import Draws, score
-from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
-
-__all__ = ["CLICKS", "FIRST", "NOISE_FREE", "NOT_PRIVATE", "RATINGS", "Yardstick", "tune_yardstick"]
+from reproduction.tuning import Space, choice, log_integer, log_uniform, search
 
 NOT_PRIVATE = "not private"
 QUIET = Budget(1e6, 1e-6)
 """So much that the noise does not show."""
 RATINGS: Space = {
-    "rank": LogInteger(4, 32),
-    "penalty": LogUniform(0.02, 3.0),
-    "count_exponent": Choice((0.5, 1.0)),
-    "offset_penalty": LogUniform(0.02, 0.5),
-    "rounds": Choice((10, 15)),
+    "rank": log_integer(4, 32),
+    "penalty": log_uniform(0.02, 3.0),
+    "count_exponent": choice((0.5, 1.0)),
+    "offset_penalty": log_uniform(0.02, 0.5),
+    "rounds": choice((10, 15)),
 }
 """What is searched where ratings have noise of their own."""
 FIRST: Sequence[Mapping[str, Any]] = (
@@ -39,18 +37,18 @@ FIRST: Sequence[Mapping[str, Any]] = (
 )
 """Tried before: the defaults, a penalty that grows with counts, and one that does not (items with few ratings)."""
 NOISE_FREE: Space = {
-    "rank": Choice((1, 2, 5, 6)),
-    "penalty": LogUniform(1e-8, 1e-2),
-    "offset_penalty": LogUniform(1e-4, 1e3),
-    "rounds": Choice((15, 30)),
+    "rank": choice((1, 2, 5, 6)),
+    "penalty": log_uniform(1e-8, 1e-2),
+    "offset_penalty": log_uniform(1e-4, 1e3),
+    "rounds": choice((15, 30)),
 }
 """What is searched where a small rank explains every rating: hardly any penalty."""
 CLICKS: Space = {
-    "rank": LogInteger(8, 48),
-    "penalty": LogUniform(2.0, 60.0),
-    "count_exponent": Choice((0.0,)),
-    "gravity": LogUniform(0.1, 1.0),
-    "rounds": Choice((10, 15)),
+    "rank": log_integer(8, 48),
+    "penalty": log_uniform(2.0, 60.0),
+    "count_exponent": choice((0.0,)),
+    "gravity": log_uniform(0.1, 1.0),
+    "rounds": choice((10, 15)),
 }
 
 Pair = tuple[Ratings, Ratings]

@@ -1,12 +1,5 @@
-"""Loaders for published data sets. Nothing is downloaded: each takes the path of what the person has.
+"""Published data sets: loaders, and which one is used where the paper's is not at hand."""
 
-Scale and catalogue are what the publisher documents, never what the ratings happen to contain.
-"""
-
-from reproduction.datasets._goodbooks import goodbooks
-from reproduction.datasets._jester import jester
-from reproduction.datasets._libimseti import libimseti
-from reproduction.datasets._movielens import movielens
-from reproduction.datasets._netflix import netflix
+from reproduction.datasets.loaders import goodbooks, jester, libimseti, movielens, netflix
 
 __all__ = ["goodbooks", "jester", "libimseti", "movielens", "netflix"]

@@ -15,8 +15,6 @@ from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from reproduction import datasets
 
-__all__ = ["KNOWN", "Dataset", "at_hand", "find_dataset", "known", "market"]
-
 
 @dataclass(frozen=True)
 class Source:
@@ -43,21 +41,7 @@ KNOWN: Mapping[str, Source] = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """Ratings with what must be said about them.
-
-    Attributes
-    ----------
-    wanted, name
-        The data set that was asked for and the one this is (``"market"`` for the synthetic one).
-    title
-        Its name in words.
-    ratings
-        The ratings themselves.
-    sentence
-        What was used, and why if it is not what was wanted.
-    whole
-        Whether all users take part.
-    """
+    """Ratings with what must be said about them."""
 
     wanted: str
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,8 @@ from reproduction.context import Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["EXPERIMENT"]
 
 FRACTIONS = tuple(round(float(fraction), 2) for fraction in np.arange(0.02, 1.001, 0.02))
 HEAD = 0.2
@@ -53,12 +48,8 @@ def run(context: Context) -> Result:
             for fraction, share in zip(FRACTIONS, values, strict=True)
         ]
         findings += judge(dataset, {kind: _at(values, HEAD).mean for kind, values in curves.items()})
-    columns = (
-        Column("data"),
-        Column("ratings kept"),
-        Column("top items", "fraction of rated items", 2),
-        Column("ratings", "fraction", 4),
-        Column("spread", digits=5),
+    columns = columns_of(
+        "data | ratings kept | top items [fraction of rated items] .2 | ratings [fraction] .4 | spread .5"
     )
     heads = [row for row in rows if row["top items"] in (0.02, 0.1, HEAD, 0.5)]
     tables = [
@@ -117,7 +108,7 @@ def _at(values: list[Draws], fraction: float) -> Draws:
     return values[FRACTIONS.index(fraction)]
 
 
-def _draw(axes: Axes, dataset: Dataset, curves: dict[str, list[Draws]]) -> None:
+def _draw(axes: plotting.Axes, dataset: Dataset, curves: dict[str, list[Draws]]) -> None:
     ends = (0.0, *FRACTIONS)
     axes.plot(ends, ends, color="#999999", linestyle=":", linewidth=1.2, label="no skew")
     for number, (kind, values) in enumerate(curves.items()):

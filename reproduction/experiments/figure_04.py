@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.data import splits, synthetic
 from reproduction.central import rivals
@@ -15,12 +15,7 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result
-from reproduction.tuning import Choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.tuning import choice
 
 DPALS, DPFW, CLIPPED = "DPALS", "DPFW, as published", "DPFW, rows clipped (ours)"
 NOISY = "DPFW, noise as published too"
@@ -29,13 +24,13 @@ ITEMS = 300
 
 def contestants() -> dict[str, Rival]:
     """DPALS as in algorithm 1 (the paper uses no heuristics here), and Frank-Wolfe."""
-    most, entry = Choice((80, 150, 220)), Choice((1.0, 1.5, 2.0, 3.0))
+    most, entry = choice((80, 150, 220)), choice((1.0, 1.5, 2.0, 3.0))
     plain = {"sampling": "uniform", "item_exponent": 0.0, "user_exponent": 0.0, "centre": "middle"}
     return {
-        DPALS: rivals.dpals(Choice((3, 5)), most, entry, **plain),
+        DPALS: rivals.dpals(choice((3, 5)), most, entry, **plain),
         DPFW: rivals.frank_wolfe(most, entry),
         NOISY: rivals.frank_wolfe_noise_as_published(most, entry),
-        CLIPPED: rivals.frank_wolfe_clipped(most, Choice((2.0, 4.0, 7.0, 10.0))),
+        CLIPPED: rivals.frank_wolfe_clipped(most, choice((2.0, 4.0, 7.0, 10.0))),
     }
 
 
@@ -154,19 +149,12 @@ def judge(entries: Entries) -> list[Finding]:
 
 def _draw(
     entries: Entries, yardsticks: Mapping[str, Yardstick], sizes: Sequence[int], epsilons: Sequence[float]
-) -> Figure:
+) -> plotting.Figure:
     figure, panels = plotting.panels(len(sizes), width=4.2, height=4.0, sharey=True)
     for axes, users in zip(panels, sizes, strict=True):
         for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
             chosen = [e.value for x, e in entries if x["users"] == users and e.method == name]
-            plotting.curve(
-                axes,
-                epsilons,
-                [value.mean for value in chosen],
-                [value.spread for value in chosen],
-                label=name,
-                number=number,
-            )
+            plotting.curve(axes, epsilons, chosen, label=name, number=number)
         plotting.baseline(axes, 1.0, "predicting the mean", linestyle=":")
         plotting.baseline(axes, yardsticks[place_of({"users": users})].value.mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, epsilons)
@@ -177,19 +165,12 @@ def _draw(
     return figure
 
 
-def _draw_users(entries: Entries, sizes: Sequence[int], epsilons: Sequence[float]) -> Figure:
+def _draw_users(entries: Entries, sizes: Sequence[int], epsilons: Sequence[float]) -> plotting.Figure:
     figure, panels = plotting.panels(len(epsilons), width=4.2, height=3.8, sharey=True)
     for axes, epsilon in zip(panels, epsilons, strict=True):
         for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
             chosen = {x["users"]: e.value for x, e in entries if e.method == name and e.epsilon == epsilon}
-            plotting.curve(
-                axes,
-                sizes,
-                [chosen[users].mean for users in sizes],
-                [chosen[users].spread for users in sizes],
-                label=name,
-                number=number,
-            )
+            plotting.curve(axes, sizes, [chosen[users] for users in sizes], label=name, number=number)
         plotting.log_axis(axes, "y")
         plotting.epsilon_axis(axes, sizes, "users")
         axes.set_title(f"Do more users help at epsilon {epsilon:g}?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,8 @@ from reproduction.context import Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Column, Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
-
 
 PUBLISHED_CORRELATION = -0.243
 BINS = 24
@@ -91,17 +85,11 @@ def run(context: Context) -> Result:
         }
         for kind, masks in kinds.items()
     ]
-    columns = (
-        Column("ratings kept"),
-        Column("ratings"),
-        Column("to popular items", "fraction", 3),
-        Column("its spread", digits=5),
-        Column("from light users", "fraction", 3),
+    columns = columns_of(
+        "ratings kept | ratings | to popular items [fraction] .3 | its spread .5 | "
+        "from light users [fraction] .3"
     )
-    tables = [
-        Table("Where the ratings are", columns, summary),
-        _marginals(joint, histograms),
-    ]
+    tables = [Table("Where the ratings are", columns, summary), _marginals(joint, histograms)]
     notes = (
         "Counts on both axes are those of the original data. Popular items and light users: those above and below the "
         "median count over ratings, so that half of the original ratings are theirs.",
@@ -160,7 +148,7 @@ def _edges(counts: npt.NDArray[np.int64]) -> Floats:
     return np.geomspace(0.95 * float(counts.min()), 1.05 * float(counts.max()), BINS + 1)
 
 
-def _draw(joint: Joint, histograms: dict[str, Floats], dataset: Dataset) -> Figure:
+def _draw(joint: Joint, histograms: dict[str, Floats], dataset: Dataset) -> plotting.Figure:
     figure, axes = plotting.panels(3, width=4.4, height=4.3)
     where = f"{dataset.title}, {dataset.ratings.n_users:,} users"
     figure.suptitle(f"Do busy users rate rare items, and what does sampling do to that? {where}", fontsize=11)

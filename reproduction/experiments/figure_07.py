@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
@@ -17,14 +17,9 @@ from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws, score
-from reproduction.tuning import Choice, LogUniform, Space, search
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.tuning import Space, choice, log_uniform, search
 
 MOST = 150
 DELTA = 1e-5
@@ -34,11 +29,11 @@ ALS, FW = "ALS", "FW"
 Curves = Mapping[tuple[str, float], Mapping[int, Draws]]
 SPACES: Mapping[str, Space] = {
     ALS: {
-        "penalty": LogUniform(0.001, 30.0),
-        "row_clip": Choice((0.1, 0.3, 1.0)),
-        "entry_clip": Choice((1.5, 2.0, 3.0)),
+        "penalty": log_uniform(0.001, 30.0),
+        "row_clip": choice((0.1, 0.3, 1.0)),
+        "entry_clip": choice((1.5, 2.0, 3.0)),
     },
-    FW: {"nuclear_scale": LogUniform(1.0, 40.0), "row_clip": LogUniform(3.0, math.sqrt(MOST))},
+    FW: {"nuclear_scale": log_uniform(1.0, 40.0), "row_clip": log_uniform(3.0, math.sqrt(MOST))},
 }
 FIRST: Mapping[str, Mapping[str, Any]] = {
     ALS: {"penalty": 1.0, "row_clip": 0.3, "entry_clip": 2.0},
@@ -79,14 +74,7 @@ def run(context: Context) -> Result:
         for (name, sigma), curve in curves.items()
         for count, error in curve.items()
     ]
-    columns = (
-        Column("method"),
-        Column("sigma", "none: no noise"),
-        Column("steps"),
-        Column("epsilon", digits=1),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-    )
+    columns = columns_of("method | sigma [none: no noise] | steps | epsilon .1 | RMSE .4 | spread .4")
     notes = (
         f"Sigma is DPALS's noise with {MOST} sampled ratings a user. A step of either method costs mu^2 = 2 x {MOST} / "
         "sigma^2, so at the same number of steps both have the same epsilon, exactly counted.",
@@ -187,7 +175,7 @@ def _cost(sigma: float, steps: int) -> float:
     return math.sqrt(steps * 2.0 * MOST) / sigma
 
 
-def _draw(curves: Curves, noises: Sequence[float]) -> Figure:
+def _draw(curves: Curves, noises: Sequence[float]) -> plotting.Figure:
     figure, panels = plotting.panels(1 + len(noises), width=4.6, height=3.9, sharey=True)
     for axes, sigma in zip(panels, (QUIET, *noises), strict=True):
         for number, name in enumerate((ALS, FW)):
@@ -195,8 +183,7 @@ def _draw(curves: Curves, noises: Sequence[float]) -> Figure:
             plotting.curve(
                 axes,
                 list(curve),
-                [value.mean for value in curve.values()],
-                [value.spread for value in curve.values()],
+                curve.values(),
                 label=name if sigma == QUIET else f"DP{name}",
                 number=number,
             )

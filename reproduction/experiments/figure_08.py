@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,30 +20,25 @@ from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-from reproduction.tuning import Choice, LogInteger, LogUniform, Space
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 QUARTER = 0.25
 USUAL: Mapping[str, Any] = {"entry_clip": 1.5, "user_exponent": 0.5}
 FRANK_WOLFE, OURS = "Frank-Wolfe, all users", "budgeted ALS (ours), all users"
 DPALS_SPACE: Space = {
-    "rank": LogInteger(4, 24),
-    "penalty": LogUniform(8.0, 50.0),
-    "rounds": Choice((2, 3)),
-    "row_clip": LogUniform(0.1, 0.4),
+    "rank": log_integer(4, 24),
+    "penalty": log_uniform(8.0, 50.0),
+    "rounds": choice((2, 3)),
+    "row_clip": log_uniform(0.1, 0.4),
 }
 DPALS_FIRST = (
     {"rank": 16, "penalty": 20.0, "rounds": 3, "row_clip": 0.25},
     {"rank": 16, "penalty": 15.0, "rounds": 3, "row_clip": 0.25},
     {"rank": 16, "penalty": 28.0, "rounds": 3, "row_clip": 0.25},
 )
-FRANK_WOLFE_SPACE: Space = {"rounds": LogInteger(4, 30), "nuclear_scale": LogUniform(4.0, 24.0)}
+FRANK_WOLFE_SPACE: Space = {"rounds": log_integer(4, 30), "nuclear_scale": log_uniform(4.0, 24.0)}
 FRANK_WOLFE_FIRST = (
     {"rounds": 12, "nuclear_scale": 8.0},
     {"rounds": 6, "nuclear_scale": 8.0},
@@ -118,14 +113,7 @@ def run(context: Context) -> Result:
             "settings": ", ".join(f"{key} {short(found)}" for key, found in plain.settings.items()),
         }
     )
-    columns = (
-        Column("method"),
-        Column("users"),
-        Column("epsilon"),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("settings"),
-    )
+    columns = columns_of("method | users | epsilon | RMSE .4 | spread .4 | settings")
     notes = (
         f"DPALS and Frank-Wolfe: settings chosen at each point on a validation split by {trials} trials each; the "
         "search is not charged. Budgeted ALS is not tuned; ALS without privacy is, by as many trials.",
@@ -196,14 +184,13 @@ def _epsilons(values: list[float]) -> str:
     return "epsilon " + ", ".join(f"{value:g}" for value in values) if values else "no epsilon"
 
 
-def _draw(curves: Curves, title: str, levels: Mapping[str, float]) -> Figure:
+def _draw(curves: Curves, title: str, levels: Mapping[str, float]) -> plotting.Figure:
     figure, (axes, other) = plotting.panels(2, width=6.0, height=4.2, width_ratios=(2, 1))
     for number, (name, points) in enumerate(curves.items()):
         plotting.curve(
             axes,
             list(points),
-            [draws.mean for draws in points.values()],
-            [draws.spread for draws in points.values()],
+            points.values(),
             label=name,
             number=number,
             linestyle="-" if name.startswith("DPALS") else "--",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reproduction.central.sweeps import LABEL, UNCLIPPED, Point, Sweep
 from reproduction.central.tasks import NO_NOISE
@@ -11,12 +11,7 @@ from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 FREQUENT = {1.0: 0.05, 5.0: 0.2, 10.0: 0.4, 20.0: 0.6, NO_NOISE: 1.0}
 """Fraction of the items trained at each epsilon, near table 4's for ratings."""
@@ -70,14 +65,7 @@ def run(context: Context) -> Result:
         findings.append(sweep.holds(yardstick, private))
         _draw(axes, sweep.task.title, metric, epsilons, curves, yardstick)
         notes.append(f"{kind}: delta {sweep.task.delta:.2g}, {sweep.usual['max_ratings']} ratings a user.")
-    columns = (
-        Column("task"),
-        Column("rank"),
-        Column("epsilon", "none: no noise"),
-        Column("metric"),
-        Column("value", digits=4),
-        Column("spread", digits=4),
-    )
+    columns = columns_of("task | rank | epsilon [none: no noise] | metric | value .4 | spread .4")
     return Result(
         [Table("Each rank at each epsilon", columns, rows, shown=60)], findings, figure, notes=notes
     )
@@ -105,14 +93,18 @@ def judge(kind: str, curves: Curves, *, lower_is_better: bool) -> list[Finding]:
 
 
 def _draw(
-    axes: Axes, title: str, metric: str, epsilons: Sequence[float], curves: Curves, yardstick: Yardstick
+    axes: plotting.Axes,
+    title: str,
+    metric: str,
+    epsilons: Sequence[float],
+    curves: Curves,
+    yardstick: Yardstick,
 ) -> None:
     for number, (rank, points) in enumerate(curves.items()):
         plotting.curve(
             axes,
             epsilons,
-            [points[epsilon].value.mean for epsilon in epsilons],
-            [points[epsilon].value.spread for epsilon in epsilons],
+            [points[epsilon].value for epsilon in epsilons],
             label=f"rank {rank}",
             number=number,
         )

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import Channel, OneCoordinate
-from reproduction.local.world import EPSILONS, World, worlds
+from reproduction.local.world import EPSILONS, World, each_world, free_levels, score_rows
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 GD, GD_CORRECTED = "private GD", "private GD, corrected"
 DR, DR_CORRECTED = "private GD-DR", "private GD-DR, corrected"
@@ -59,19 +54,9 @@ def run(context: Context) -> Result:
     """Five private descents at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 0.4, 1.6), full=EPSILONS)
     draws = context.number_of_draws()
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, epsilons, draws))
-        context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("epsilon"),
-        Column("largest error of V"),
-        Column("spread"),
-        Column("slope", digits=3),
-        Column("published slope", digits=3),
+    panels = each_world(context, lambda world: measure(world, epsilons, draws))
+    columns = columns_of(
+        "data | method | epsilon | largest error of V | spread | slope .3 | published slope .3"
     )
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
@@ -81,10 +66,7 @@ def run(context: Context) -> Result:
         "The pseudo-inverse gives back q / items of a gradient on average, so a part of what the projection gains is a "
         f"smaller step: '{SLOWER}' is algorithm 1 with a step as small, and no projection.",
         "RMSE of the free baselines: "
-        + "; ".join(
-            f"{panel.world} user mean {panel.user_mean:.4f}, global mean {panel.global_mean:.4f}"
-            for panel in panels
-        )
+        + free_levels((panel.world, panel.user_mean, panel.global_mean) for panel in panels)
         + ".",
     )
     table = Table("Largest error of an item's profile after 10 rounds", columns, rows, shown=90)
@@ -124,23 +106,12 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
     """A world's rows."""
-    rows: list[dict[str, Any]] = [
-        {"data": panel.world, "method": "V as it began", "largest error of V": panel.untouched}
-    ]
-    for method, points in panel.errors.items():
-        slope = panel.slope(method)
-        for epsilon, value in points.items():
-            rows.append(
-                {
-                    "data": panel.world,
-                    "method": method,
-                    "epsilon": epsilon,
-                    "largest error of V": value.mean,
-                    "spread": value.spread,
-                    "slope": slope,
-                    "published slope": SLOPES.get(method),
-                }
-            )
+    slopes = {method: panel.slope(method) for method in panel.errors}
+    rows = score_rows(
+        panel.world, {"V as it began": panel.untouched}, panel.errors, metric="largest error of V"
+    )
+    for row in rows[1:]:
+        row |= {"slope": slopes[row["method"]], "published slope": SLOPES.get(row["method"])}
     return rows
 
 
@@ -168,9 +139,7 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
             all(abs(value + 1.0) < 0.15 for value in slopes.values()),
         ),
         Finding(
-            "The projection makes errors much smaller.",
-            f"In {sum(lower)} of {len(lower)} cases.",
-            all(lower),
+            "The projection makes errors much smaller.", f"In {sum(lower)} of {len(lower)} cases.", all(lower)
         ),
         Finding(
             "The correction factor makes errors much smaller.",
@@ -198,19 +167,12 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     ]
 
 
-def _draw(panels: Sequence[Panel], question: str, names: Sequence[str]) -> Figure:
+def _draw(panels: Sequence[Panel], question: str, names: Sequence[str]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.6, height=3.9)
     for axes, panel in zip(all_axes, panels, strict=True):
         for number, (method, points) in enumerate(panel.errors.items()):
             if method in names:
-                plotting.curve(
-                    axes,
-                    list(points),
-                    [v.mean for v in points.values()],
-                    [v.spread for v in points.values()],
-                    label=method,
-                    number=number,
-                )
+                plotting.curve(axes, list(points), points.values(), label=method, number=number)
         plotting.baseline(axes, panel.untouched, "V as it began", linestyle=":")
         plotting.epsilon_axis(axes, list(panel.errors[GD]))
         axes.set(title=f"{question}\n{panel.world}", ylabel="largest error of V", yscale="log")

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.channel import Channel, OneCoordinate
-from reproduction.local.hua import GUARANTEE, Hua
-from reproduction.local.naive import Naive
+from reproduction.local.channel import GUARANTEE, Channel, Hua, Naive, OneCoordinate
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, worlds
+from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.local.yardstick import OPEN, open_error
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 HARM = 0.001
 """A loss that is still called none: what is left of noise after offsets were shrunk."""
@@ -58,19 +50,8 @@ def run(context: Context) -> Result:
     """All methods at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     draws, trials = context.number_of_draws(), context.number_of_trials()
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, epsilons, draws, open_error(context, world)))
-        context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("epsilon"),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-        Column("over user mean", "%", 2),
-    )
+    panels = each_world(context, lambda world: measure(world, epsilons, draws, open_error(context, world)))
+    columns = columns_of("data | method | epsilon | RMSE .4 | spread .4 | over user mean [%] .2")
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
         TUNING,
@@ -86,7 +67,7 @@ def run(context: Context) -> Result:
     )
     published = Table(
         "Published, on data that are not at hand: MovieLens 20M and, on a scale of 1 to 10, LibimSeTi",
-        (Column("data"), Column("method"), Column("epsilon"), Column("RMSE", digits=4)),
+        columns_of("data | method | epsilon | RMSE .4"),
         [
             *(
                 {"data": "MovieLens 20M", "method": m, "epsilon": 0.1, "RMSE": v}
@@ -135,30 +116,10 @@ def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: floa
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
     """A world's rows: levels first."""
-    own = panel.levels[OWN]
-    rows: list[dict[str, Any]] = [
-        {
-            "data": panel.world,
-            "method": name,
-            "RMSE": value,
-            "over user mean": 100 * (value / own - 1),
-        }
-        for name, value in panel.levels.items()
-    ]
-    for method, points in panel.scores.items():
-        for epsilon, value in points.items():
-            rows.append(
-                {
-                    "data": panel.world,
-                    "method": method,
-                    "epsilon": epsilon,
-                    "RMSE": value.mean,
-                    "spread": value.spread,
-                    "over user mean": 100 * (value.mean / own - 1),
-                }
-            )
-    rows.append({"data": panel.world, "method": "naive, at the largest epsilon", "RMSE": panel.naive})
-    return rows
+    rows = score_rows(panel.world, panel.levels, panel.scores)
+    for row in rows:
+        row["over user mean"] = 100 * (row["RMSE"] / panel.levels[OWN] - 1)
+    return [*rows, {"data": panel.world, "method": "naive, at the largest epsilon", "RMSE": panel.naive}]
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
@@ -231,7 +192,7 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     ]
 
 
-def _draw(panels: Sequence[Panel]) -> Figure:
+def _draw(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels) + 1, width=5.2, height=4.0)
     for axes, panel in zip(all_axes, panels, strict=False):
         _lines(axes, panel, (ROTATED, TUNED, GD, HUA))
@@ -248,7 +209,7 @@ def _draw(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _draw_published(axes: Axes) -> None:
+def _draw_published(axes: plotting.Axes) -> None:
     """Two levels of one epsilon, on data that are not at hand."""
     plotting.published_elsewhere(
         axes,
@@ -261,7 +222,7 @@ def _draw_published(axes: Axes) -> None:
     axes.set(ylabel="test RMSE", xlim=(-0.5, 1.5))
 
 
-def _draw_coins(panels: Sequence[Panel]) -> Figure:
+def _draw_coins(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.2, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         _lines(axes, panel, (DR, COINS))
@@ -272,17 +233,8 @@ def _draw_coins(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
-    for number, method in enumerate(names):
-        points = panel.scores[method]
-        plotting.curve(
-            axes,
-            list(points),
-            [v.mean for v in points.values()],
-            [v.spread for v in points.values()],
-            label=method,
-            number=number,
-        )
+def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
+    plotting.curves(axes, panel.scores, names)
     plotting.epsilon_axis(axes, list(panel.scores[DR]))
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +13,9 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.lists import error_distribution
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_predictions
-from reproduction.local.world import TUNING, World, worlds
+from reproduction.local.world import TUNING, World, each_world
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Column, Finding, Result, Table, columns_of
 
 OWN, ALL, EXACT = "user mean", "global mean", "non-private GD"
 STARS = (0.25, 0.5, 0.75, 1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 4.0)
@@ -68,16 +61,11 @@ class Panel:
 def run(context: Context) -> Result:
     """The distribution of errors at three budgets, in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=(0.1, 0.4, 1.6))
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, epsilons, context.number_of_draws()))
-        context.report("worlds", number + 1, len(found))
+    panels = each_world(context, lambda world: measure(world, epsilons, context.number_of_draws()))
     columns = (
-        Column("data"),
-        Column("method"),
+        *columns_of("data | method"),
         *(Column(f"within {limit:g}", "%", 1) for limit in STARS),
-        Column("largest spread", "%", 2),
+        *columns_of("largest spread [%] .2"),
     )
     rows = [
         {"data": p.world, "method": m}
@@ -94,7 +82,15 @@ def run(context: Context) -> Result:
         "shares are means over noise draws.",
     )
     table = Table("Share of test ratings that are predicted within a limit", columns, rows, shown=60)
-    return Result([table], judge(panels), _draw(panels), notes=notes, more={"beside": _draw_beside(panels)})
+    budgets = _draw(
+        panels, "Does a larger budget bring errors down?", lambda p: list(map(private, p.epsilons))
+    )
+    beside = _draw(
+        panels,
+        "Who is nearer than the user's mean?",
+        lambda p: [EXACT, rotated(p.epsilons[-1]), private(p.epsilons[-1])],
+    )
+    return Result([table], judge(panels), budgets, notes=notes, more={"beside": beside})
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
@@ -151,28 +147,17 @@ def _listed(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{100 * value:+.2f} points ({world})" for world, value in shares.items())
 
 
-def _draw(panels: Sequence[Panel]) -> Figure:
+def _draw(panels: Sequence[Panel], question: str, names: Callable[[Panel], Sequence[str]]) -> plotting.Figure:
     """Distributions lie on each other: what is drawn is how far each is from the user's own mean."""
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
-        names = [private(epsilon) for epsilon in panel.epsilons]
-        _lines(axes, panel, names)
-        axes.set_title(f"Does a larger budget bring errors down?\n{panel.heading}")
+        _lines(axes, panel, names(panel))
+        axes.set_title(f"{question}\n{panel.heading}")
         plotting.label_lines(axes)
     return figure
 
 
-def _draw_beside(panels: Sequence[Panel]) -> Figure:
-    figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
-    for axes, panel in zip(all_axes, panels, strict=True):
-        last = panel.epsilons[-1]
-        _lines(axes, panel, [EXACT, rotated(last), private(last)])
-        axes.set_title(f"Who is nearer than the user's mean?\n{panel.heading}")
-        plotting.label_lines(axes)
-    return figure
-
-
-def _lines(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
     for number, name in enumerate(names):
         more = 100 * (panel.mean(name) - panel.mean(OWN))
         plotting.curve(

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.evaluation import baselines, metrics
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.hua import GUARANTEE, Hua
+from reproduction.local.channel import GUARANTEE, Hua
 from reproduction.local.lists import f_scores
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_top
-from reproduction.local.world import EPSILONS, TUNING, World, worlds
+from reproduction.local.world import EPSILONS, TUNING, World, each_world, free_levels
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 TOP = 10
 DR, HUA, STILL, POPULAR = "private GD-DR", "Hua et al. (one rating)", "V as it began", "popularity, no noise"
@@ -48,19 +43,10 @@ def run(context: Context) -> Result:
     """F-scores at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     people = context.pick(quick=200, full=2_000)
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, epsilons, people, context.number_of_draws()))
-        context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("epsilon"),
-        Column("F-score", digits=4),
-        Column("its spread", digits=4),
-        Column("Recall@10 of liked items", digits=4),
-        Column("spread of recall", digits=4),
+    panels = each_world(context, lambda world: measure(world, epsilons, people, context.number_of_draws()))
+    columns = columns_of(
+        "data | method | epsilon | F-score .4 | its spread .4 | Recall@10 of liked items .4 | "
+        "spread of recall .4"
     )
     rows = [row for panel in panels for row in tabulate(panel)]
     notes = (
@@ -73,10 +59,7 @@ def run(context: Context) -> Result:
         + ".",
         "Every descent of a world starts from the same V, so a list may be alike because neither moved far.",
         "A user's own mean ranks nothing. RMSE of the free baselines: "
-        + "; ".join(
-            f"{panel.world} user mean {panel.user_mean:.4f}, global mean {panel.global_mean:.4f}"
-            for panel in panels
-        )
+        + free_levels((panel.world, panel.user_mean, panel.global_mean) for panel in panels)
         + ".",
         f"Hua et al. promise less at the same epsilon: {GUARANTEE}.",
     )
@@ -185,19 +168,12 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     ]
 
 
-def _draw(panels: Sequence[Panel], which: int, question: str) -> Figure:
+def _draw(panels: Sequence[Panel], which: int, question: str) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.2, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         for number, (method, points) in enumerate(panel.scores.items()):
             values = [pair[which] for pair in points.values()]
-            plotting.curve(
-                axes,
-                list(points),
-                [value.mean for value in values],
-                [value.spread for value in values],
-                label=method,
-                number=number,
-            )
+            plotting.curve(axes, list(points), values, label=method, number=number)
         for number, (name, pair) in enumerate(panel.levels.items()):
             if which or name != EXACT:
                 plotting.baseline(axes, pair[which].mean, name, number=5 + number, linestyle=":")

@@ -5,30 +5,23 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.descent import Outcome
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, worlds
+from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 EPSILON = 0.1
 EXACT, DR = "non-private GD", "private GD-DR"
 PLAIN, LINEAR = "private GD-DR, no correction", "private GD-DR, correction 1 / k"
 BATCHES = "private GD-DR, a batch a round"
 COINS = "private GD-DR, even coins"
-PUBLISHED = {
+PUBLISHED: Mapping[str, Mapping[float, float]] = {
     EXACT: {1: 1.269, 3: 1.204, 5: 1.187, 10: 1.173, 20: 1.161, 50: 1.145},
     DR: {1: 2.960, 3: 1.697, 5: 1.500, 10: 1.409, 20: 1.381, 50: 1.372},
 }
@@ -39,7 +32,7 @@ class Panel:
     """RMSE in one world: one number a number of rounds for each method, and the levels."""
 
     world: str
-    scores: Mapping[str, Mapping[int, Draws]]
+    scores: Mapping[str, Mapping[float, Draws]]
     levels: Mapping[str, float]
     as_published: bool
     heading: str = ""
@@ -48,19 +41,9 @@ class Panel:
 def run(context: Context) -> Result:
     """All methods for each number of rounds in each world."""
     rounds = context.pick(quick=(1, 3, 10), full=(1, 3, 10, 20, 50))
-    panels = []
-    found = worlds(context)
-    for number, world in enumerate(found):
-        panels.append(measure(world, rounds, context.number_of_draws()))
-        context.report("worlds", number + 1, len(found))
-    columns = (
-        Column("data"),
-        Column("method"),
-        Column("rounds"),
-        Column("RMSE", digits=4),
-        Column("spread", digits=4),
-    )
-    rows = [row for panel in panels for row in tabulate(panel)]
+    panels = each_world(context, lambda world: measure(world, rounds, context.number_of_draws()))
+    columns = columns_of("data | method | rounds | RMSE .4 | spread .4")
+    rows = [row for panel in panels for row in score_rows(panel.world, panel.levels, panel.scores, "rounds")]
     notes = (
         TUNING,
         UNTUNED,
@@ -75,7 +58,7 @@ def run(context: Context) -> Result:
     table = Table(f"Test RMSE at epsilon {EPSILON:g}", columns, rows, shown=120)
     published = Table(
         "Published, on MovieLens 20M, which is not at hand",
-        (Column("method"), Column("rounds"), Column("RMSE", digits=3)),
+        columns_of("method | rounds | RMSE .3"),
         [{"method": m, "rounds": k, "RMSE": v} for m, points in PUBLISHED.items() for k, v in points.items()],
         key="published",
     )
@@ -86,7 +69,7 @@ def run(context: Context) -> Result:
 def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
     """All methods in one world."""
     channel = world.projected
-    scores: dict[str, dict[int, Draws]] = {name: {} for name in (EXACT, DR, LINEAR, PLAIN, BATCHES, COINS)}
+    scores: dict[str, dict[float, Draws]] = {name: {} for name in (EXACT, DR, LINEAR, PLAIN, BATCHES, COINS)}
     rates = {
         DR: world.tuned_rate(channel, EPSILON),
         LINEAR: world.tuned_rate(channel, EPSILON, correction=1.0),
@@ -112,25 +95,6 @@ def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
         ROTATED: Draws(tuple(rotated_error(world, EPSILON) for _ in range(draws))).mean,
     }
     return Panel(world.name, scores, levels, world.as_published, world.heading)
-
-
-def tabulate(panel: Panel) -> list[dict[str, Any]]:
-    """A world's rows: levels first."""
-    rows: list[dict[str, Any]] = [
-        {"data": panel.world, "method": name, "RMSE": value} for name, value in panel.levels.items()
-    ]
-    for method, points in panel.scores.items():
-        for k, value in points.items():
-            rows.append(
-                {
-                    "data": panel.world,
-                    "method": method,
-                    "rounds": k,
-                    "RMSE": value.mean,
-                    "spread": value.spread,
-                }
-            )
-    return rows
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
@@ -217,7 +181,7 @@ def _moves(names: Sequence[str], pairs: Sequence[tuple[float, float]]) -> str:
     return ", ".join(moved) + "."
 
 
-def _draw(panels: Sequence[Panel]) -> Figure:
+def _draw(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels) + 1, width=5.0, height=3.9)
     for axes, panel in zip(all_axes, panels, strict=False):
         _lines(axes, panel, (EXACT, DR, COINS))
@@ -238,7 +202,7 @@ def _draw(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _draw_correction(panels: Sequence[Panel]) -> Figure:
+def _draw_correction(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         _lines(axes, panel, (DR, LINEAR, PLAIN, BATCHES))
@@ -248,17 +212,8 @@ def _draw_correction(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
-    for number, method in enumerate(names):
-        points = panel.scores[method]
-        plotting.curve(
-            axes,
-            list(points),
-            [v.mean for v in points.values()],
-            [v.spread for v in points.values()],
-            label=method,
-            number=number,
-        )
+def _lines(axes: plotting.Axes, panel: Panel, names: Sequence[str]) -> None:
+    plotting.curves(axes, panel.scores, names)
     plotting.log_axis(axes, "x")
     axes.set_xlabel("rounds")
 

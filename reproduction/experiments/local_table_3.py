@@ -10,10 +10,8 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.communication import Traffic, traffic
 from reproduction.local.rotated import rotated_traffic
-from reproduction.local.world import World, worlds
-from reproduction.result import Column, Finding, Result, Table
-
-__all__ = ["EXPERIMENT"]
+from reproduction.local.world import free_levels, worlds
+from reproduction.result import Finding, Result, Table, columns_of
 
 PAPER = {"MovieLens 20M": ([144], 26_744, 15, 2_700), "LibimSeTi": ([101], 26_509, 20, 2_700)}
 """Ratings of a usual user, items, rank and q, as published."""
@@ -37,15 +35,9 @@ def run(context: Context) -> Result:
         counts = np.diff(world.data.ratings.indptr)[:5_000].tolist()
         items = world.train.n_items
         sizes[world.name] = [*traffic(counts, items, world.rank, world.dimensions), rotated_traffic(items)]
-    columns = (
-        Column("data"),
-        Column("scheme"),
-        Column("up, told", "bits", 0),
-        Column("up, report", "bytes", 0),
-        Column("down", "bytes", 0),
-        Column("down, once", "bytes", 0),
-        Column("published up", "bytes"),
-        Column("published down", "bytes"),
+    columns = columns_of(
+        "data | scheme | up, told [bits] .0 | up, report [bytes] .0 | down [bytes] .0 | "
+        "down, once [bytes] .0 | published up [bytes] | published down [bytes]"
     )
     rows = []
     for data, schemes in sizes.items():
@@ -68,16 +60,11 @@ def run(context: Context) -> Result:
         "Transport headers come on top.",
         "Algorithm 2 sends the random matrix to every device; both sides can also make it from a seed.",
         "q is 2,700 in the paper's experiments, a tenth of the items, not of the order of log(items).",
-        "What is free on the device needs no message at all. RMSE: " + _free(found) + ".",
+        "What is free on the device needs no message at all. RMSE: "
+        + free_levels((w.name, w.user_mean, w.global_mean) for w in found)
+        + ".",
     )
     return Result([Table("Bytes of one round", columns, rows)], judge(sizes), notes=notes)
-
-
-def _free(found: Sequence[World]) -> str:
-    return "; ".join(
-        f"{world.name} user mean {world.user_mean:.4f}, global mean {world.global_mean:.4f}"
-        for world in found
-    )
 
 
 def judge(sizes: Sizes) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.data import synthetic
 from reproduction.checks import gets_no_worse, yardstick_holds
@@ -15,13 +15,8 @@ from reproduction.local.rotated import UNTUNED, rotated_error
 from reproduction.local.world import World, world_of
 from reproduction.local.yardstick import tuned_offsets
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Column, Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 WORTH = 0.002
 """A gain over the user's own mean from which on it is called worth something."""
@@ -63,15 +58,13 @@ def run(context: Context) -> Result:
         lines.append(measure(world_of(context, data), epsilons, context.number_of_draws()))
         context.report("data", number + 1, len(sources))
     columns = (
-        Column("data"),
-        Column("users"),
-        Column("items"),
-        Column("global mean", "RMSE", 4),
-        Column("user mean", "RMSE", 4),
-        Column("offsets, not private", "RMSE", 4),
+        *columns_of(
+            "data | users | items | global mean [RMSE] .4 | user mean [RMSE] .4 | "
+            "offsets, not private [RMSE] .4"
+        ),
         *(Column(f"epsilon {epsilon:g}", "RMSE", 4) for epsilon in epsilons),
         *(Column(f"gain at {epsilon:g}", "%", 2) for epsilon in epsilons),
-        Column("largest spread", "RMSE", 5),
+        *columns_of("largest spread [RMSE] .5"),
     )
     rows = [tabulate(line) for line in lines]
     notes = (
@@ -173,7 +166,7 @@ def _crowd(context: Context, users: int, items: int) -> Dataset:
     return Dataset("market", "market", MARKET, ratings, "")
 
 
-def _draw(lines: Sequence[Line], question: str) -> Figure:
+def _draw(lines: Sequence[Line], question: str) -> plotting.Figure:
     figure, (axes,) = plotting.panels(width=7.6, height=4.4)
     for number, line in enumerate(lines):
         plotting.curve(

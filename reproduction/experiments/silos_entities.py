@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.methods.prototypes import FactorSettings
 from discreet.methods.prototypes.public.server import factorise
+from discreet.methods.prototypes.settings import FactorSettings
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
 from reproduction.silos.methods import USER_MEAN, levels, private_messages, score, with_side
 from reproduction.silos.worlds import SILOS, poisson_world
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 SWAP, LEVEL = "prototypes, local swap (the paper's)", "prototypes, own level (the default)"
 _EPSILON = 0.5
@@ -57,9 +52,7 @@ def run(context: Context) -> Result:
                 found[name, count, passes] = Draws(tuple(errors))
         context.report("ways", number + 1, len(ways))
     free = levels(world)[USER_MEAN].test
-    columns = (
-        Column("method"), Column("silos"), Column("rounds"), Column("test RMSE", digits=4), Column("spread", digits=4),
-    )  # fmt: skip
+    columns = columns_of("method | silos | rounds | test RMSE .4 | spread .4")
     rows = [
         {"method": name, "silos": count, "rounds": passes, "test RMSE": draws.mean, "spread": draws.spread}
         for (name, count, passes), draws in found.items()
@@ -95,20 +88,20 @@ def judge(found: Errors, free: float) -> list[Finding]:
     ]
 
 
-def _draw(found: Errors, free: float) -> Figure:
+def _draw(found: Errors, free: float) -> plotting.Figure:
     counts = sorted({count for _, count, _ in found})
     rounds = sorted({passes for _, _, passes in found})
     figure, (against_rounds, against_silos) = plotting.panels(2, width=6.2, height=4.0)
     for number, count in enumerate(counts):
         draws = [found[SWAP, count, passes] for passes in rounds]
         plotting.curve(
-            against_rounds, rounds, [one.mean for one in draws], [one.spread for one in draws],
+            against_rounds, rounds, draws,
             label=f"{count} silos", number=number,
         )  # fmt: skip
     for number, name in enumerate((SWAP, LEVEL)):
         draws = [found[name, count, rounds[-1]] for count in counts]
         plotting.curve(
-            against_silos, counts, [one.mean for one in draws], [one.spread for one in draws],
+            against_silos, counts, draws,
             label=name, number=number,
         )  # fmt: skip
     plotting.baseline(against_silos, free, USER_MEAN, linestyle="--")

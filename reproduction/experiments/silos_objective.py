@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
 from reproduction.silos.objective import mean_objective, private_prototypes
 from reproduction.silos.references import k_means_message
 from reproduction.silos.worlds import poisson_world
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
 
 _CAP = 8.0
 _SHARED = {"support": "all", "entry_clip": _CAP, "row_clip": 80.0, "row_sum": 1_000.0}
@@ -50,10 +44,9 @@ def run(context: Context) -> Result:
         found[k, epsilon] = Draws(tuple(mean_objective(world.train, message, _CAP) for message in messages))
         distinct[k, epsilon] = sum(len(message.values) for message in messages) / len(messages)
         context.report("clusterings", number + 1, len(jobs))
-    columns = (
-        Column("k"), Column("epsilon"), Column("objective", digits=1), Column("spread", digits=1),
-        Column("k-means (not private)", digits=1), Column("ratio", digits=3), Column("prototypes", digits=1),
-    )  # fmt: skip
+    columns = columns_of(
+        "k | epsilon | objective .1 | spread .1 | k-means (not private) .1 | ratio .3 | prototypes .1"
+    )
     rows = [
         {
             "k": k, "epsilon": epsilon, "objective": draws.mean, "spread": draws.spread,
@@ -101,13 +94,13 @@ def judge(found: Objectives, exact: Mapping[int, float]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _draw(found: Objectives, exact: Mapping[int, float]) -> Figure:
+def _draw(found: Objectives, exact: Mapping[int, float]) -> plotting.Figure:
     ks, epsilons = sorted({k for k, _ in found}), sorted({epsilon for _, epsilon in found})
     figure, (against_epsilon, against_k) = plotting.panels(2, width=6.2, height=4.0)
     for number, k in enumerate(ks):
         draws = [found[k, epsilon] for epsilon in epsilons]
         plotting.curve(
-            against_epsilon, epsilons, [one.mean for one in draws], [one.spread for one in draws],
+            against_epsilon, epsilons, draws,
             label=f"k {k}", number=number,
         )  # fmt: skip
     plotting.baseline(against_epsilon, exact[ks[-1]], f"k-means, k {ks[-1]}", linestyle="--")
@@ -116,7 +109,7 @@ def _draw(found: Objectives, exact: Mapping[int, float]) -> Figure:
     for number, epsilon in enumerate(epsilons):
         draws = [found[k, epsilon] for k in ks]
         plotting.curve(
-            against_k, ks, [one.mean for one in draws], [one.spread for one in draws],
+            against_k, ks, draws,
             label=f"epsilon {epsilon:g}", number=number,
         )  # fmt: skip
     plotting.curve(

@@ -14,8 +14,6 @@ from reproduction.silos.runs import Line, run_all
 from reproduction.silos.tables import NOTES, against_table, level, table
 from reproduction.silos.worlds import poisson_world
 
-__all__ = ["EXPERIMENT"]
-
 SWAP, SHRUNK = "prototypes, local swap (the paper's)", "prototypes, local swap, shrunk"
 LLOYD = "prototypes, Lloyd, shrunk"
 _SHARED = {"support": "all", "entry_clip": 8.0, "row_clip": 80.0, "row_sum": 1_000.0}

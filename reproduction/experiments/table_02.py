@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,7 @@ from reproduction.context import Context
 from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 
 class Size(NamedTuple):
@@ -42,16 +37,9 @@ def run(context: Context) -> Result:
     rows = [_published(name, size) for name, size in PUBLISHED.items()]
     ours = _ours(context)
     rows += [_counted(name, dataset) for name, dataset in ours.items()]
-    columns = (
-        Column("data set"),
-        Column("from"),
-        Column("users"),
-        Column("items rated"),
-        Column("ratings"),
-        Column("ratings per user", digits=1),
-        Column("users per item", digits=1),
-        Column("density", "%", 2),
-        Column("top fifth of items has", "% of ratings", 1),
+    columns = columns_of(
+        "data set | from | users | items rated | ratings | ratings per user .1 | users per item .1 | "
+        "density [%] .2 | top fifth of items has [% of ratings] .1"
     )
     table = Table("Sizes, published and at hand", columns, rows)
     notes = (
@@ -126,7 +114,7 @@ def _ratios(size: Size) -> dict[str, Any]:
     }
 
 
-def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
+def _draw(rows: Sequence[Mapping[str, Any]]) -> plotting.Figure:
     figure, (axes,) = plotting.panels(width=6.4, height=4.4)
     for row in rows:
         point, printed = (row["ratings per user"], row["users per item"]), row["from"] == "published"

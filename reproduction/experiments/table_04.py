@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.methods.published.public.dpals_noise import PRESETS, Preset
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Column, Finding, Result, Table, columns_of
 
 # Noise is printed to two or three digits, which leaves about this much room in epsilon.
 TOLERANCE = 0.02
@@ -30,9 +25,7 @@ def run(context: Context) -> Result:
     """Account for every column; no data are needed."""
     rows = [account(preset) for preset in PRESETS.values()]
     columns = (
-        Column("column"),
-        Column("heading", "epsilon"),
-        Column("delta"),
+        *columns_of("column | heading [epsilon] | delta"),
         *(Column(name, "epsilon", 3) for name in COUNTED),
     )
     table = Table("Epsilon of every column of table 4", columns, rows)
@@ -97,7 +90,7 @@ def _named(rows: Sequence[dict[str, Any]], name: str) -> str:
     return ", ".join(f"{row['column']} ({row[name]:.4g})" for row in rows)
 
 
-def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
+def _draw(rows: Sequence[dict[str, Any]]) -> plotting.Figure:
     figure, (axes,) = plotting.panels(width=9.5, height=4.4)
     places = range(len(rows))
     plotting.published(axes, list(places), [1.0] * len(rows), "heading")

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reproduction.central.contest import short
 from reproduction.central.tasks import Task
-from reproduction.central.three_tasks import (
-    OURS,
-    PUBLISHED,
-    TAIL,
-    TUNED,
-    WEIGHTS,
-    Panel,
-    compete,
-)
+from reproduction.central.three_tasks import OURS, PUBLISHED, TAIL, TUNED, WEIGHTS, Panel, compete
 from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
-from reproduction.result import Column, Finding, Result, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["EXPERIMENT"]
+from reproduction.result import Finding, Result, Table, columns_of
 
 STEADY = 0.005
 """The paper's bound on the standard deviation, as a fraction of the mean."""
@@ -61,18 +48,9 @@ def run(context: Context) -> Result:
         "recall is larger.",
     )
     rows = [row for panel in panels for row in tabulate(panel)]
-    columns = (
-        Column("task"),
-        Column("metric"),
-        Column("method"),
-        Column("epsilon"),
-        Column("mean", digits=4),
-        Column("spread", digits=4),
-        Column("spread / mean", "%", 2),
-        Column("published on MovieLens", digits=4),
-        Column("its spread", digits=4),
-        Column("ours / this", "ratio", 3),
-        Column("settings"),
+    columns = columns_of(
+        "task | metric | method | epsilon | mean .4 | spread .4 | spread / mean [%] .2 | "
+        "published on MovieLens .4 | its spread .4 | ours / this [ratio] .3 | settings"
     )
     table = Table("Mean and standard deviation on the three tasks", columns, rows, shown=60)
     return Result([table], judge(panels), _draw(panels), notes=notes)
@@ -202,19 +180,12 @@ def _ahead(claim: str, losses: Mapping[str, float]) -> Finding:
     return Finding(claim, seen, not behind)
 
 
-def _draw(panels: Sequence[Panel]) -> Figure:
+def _draw(panels: Sequence[Panel]) -> plotting.Figure:
     figure, all_axes = plotting.panels(len(panels), 2, width=5.6, height=3.5)
     for place, panel in enumerate(panels):
         axes, below = all_axes[place], all_axes[place + len(panels)]
         for number, (method, points) in enumerate(panel.scores.items()):
-            plotting.curve(
-                axes,
-                list(points),
-                [value.mean for value in points.values()],
-                [value.spread for value in points.values()],
-                label=method,
-                number=number,
-            )
+            plotting.curve(axes, list(points), points.values(), label=method, number=number)
         plotting.baseline(axes, panel.trivial[1], panel.trivial[0], linestyle=":")
         plotting.baseline(axes, panel.plain.value.mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, list(panel.scores[OURS]))

@@ -12,26 +12,10 @@ import numpy.typing as npt
 
 from discreet.types import Floats
 
-__all__ = ["Traffic", "clear_gradients", "noisy_everything", "one_bit", "traffic", "wire_array"]
-
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of one round.
-
-    Parameters
-    ----------
-    scheme
-        In words.
-    up
-        From a device to the server, on average.
-    down
-        From the server to a device.
-    once
-        From the server to a device before the first round.
-    information
-        Bits of what is told upwards, without names and framing, on average.
-    """
+    """Bytes of one round."""
 
     scheme: str
     up: float
@@ -63,15 +47,7 @@ def noisy_everything(said: npt.NDArray[np.bool_], gradients: Floats) -> bytes:
 
 
 def traffic(counts: Sequence[int], items: int, rank: int, dimensions: int) -> list[Traffic]:
-    """All schemes of the paper for devices with so many ratings each.
-
-    Parameters
-    ----------
-    counts
-        Ratings of each of some devices.
-    items, rank, dimensions
-        Size of the catalogue, factors, and q of the projection.
-    """
+    """All schemes of the paper for devices with so many ratings each."""
     report = float(len(one_bit("films-2026", 10, bytes(16), 1)))
     profile = len(wire_array(np.zeros((items, rank))))
     reduced = len(wire_array(np.zeros((dimensions, rank))))

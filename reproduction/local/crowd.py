@@ -16,8 +16,6 @@ from discreet.errors import RatingsInvalid
 from discreet.kernels.compile import kernel
 from discreet.types import Floats
 
-__all__ = ["Crowd"]
-
 Index = npt.NDArray[np.int64]
 
 
@@ -98,26 +96,15 @@ class Crowd:
         """Sum of the entries of each device."""
         return np.asarray(np.bincount(self.rows, weights=entries, minlength=self.size), dtype=np.float64)
 
-    def step(self, profiles: Floats, items: Floats, penalty: float, rate: float | None) -> Floats:
-        """Each device's profile after one gradient step on its own ratings; nothing leaves the device.
+    def step(self, profiles: Floats, items: Floats, penalty: float) -> Floats:
+        """Each device's profile after the largest gradient step on its own ratings that cannot overshoot.
 
-        Parameters
-        ----------
-        profiles, items
-            Profiles so far, and the released items.
-        penalty
-            Ridge on the profile.
-        rate
-            Of the step along the mean gradient; None for the largest that cannot overshoot, one over the mean squared
-            length of the device's items.
+        Along the mean gradient, by one over the mean squared length of the device's items; nothing leaves the device.
         """
         counts = np.maximum(self.counts, 1)
         pull = self.by_device(self.residuals(profiles, items), items) / counts[:, np.newaxis]
-        if rate is None:
-            lengths = self.total(kernels.square_norms(items)[self.items]) / counts
-            size = np.divide(1.0, lengths + penalty, out=np.zeros(self.size), where=lengths > 0.0)
-        else:
-            size = np.full(self.size, 2.0 * rate)
+        lengths = self.total(kernels.square_norms(items)[self.items]) / counts
+        size = np.divide(1.0, lengths + penalty, out=np.zeros(self.size), where=lengths > 0.0)
         return np.asarray(profiles + size[:, np.newaxis] * (pull - penalty * profiles))
 
 

@@ -7,31 +7,21 @@ Privacy" (2018). Which mechanism the devices answer with is a `Channel`; everyth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
-from discreet.catalogue import Catalogue, RatingScale
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
-from discreet.model import Model
-from discreet.model.fold_in import OwnMean
-from discreet.model.item_side import ItemSide
+from discreet.privacy.ledger import PureLedger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import why_not_private
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
-from reproduction.local.channel import Channel, Round
+from reproduction.local.channel import FLOATING_POINT, GUARANTEE, Channel, Round
 from reproduction.local.crowd import Crowd
-from reproduction.local.hua import GUARANTEE
-from reproduction.local.naive import FLOATING_POINT
-
-__all__ = ["Descent", "Outcome", "descend", "start"]
-
 
 _FARTHEST = 1e6
 """Items are kept within this, so that a descent that diverges still ends with numbers."""
@@ -54,11 +44,6 @@ class Descent:
     batches
         Devices are dealt into so many groups, and each round asks one of them in turn: a device answers in
         ``rounds / batches`` rounds, rounded up, and its epsilon is divided by that.
-    presence
-        Chance that a device that is asked is there; whether it is has nothing to do with its ratings.
-    user_rate
-        Step of the profiles on the devices at round t is ``user_rate / t`` times the device's mean gradient; None for
-        the largest step that cannot overshoot.
     spread
         Relative spread of the starting values around the level that predicts the middle of the range.
     """
@@ -69,15 +54,11 @@ class Descent:
     penalty: float = 1e-8
     correction: float = 2.0
     batches: int = 1
-    presence: float = 1.0
-    user_rate: float | None = None
     spread: float = 0.1
 
     def __post_init__(self) -> None:
         if self.rank < 1 or self.rounds < 1 or self.batches < 1:
             raise SettingsInvalid("rank, rounds and batches must be at least 1")
-        if not 0.0 < self.presence <= 1.0:
-            raise SettingsInvalid(f"presence is a chance above 0 and at most 1, not {self.presence}")
         if not (self.rate >= 0.0 and self.penalty >= 0.0 and math.isfinite(self.rate)):
             raise SettingsInvalid("rate and penalty must be at least 0")
 
@@ -102,17 +83,6 @@ class Outcome:
         """``u_i . v_j`` with the profile the device came to, clipped to the rating range."""
         return np.clip(kernels.dot_pairs(users, items, self.profiles, self.items), *self.rating_range)
 
-    def side(self, penalty: float = 0.1) -> ItemSide:
-        """The released items, with a profile solved for on the device (ridge) instead of stepped to."""
-        nothing = np.zeros(len(self.items))
-        return ItemSide(
-            RatingScale(self.rating_range), 0.0, nothing, self.items, OwnMean(nothing, factor_penalty=penalty)
-        )
-
-    def model(self, catalogue: Catalogue) -> Model:
-        """The released items as a model: recommends from any history."""
-        return Model(self.side(), catalogue, self.statement, self.method, asdict(self.settings))
-
 
 def start(
     settings: Descent, n: int, rating_range: tuple[float, float], public: np.random.Generator
@@ -131,22 +101,8 @@ def descend(
     *,
     rng: int = 0,
     coin: Coin | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Outcome:
     """Run exactly ``settings.rounds`` rounds over all users' devices.
-
-    Parameters
-    ----------
-    ratings
-        Of all users; each row stays with its own device, and only `channel` looks at it.
-    channel
-        How devices answer.
-    epsilon
-        What a device may spend in all its answers together (for `Hua`: on each message); None where nothing is private.
-    rng
-        Seed of what is public: starting values, who is asked what.
-    coin
-        Leave it out; with a fixed one the statement says that nothing is private.
 
     Notes
     -----
@@ -167,20 +123,14 @@ def descend(
     for number in range(settings.rounds):
         if number % settings.batches == 0 and ledger is not None:
             ledger.redeem(ledger.charge(f"answer {number // settings.batches + 1}", epsilon=each))
-        there = group == number % settings.batches
-        if settings.presence < 1.0:
-            there &= public.random(crowd.size) < settings.presence
-        chosen = np.flatnonzero(there)
+        chosen = np.flatnonzero(group == number % settings.batches)
         everyone = len(chosen) == crowd.size
         asked = crowd if everyone else crowd.part(chosen)
         own = profiles if everyone else profiles[chosen]
         gradient = channel.gradient(Round(asked, own, items, each, public, coin))
         rate = settings.rate / (number + 1) / settings.rounds**settings.correction
         items = np.clip(items - rate * (gradient + 2.0 * settings.penalty * items), -_FARTHEST, _FARTHEST)
-        step = None if settings.user_rate is None else settings.user_rate / (number + 1)
-        profiles = crowd.step(profiles, items, settings.penalty, step)
-        if progress is not None:
-            progress(number + 1, settings.rounds)
+        profiles = crowd.step(profiles, items, settings.penalty)
     statement = _state(channel, ledger, coin)
     return Outcome(items, profiles, statement, settings, ratings.rating_range, channel.name)
 
@@ -203,8 +153,4 @@ def _state(channel: Channel, ledger: PureLedger | None, coin: Coin) -> Statement
         return Statement.not_private(reason, public=public)
     ledger.void(FLOATING_POINT if channel.protects == "user on paper" else None)
     ledger.void(why_not_private(coin, Coin))
-    return Statement.from_pure_ledger(
-        ledger,
-        model="local",
-        public=public,
-    )
+    return Statement.from_pure_ledger(ledger, model="local", public=public)

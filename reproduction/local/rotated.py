@@ -10,13 +10,10 @@ from discreet.devices.learner import Learner
 from discreet.devices.schedule import DeviceSettings
 from discreet.devices.simulation import fit
 from discreet.evaluation import metrics
-from discreet.model.blocks import score_top
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 from reproduction.local.communication import Traffic, one_bit
 from reproduction.local.world import World
-
-__all__ = ["ROTATED", "UNTUNED", "rotated_error", "rotated_predictions", "rotated_top", "rotated_traffic"]
 
 ROTATED = "rotated (ours)"
 UNTUNED = f"'{ROTATED}' runs with its defaults, untuned: popularity and item offsets, no factors."
@@ -42,7 +39,7 @@ def rotated_top(
     side = _learn(world, epsilon)
     rows = world.train.take_users(users)
     coefficients = side.fold_in(rows.indptr, rows.items, rows.values)
-    return score_top(side, coefficients, n, (rows.indptr, rows.items))[0]
+    return side.top(coefficients, n, (rows.indptr, rows.items))[0]
 
 
 def rotated_traffic(items: int) -> Traffic:

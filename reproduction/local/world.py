@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,13 @@ from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
 from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
-from reproduction.local.channel import Channel, Exact, Round
+from reproduction.local.channel import Channel, Exact, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, Outcome, descend
-from reproduction.local.projection import Projected, Projection
 from reproduction.progress import Progress
+from reproduction.scoring import Draws
 
-__all__ = ["EPSILONS", "ROUNDS", "TUNING", "EvenCoins", "World", "world_of", "worlds"]
-
+P = TypeVar("P")
 
 EPSILONS = (0.1, 0.4, 1.6)
 """Of the paper's budgets, 0.1 to 1.6, every second."""
@@ -45,23 +44,7 @@ _CROWD = {"quick": (3_000, 300, 60_000), "full": (60_000, 2_500, 1_700_000)}
 
 @dataclass(frozen=True)
 class World:
-    """Ratings of devices, dealt into training, validation and test.
-
-    Parameters
-    ----------
-    data
-        Where the ratings came from.
-    train, valid, test
-        Eight, one and one tenth of the ratings.
-    rank
-        Of every descent.
-    seed
-        Of everything public.
-    trials
-        Learning rates that are tried wherever one is chosen.
-    progress
-        Keeps what was chosen, should the run be interrupted.
-    """
+    """Ratings of devices, dealt into training, validation and test."""
 
     data: Dataset
     train: Ratings
@@ -215,6 +198,39 @@ def worlds(context: Context) -> list[World]:
     context.used[:] = [data for data in context.used if data.name != "market"]
     context.used.append(crowd)
     return [world_of(context, data) for data in [*(data for data in found if data.name != "market"), crowd]]
+
+
+def each_world(context: Context, measure: Callable[[World], P]) -> list[P]:
+    """What is measured in each world."""
+    found = worlds(context)
+    panels = []
+    for number, world in enumerate(found):
+        panels.append(measure(world))
+        context.report("worlds", number + 1, len(found))
+    return panels
+
+
+def free_levels(found: Iterable[tuple[str, float, float]]) -> str:
+    """In words: of each world its name, and the errors of the user's and the global mean."""
+    return "; ".join(f"{name} user mean {own:.4f}, global mean {every:.4f}" for name, own, every in found)
+
+
+def score_rows(
+    world: str,
+    levels: Mapping[str, float],
+    scores: Mapping[str, Mapping[float, Draws]],
+    x: str = "epsilon",
+    metric: str = "RMSE",
+) -> list[dict[str, Any]]:
+    """A world's rows: levels first, then a row for each method and place on the x axis."""
+    rows: list[dict[str, Any]] = [
+        {"data": world, "method": name, metric: value} for name, value in levels.items()
+    ]
+    for method, points in scores.items():
+        for place, value in points.items():
+            key = {"data": world, "method": method, x: place}
+            rows.append({**key, metric: value.mean, "spread": value.spread})
+    return rows
 
 
 def _crowd(context: Context) -> Dataset:

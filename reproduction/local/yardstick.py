@@ -11,8 +11,6 @@ from reproduction.context import Context
 from reproduction.local.crowd import Crowd
 from reproduction.local.world import World
 
-__all__ = ["OPEN", "offsets_error", "open_error", "tuned_offsets"]
-
 OPEN = "best without privacy"
 _SHRINKAGE = (1.0, 1e6)
 """Ratings by which items' offsets are drawn to 0, from the first to the last; at the last it is the user's mean."""

@@ -7,17 +7,12 @@ from typing import Any
 from reproduction.output.record import Record, picture
 from reproduction.result import VERDICTS, Table
 
-__all__ = ["page"]
-
 
 def page(record: Record, *, results: str, level: int = 1) -> str:
     """A record as Markdown; ``results`` is the folder with the picture, seen from the page."""
     heading = f"{'#' * level} {record['title']}"
     blocks = [heading, f"*{record['source']}*", _size_of_run(record)]
-    blocks += [
-        f"**What it shows.** {record['shows']}",
-        f"**What the paper found.** {record['paper_found']}",
-    ]
+    blocks += [f"**What it shows.** {record['shows']}", f"**What the paper found.** {record['paper_found']}"]
     blocks += ["**What we found.**", _findings(record["findings"])]
     blocks += ["**Data.** " + " ".join(record["data"])]
     for key in record["pictures"]:

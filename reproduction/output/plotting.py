@@ -5,33 +5,16 @@ from __future__ import annotations
 import importlib
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import SettingsInvalid
+from reproduction.scoring import Draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "COLOURS",
-    "PUBLISHED",
-    "baseline",
-    "curve",
-    "epsilon_axis",
-    "image",
-    "label_lines",
-    "legend",
-    "log_axis",
-    "mark_as_quick",
-    "panels",
-    "published",
-    "published_elsewhere",
-    "style",
-]
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
 
 COLOURS = (
     "#1f6f8b",
@@ -97,18 +80,28 @@ def panels(
 
 def curve(
     axes: Axes,
-    x: Sequence[float],
-    mean: Sequence[float],
+    x: Iterable[float],
+    y: Iterable[float | Draws],
     spread: Sequence[float] | None = None,
     *,
     label: str,
     number: int,
     **options: Any,
 ) -> None:
-    """One method's line in the colour and with the marker of its number; ``spread`` gives error bars."""
+    """One method's line in the colour and with the marker of its number; draws, or ``spread``, give error bars."""
     look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **options}
+    points = list(y)
+    draws = [point for point in points if isinstance(point, Draws)]
+    spread = [one.spread for one in draws] if draws else spread
     bars = None if spread is None else [0.0 if math.isnan(s) else s for s in spread]
-    axes.errorbar(x, mean, yerr=bars, label=label, **look)
+    means = [point.mean if isinstance(point, Draws) else point for point in points]
+    axes.errorbar(list(x), means, yerr=bars, label=label, **look)
+
+
+def curves(axes: Axes, lines: Mapping[str, Mapping[float, Draws]], names: Iterable[str]) -> None:
+    """The lines of these names, each from what is on the x axis to its draws."""
+    for number, name in enumerate(names):
+        curve(axes, list(lines[name]), list(lines[name].values()), label=name, number=number)
 
 
 def published(axes: Axes, x: Sequence[float], y: Sequence[float], label: str = "published") -> None:
@@ -149,13 +142,7 @@ def published_elsewhere(
 
 
 def baseline(
-    axes: Axes,
-    value: float,
-    label: str,
-    *,
-    number: int = 5,
-    linestyle: str = "--",
-    spread: float = math.nan,
+    axes: Axes, value: float, label: str, *, number: int = 5, linestyle: str = "--", spread: float = math.nan
 ) -> None:
     """A level that does not depend on what is on the x axis; ``spread`` gives a band."""
     if not math.isnan(spread):
@@ -185,83 +172,9 @@ def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
 
 
-def legend(axes: Axes, **options: Any) -> None:
-    """The legend, where it hides least, with some room above and below the curves."""
-    if axes.get_yscale() == "linear":
-        axes.margins(y=0.1)
-    axes.legend(**{"loc": "best", **options})
-
-
-def label_lines(axes: Axes, *, size: float = 8.5) -> None:
-    """Each line's name at its right end, in its colour, in place of a legend; call when the limits are final."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    axes.autoscale_view()
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high)
-    ends = [
-        (*_end(axes, handle), label, _colour(handle))
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    ]
-    ends.sort(key=lambda end: end[1])
-    grid = axes.get_subplotspec()
-    height = 0.78 * figure.get_figheight() / (grid.get_gridspec().nrows if grid is not None else 1)
-    lines = [label.count("\n") + 1 for _, _, label, _ in ends]
-    gaps = [1.25 * size / 72.0 / height * (a + b) / 2 for a, b in pairwise(lines)]
-    for (x, y, label, colour), at in zip(ends, _apart([end[1] for end in ends], gaps), strict=True):
-        axes.annotate(
-            f"{label} {'↑' if y > 1.0 else '↓'}" if not -0.001 <= y <= 1.001 else label,
-            (min(x, 1.0), min(max(y, 0.0), 1.0)),
-            (1.03, at),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            color=colour,
-            fontsize=size,
-            va="center",
-            linespacing=1.05,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 0.6,
-                "alpha": 0.6,
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-        )
-
-
-def _end(axes: Axes, handle: Any) -> tuple[float, float]:
-    """Where a line ends, as a fraction of the axes."""
-    line = handle[0] if isinstance(handle, tuple) else handle
-    x, y = line.get_xdata()[-1], line.get_ydata()[-1]
-    if line.get_transform() != axes.transData:  # a line across
-        return 1.0, float(axes.transAxes.inverted().transform(axes.transData.transform((1.0, y)))[1])
-    across, up = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))
-    return float(across), float(up)
-
-
-def _colour(handle: Any) -> Any:
-    return (handle[0] if isinstance(handle, tuple) else handle).get_color()
-
-
-def _apart(places: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """Places in rising order, moved as little as keeps each pair its gap apart, inside 0 to 1 where there is room."""
-    clipped = [min(max(place, 0.0), 1.0) for place in places]
-    offsets = [sum(gaps[:number]) for number in range(len(clipped))]
-    shifts = [place - offset for place, offset in zip(clipped, offsets, strict=True)]
-    blocks: list[list[int]] = []
-    for number in range(len(shifts)):
-        blocks.append([number])
-        while len(blocks) > 1 and _mean(shifts, blocks[-2]) > _mean(shifts, blocks[-1]):  # they would overlap
-            blocks[-2:] = [[*blocks[-2], *blocks[-1]]]
-    found = [_mean(shifts, block) + offsets[number] for block in blocks for number in block]
-    over = max(0.0, found[-1] - 1.0) if found else 0.0
-    return [place - over for place in found]
-
-
-def _mean(values: Sequence[float], chosen: Sequence[int]) -> float:
-    return sum(values[number] for number in chosen) / len(chosen)
+def label_lines(axes: Axes) -> None:
+    """The names of the lines, to the right of the panel."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
 
 
 def mark_as_quick(figure: Figure, trials: int | None, draws: int | None) -> None:

@@ -21,8 +21,6 @@ from reproduction.output import plotting
 from reproduction.progress import code
 from reproduction.result import Table
 
-__all__ = ["Record", "as_record", "is_done", "picture", "read_all", "write"]
-
 Record = dict[str, Any]
 
 _FIELDS = frozenset(
@@ -105,15 +103,7 @@ def as_record(finished: Finished) -> Record:
 
 
 def read_all(folder: Path, *, allow_quick: bool = False) -> list[Record]:
-    """The records in a folder, in the registry's order; one of an experiment that no longer exists is left out.
-
-    Parameters
-    ----------
-    folder
-        Folder that `write` filled.
-    allow_quick
-        Take quick runs too, which are refused otherwise.
-    """
+    """The records in a folder, in the registry's order; one of an experiment that no longer exists is left out."""
     files = [folder / f"{name}.json" for name in registry.names()]
     records = [_read(file) for file in files if file.is_file()]
     if not records:

@@ -9,8 +9,6 @@ from pathlib import Path
 from reproduction.output.page import page
 from reproduction.output.record import Record, read_all
 
-__all__ = ["build_report", "results_page"]
-
 _INTRODUCTION = """# Results: the papers' figures and tables, run again
 
 Every section is one experiment of `python -m reproduction`: what the paper shows and claims, what came out here, and
@@ -30,17 +28,7 @@ def build_report(results: Path, docs: Path, *, allow_quick: bool = False) -> Pat
 
 
 def results_page(results: Path, docs: Path, *, allow_quick: bool = False) -> str:
-    """The page as it would lie in ``docs``.
-
-    Parameters
-    ----------
-    results
-        Folder with the records and pictures.
-    docs
-        From where the page links to the pictures.
-    allow_quick
-        Take quick runs too; the page marks them.
-    """
+    """The page as it would lie in ``docs``."""
     records = read_all(results, allow_quick=allow_quick)
     introduction = _INTRODUCTION.format(folder=_relative(results, docs.parent))
     sections = [page(record, results=_relative(results, docs), level=2) for record in records]

@@ -9,21 +9,9 @@ from reproduction.output.page import page
 from reproduction.output.record import read_all
 from reproduction.result import Table
 
-__all__ = ["write_tables"]
-
 
 def write_tables(results: Path, folder: Path, *, allow_quick: bool = False) -> list[Path]:
-    """Write ``NAME.csv``, ``NAME-KEY.csv`` for further tables and ``NAME.md`` of every record; give back their paths.
-
-    Parameters
-    ----------
-    results
-        Folder with the records.
-    folder
-        Where the files go.
-    allow_quick
-        Take quick runs too; their pages say so.
-    """
+    """Write ``NAME.csv``, ``NAME-KEY.csv`` for further tables and ``NAME.md`` of every record."""
     contents: dict[str, str] = {}
     pictures = Path(os.path.relpath(results, folder)).as_posix()
     for record in read_all(results, allow_quick=allow_quick):

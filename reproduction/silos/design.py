@@ -6,21 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "ALONE",
-    "ALS_CENTRAL",
-    "BEST_OPEN",
-    "CENTRAL",
-    "FEDERATED",
-    "FIXED",
-    "K_MEANS",
-    "POOLED",
-    "RANDOM",
-    "TUNED",
-    "Design",
-    "Point",
-]
-
 CENTRAL, ALONE = "central NMF (not private)", "silo alone, NMF"
 ALS_CENTRAL, BEST_OPEN = "central ALS (not private)", "best without privacy (ALS or means)"
 TUNED = "prototypes, the paper's, tuned"

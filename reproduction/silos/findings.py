@@ -12,8 +12,6 @@ from reproduction.silos.methods import USER_MEAN
 from reproduction.silos.runs import Line
 from reproduction.silos.tables import against_table, find, level
 
-__all__ = ["beyond_the_paper"]
-
 _AS_GOOD = 1.001
 """Up to so many times an error counts as the same."""
 

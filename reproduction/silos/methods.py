@@ -12,27 +12,14 @@ from discreet import kernels, silos
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.types import Floats
 from reproduction.silos.ranks import percentile_ranks
 from reproduction.silos.worlds import SiloWorld
-
-__all__ = [
-    "DELTA",
-    "GLOBAL_MEAN",
-    "ITEM_MEAN",
-    "POPULARITY",
-    "USER_MEAN",
-    "Score",
-    "federate",
-    "levels",
-    "private_messages",
-    "score",
-    "with_side",
-]
 
 Vectors: TypeAlias = tuple[Floats, Floats]
 """One row for each user and one for each item; their products are predictions."""

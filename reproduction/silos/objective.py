@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.methods.prototypes import PrivatePrototypes, PrototypeMessage, PrototypeSettings
-
-__all__ = ["mean_objective", "private_prototypes"]
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.settings import PrototypeSettings
 
 _BLOCK = 4096
 

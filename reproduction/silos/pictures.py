@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reproduction.output import plotting
 from reproduction.silos.design import (
@@ -24,14 +24,8 @@ from reproduction.silos.methods import POPULARITY, USER_MEAN
 from reproduction.silos.runs import Line
 from reproduction.silos.tables import MEASURES, find, level
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-__all__ = ["draw", "more"]
-
-
-def draw(lines: Sequence[Line], design: Design, world: str) -> Figure:
+def draw(lines: Sequence[Line], design: Design, world: str) -> plotting.Figure:
     """The two private ways to work together, against epsilon, beside working alone and what is free."""
     figure, panels = plotting.panels(2, width=6.2, height=4.2)
     for axes, which in zip(panels, ("test", "rank"), strict=True):
@@ -50,7 +44,7 @@ def draw(lines: Sequence[Line], design: Design, world: str) -> Figure:
     return figure
 
 
-def more(lines: Sequence[Line], design: Design) -> dict[str, Figure]:
+def more(lines: Sequence[Line], design: Design) -> dict[str, plotting.Figure]:
     """Prototypes against epsilon, against their number, and everything against the latent dimension."""
     return {
         "prototypes": _prototypes(lines, design),
@@ -59,7 +53,7 @@ def more(lines: Sequence[Line], design: Design) -> dict[str, Figure]:
     }
 
 
-def _prototypes(lines: Sequence[Line], design: Design) -> Figure:
+def _prototypes(lines: Sequence[Line], design: Design) -> plotting.Figure:
     figure, panels = plotting.panels(2, width=6.6, height=4.0)
     for axes, which in zip(panels, ("test", "rank"), strict=True):
         for number, name in enumerate(design.prototypes):
@@ -73,7 +67,7 @@ def _prototypes(lines: Sequence[Line], design: Design) -> Figure:
     return figure
 
 
-def _against_k(lines: Sequence[Line], design: Design) -> Figure:
+def _against_k(lines: Sequence[Line], design: Design) -> plotting.Figure:
     figure, panels = plotting.panels(len(design.k_epsilons), width=6.6, height=4.0)
     for axes, epsilon in zip(panels, design.k_epsilons, strict=True):
         for number, name in enumerate(design.prototypes):
@@ -90,7 +84,7 @@ def _against_k(lines: Sequence[Line], design: Design) -> Figure:
     return figure
 
 
-def _against_l(lines: Sequence[Line], design: Design) -> Figure:
+def _against_l(lines: Sequence[Line], design: Design) -> plotting.Figure:
     figure, panels = plotting.panels(2, width=6.6, height=4.0)
     private, other = panels
     for number, name in enumerate(design.prototypes):
@@ -111,7 +105,7 @@ def _against_l(lines: Sequence[Line], design: Design) -> Figure:
 
 
 def _plot(
-    axes: Axes, found: Sequence[Line], x: str, which: str, label: str, number: int, **look: Any
+    axes: plotting.Axes, found: Sequence[Line], x: str, which: str, label: str, number: int, **look: Any
 ) -> None:
     points = sorted((getattr(line.point, x), line.mean(which), line.draws(which).spread) for line in found)
     points = [point for point in points if not math.isnan(point[1])]
@@ -119,13 +113,15 @@ def _plot(
         plotting.curve(axes, *map(list, zip(*points, strict=True)), label=label, number=number, **look)
 
 
-def _level(axes: Axes, lines: Sequence[Line], which: str, name: str, linestyle: str, **wanted: Any) -> None:
+def _level(
+    axes: plotting.Axes, lines: Sequence[Line], which: str, name: str, linestyle: str, **wanted: Any
+) -> None:
     value = level(lines, name, which, **wanted)
     if not math.isnan(value):
         plotting.baseline(axes, value, name, linestyle=linestyle)
 
 
-def _finish(axes: Axes, lines: Sequence[Line], which: str) -> None:
+def _finish(axes: plotting.Axes, lines: Sequence[Line], which: str) -> None:
     """Errors far above what is free are cut off, and lines named."""
     bottom, reached = axes.get_ylim()
     top = 0.55 if which == "rank" else 1.5 * level(lines, USER_MEAN, which)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
 from discreet.model import Model
-from discreet.model.listing import order_terms
 from discreet.types import Floats
 
 __all__ = ["evaluate_percentile_rank", "percentile_ranks"]
@@ -50,6 +49,6 @@ def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> f
         return float("nan")
     side, rows = model.factors, history.for_users(test.user_ids)
     coefficients = side.fold_in(rows.indptr, rows.items, rows.values)
-    design, level = order_terms(side, model.by_popularity)
+    design, level = side.order_terms
     places = percentile_ranks(lambda user: design @ coefficients[user] + level, test.indptr, test.items)
     return float(places @ test.values) / weight

@@ -16,9 +16,6 @@ from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats
 
-__all__ = ["central_factors", "k_means_message", "random_message"]
-
-
 _BLOCK = 4096
 
 

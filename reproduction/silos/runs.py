@@ -13,13 +13,11 @@ import numpy as np
 from discreet.errors import DiscreetError, RatingsInvalid
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.prototypes import (
-    FactorSettings,
-    PrototypeMessage,
-)
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
+from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.budget import Budget
-from discreet.privacy.silo_statements import state_over_silos
+from discreet.privacy.combined import state_over_silos
 from reproduction.central.yardstick import FIRST
 from reproduction.progress import Progress
 from reproduction.scoring import Draws
@@ -47,35 +45,21 @@ from reproduction.silos.methods import (
 )
 from reproduction.silos.references import central_factors, k_means_message, random_message
 from reproduction.silos.worlds import SiloWorld
-from reproduction.tuning import Choice, LogInteger, LogUniform, Space, search
-
-__all__ = ["Line", "run_all"]
+from reproduction.tuning import Space, choice, log_integer, log_uniform, search
 
 _K_MEANS_ROUNDS = 8
 _ALS: Space = {
-    "rank": LogInteger(1, 32),
-    "penalty": LogUniform(0.01, 3.0),
-    "offset_penalty": LogUniform(0.02, 3.0),
-    "rounds": Choice((10, 15)),
+    "rank": log_integer(1, 32),
+    "penalty": log_uniform(0.01, 3.0),
+    "offset_penalty": log_uniform(0.02, 3.0),
+    "rounds": choice((10, 15)),
 }
 """What is searched for ALS without privacy; counts are noisier than ratings and want larger penalties."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What a point gave, draw by draw; no scores where every draw was refused.
-
-    Attributes
-    ----------
-    delta
-        Beside the point's epsilon; None without privacy.
-    silos, distinct
-        How many silos took part, and how many different prototypes each of them sent, on average.
-    chosen
-        Rank of the ALS model, on average, where a rule may have chosen it.
-    settings
-        What was chosen by trials, in words.
-    """
+    """What a point gave, draw by draw; no scores where every draw was refused."""
 
     point: Point
     scores: tuple[Score, ...]
@@ -188,9 +172,9 @@ class _Runner:
 
     def _space(self) -> Space:
         return {
-            "k": Choice(tuple(self.design.ks)),
-            "rank": Choice(tuple(self.design.ranks)),
-            "penalty": LogUniform(0.03, 30.0),
+            "k": choice(tuple(self.design.ks)),
+            "rank": choice(tuple(self.design.ranks)),
+            "penalty": log_uniform(0.03, 30.0),
         }
 
     def with_als(self, _: Point, settings: Mapping[str, Any], draw: int) -> tuple[Score, float | None]:

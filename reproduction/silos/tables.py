@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from reproduction.result import Column, Table
+from reproduction.result import Column, Table, columns_of
 from reproduction.silos.design import FEDERATED, Design
 from reproduction.silos.methods import USER_MEAN
 from reproduction.silos.runs import Line
-
-__all__ = ["MEASURES", "NOTES", "against_table", "find", "level", "table"]
 
 MEASURES = {"train": "train RMSE", "test": "test RMSE", "rank": "mean percentile rank"}
 
@@ -92,11 +90,10 @@ def table(title: str, lines: Sequence[Line], key: str = "") -> Table:
 
 def against_table(lines: Sequence[Line], design: Design) -> Table:
     """All private prototypes beside federated ALS at the same epsilon: how many times its error and its rank."""
-    columns = (
-        Column("epsilon"), Column("prototypes"), Column("k"), Column("l"), Column("lambda"), Column("RMSE", digits=4),
-        Column("federated RMSE", digits=4), Column("RMSE ratio", digits=3), Column("rank", digits=4),
-        Column("federated rank", digits=4), Column("rank ratio", digits=3),
-    )  # fmt: skip
+    columns = columns_of(
+        "epsilon | prototypes | k | l | lambda | RMSE .4 | federated RMSE .4 | RMSE ratio .3 | "
+        "rank .4 | federated rank .4 | rank ratio .3"
+    )
     rows = []
     for line in lines:
         point = line.point

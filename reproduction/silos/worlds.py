@@ -13,12 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic import poisson_silos
 from discreet.types import Ints
 from reproduction.context import Context
 from reproduction.datasets.lookup import at_hand
-
-__all__ = ["SILOS", "SiloWorld", "movielens_world", "poisson_world"]
+from reproduction.silos.poisson import poisson_silos
 
 SILOS = 10
 _TESTED = 0.2
@@ -27,21 +25,7 @@ _HELD_OUT = 5
 
 @dataclass(frozen=True, eq=False)
 class SiloWorld:
-    """Ratings over silos, with five held-out ratings of one user in five.
-
-    Attributes
-    ----------
-    name
-        In words.
-    train
-        What methods learn from.
-    test
-        What is held out, by the same rows; empty for users who are not tested.
-    silo
-        Each user's silo.
-    cap
-        Public clip of ratings in private methods; None where it is the top of the scale.
-    """
+    """Ratings over silos, with five held-out ratings of one user in five."""
 
     name: str
     train: Ratings

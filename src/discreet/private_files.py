@@ -7,11 +7,37 @@ people, numbers without noise, stores, ledgers, checkpoints, keys. On Windows th
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-__all__ = ["make_private", "open_private", "private_folder"]
+__all__ = ["make_private", "open_private", "private_folder", "try_lock"]
 
 _BESIDE = ("-wal", "-shm", "-journal")
+# Windows locks ranges of bytes and keeps others from reading them: one far behind everything that is ever written.
+_FAR = (1 << 31) - 2
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def try_lock(descriptor: int) -> bool:
+        """Take the lock of an open file if nobody has it; it ends when the file is closed, however the process ends."""
+        os.lseek(descriptor, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def try_lock(descriptor: int) -> bool:
+        """Take the lock of an open file if nobody has it; it ends when the file is closed, however the process ends."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 def open_private(path: Path, how: int = os.O_RDWR | os.O_CREAT) -> int:

@@ -12,7 +12,6 @@ from discreet.audit.bounds import (
     best_threshold,
     clopper_pearson,
     epsilon_of_guesses,
-    epsilon_of_one_run,
     mu_of_means,
     mu_of_noise,
 )
@@ -78,22 +77,3 @@ def test_the_threshold_is_the_one_that_finds_most() -> None:
     far = best_threshold(mu, trials, delta, risk)
     assert expected(far) >= max(expected(other) for other in (0.0, 0.5, 1.0, 2.0, 3.0, 4.0))
     assert far > 1.0
-
-
-def test_one_run_without_delta_is_a_binomial_test() -> None:
-    # Ten of ten right at a risk of 5 %: q^10 = 0.05.
-    q = 0.05**0.1
-    assert epsilon_of_one_run(1_000, 10, 10, 0.0, 0.05) == pytest.approx(math.log(q / (1.0 - q)), rel=1e-6)
-    assert epsilon_of_one_run(1_000, 10, 5, 0.0, 0.05) == 0.0
-    # Delta is paid for once for every canary.
-    assert epsilon_of_one_run(1_000, 10, 10, 1e-6, 0.05) < epsilon_of_one_run(1_000, 10, 10, 0.0, 0.05)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_one_run_is_seldom_above_the_truth(epsilon: float) -> None:
-    rng, keep = np.random.default_rng(4), 1.0 / (1.0 + math.exp(-epsilon))
-    found = np.array(
-        [epsilon_of_one_run(100, 100, int(right), 0.0, 0.1) for right in rng.binomial(100, keep, 80)]
-    )
-    assert (found > epsilon).sum() <= binom.ppf(1.0 - 1e-6, 80, 0.1)
-    assert found.mean() > 0.4 * epsilon

@@ -9,12 +9,12 @@ import pytest
 
 from discreet import Budget
 from discreet.audit import game
-from discreet.audit.game import Scores, judge, play
-from discreet.audit.instances import instance_of
+from discreet.audit.game import Scores, instance_of, judge, play
 from discreet.errors import SettingsInvalid
 from discreet.privacy import Noise
 from discreet.privacy.gaussian import gate
-from discreet.privacy.gaussian.blocks import Block, CoMoment, ItemMatrix, ItemVector, UserVector
+from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian.item_blocks import CoMoment, ItemMatrix, ItemVector
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats, Ints
 from tests.audit.planted import HalfNoise

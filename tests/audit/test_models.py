@@ -8,26 +8,7 @@ from scipy.stats import norm
 
 from discreet import ALS, Budget, ItemMean, Model, Ratings
 from discreet.audit.membership import Curve, attack, best_curve, membership
-from discreet.audit.one_run import Scale, audit_one_run
 from discreet.data.synthetic import market
-from discreet.privacy import Noise
-
-SMALL = Scale(users=300, items=40, ratings=3_000, canaries=200)
-
-
-def test_one_run_finds_something_and_never_too_much() -> None:
-    found = audit_one_run(ItemMean(), Budget(30.0, 1e-6), SMALL)
-    assert found.passed
-    assert found.lower_bound > 0.5
-    assert found.reach > 0.3
-
-
-def test_one_run_without_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    normals = Noise.normals
-    monkeypatch.setattr(Noise, "normals", lambda self, size: 1e-3 * normals(self, size))
-    found = audit_one_run(ItemMean(), Budget(0.1, 1e-6), SMALL)
-    assert not found.passed
-    assert found.lower_bound > 0.2
 
 
 def test_members_of_a_model_that_is_not_private_are_recognised() -> None:

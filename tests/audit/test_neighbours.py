@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradient, Ratings
-from discreet.audit.neighbours import Move, moved, replay
-from discreet.audit.strangers import strangers, together
+from discreet.audit.replay import Move, moved, replay, strangers, together
 from discreet.data.synthetic import market
 from discreet.methods.query import Query
 from discreet.privacy.gaussian import totals
-from discreet.privacy.gaussian.blocks import ItemWeight, UserVector
+from discreet.privacy.gaussian.blocks import UserVector
+from discreet.privacy.gaussian.item_blocks import ItemWeight
 from discreet.types import Floats
 
 BUDGET = Budget(4.0, 1e-5)
@@ -29,7 +29,7 @@ def test_nothing_moves_by_more_than_its_bound_and_the_bound_is_reached(method: G
     assert 0.99 < found.worst <= 1.0 + 1e-9
     assert found.neighbours == 24
     assert [release.name for release in found.releases]
-    assert set(found.engines) == {"memory", "divided", "disk"}
+    assert set(found.engines) == {"memory", "divided"}
 
 
 def test_every_release_is_compared_for_every_user_who_leaves_or_comes(
@@ -41,7 +41,7 @@ def test_every_release_is_compared_for_every_user_who_leaves_or_comes(
         compared.append(query.name)
         return moved(query, *given)
 
-    monkeypatch.setattr("discreet.audit.neighbours.moved", counted)
+    monkeypatch.setattr("discreet.audit.replay.moved", counted)
     found = replay(ProjectedGradient(rank=2, rounds=2, row_clip=0.5), MARKET, BUDGET)
     names = [release.name for release in found.releases]
     assert len(names) > 1
@@ -73,11 +73,11 @@ def test_a_user_whose_coming_moves_others_fails(monkeypatch: pytest.MonkeyPatch)
 def test_an_engine_that_adds_up_otherwise_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     add = totals.add_totals
     monkeypatch.setattr(
-        "discreet.audit.recording.add_totals",
+        "discreet.audit.replay.add_totals",
         lambda one, other: [part._replace(value=part.value + 1) for part in add(one, other)],
     )
     found = replay(GlobalMean(), MARKET, BUDGET)
-    assert found.engines == {"memory": True, "divided": False, "disk": True}
+    assert found.engines == {"memory": True, "divided": False}
     assert not found.passed
 
 

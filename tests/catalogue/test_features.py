@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.catalogue import FeatureEncoder, ItemFeatures, feature_groups, feature_text
+from discreet.catalogue import FeatureEncoder, ItemFeatures, feature_columns, feature_groups
 from discreet.errors import CatalogueInvalid
 
 MOVIES = {
@@ -109,7 +109,7 @@ def test_a_title_gives_words_pairs_of_words_and_its_year() -> None:
     ],
 )
 def test_a_year_in_brackets_comes_before_other_numbers(text: str, year: int | None, rest: str) -> None:
-    taken, left = feature_text.take_year(text)
+    taken, left = feature_columns.take_year(text)
     assert (taken, " ".join(left.split())) == (year, rest)
 
 

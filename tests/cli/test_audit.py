@@ -18,10 +18,8 @@ CLAIM = ("--epsilon", 4, "--delta", 1e-5)
 OWN = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
 
 
-def test_honest_code_passes(run: Run, tmp_path: Path) -> None:
-    result = run(
-        "audit", "global-mean", *CLAIM, "--quick", "--runs", 300, "--json", "--plot", tmp_path / "found.png"
-    )
+def test_honest_code_passes(run: Run) -> None:
+    result = run("audit", "global-mean", *CLAIM, "--quick", "--runs", 300, "--json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     assert found["claimed"] == 4.0
@@ -29,7 +27,6 @@ def test_honest_code_passes(run: Run, tmp_path: Path) -> None:
     assert found["passed"] is True
     assert set(found["games"]["game"]["bounds"]) == {"means", "noise", "guesses"}
     assert found["replay"]["explicit"]["worst_ratio"] <= 1.0 + 1e-9
-    assert (tmp_path / "found.png").stat().st_size > 1_000
     said = run("audit", "devices", "--epsilon", 2, "--quick", "--runs", 300)
     assert said.exit_code == 0
     assert "Nothing refutes the claim" in said.stdout

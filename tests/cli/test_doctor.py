@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.cli import self_test
-from discreet.cli.trusted import PUBLIC, code_lines, trusted
+from discreet.cli.trusted import PUBLIC, _is_public, _path, code_lines, trusted
 from tests.cli.conftest import Run
 
 
@@ -103,6 +105,26 @@ def test_what_one_must_trust_is_what_imports_reach(run: Run) -> None:
     text = run("doctor", "--trusted").stdout
     assert f"{told['lines']:,}" in text
     assert f"{len(files)} files" in text
+
+
+def test_a_default_run_loads_what_one_must_trust_and_what_is_public() -> None:
+    code = """
+import sys
+import numpy as np
+import discreet
+ratings = discreet.Ratings.from_arrays(
+    np.arange(0, 601, 3), np.tile([0, 1, 2], 200), np.tile([1.0, 3.0, 5.0], 200), catalogue=["a", "b", "c"],
+    rating_range=(1, 5)
+)
+discreet.EASE().fit(ratings, discreet.Budget(1.0, 1e-6))
+print(*(name for name, module in sys.modules.items() if name.startswith("discreet.")))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name for name in found.stdout.split() if _path(name).name == "__init__.py"}
+    known = {*trusted(), *packages, "discreet.version"}
+    strange = [name for name in found.stdout.split() if name not in known and not _is_public(name)]
+    # Of packages that hand on names the files behind the names used count.
+    assert not [name for name in strange if not name.startswith(("discreet.kernels.", "discreet.data."))]
 
 
 def test_rooms_that_are_not_entered_are_held_to_import_no_ratings() -> None:

@@ -41,18 +41,10 @@ def shop(plays: pl.DataFrame, tmp_path: Path) -> Path:
 def test_a_packed_semicolon_file_in_another_encoding_with_play_counts(run: Run, shop: Path) -> None:
     columns = ("--user", "Who", "--item", "Song", "--weight", "Plays", "--graded", 50)
     catalogue = ("--catalogue", shop / "songs.csv", "--catalogue-column", "Song")
-    asked = (
-        "train",
-        shop / "plays.csv.bz2",
-        "--encoding",
-        "utf-16",
-        "--separator",
-        ";",
-        *columns,
-        *catalogue,
-    )
-    for engine in ("memory", "disk"):
-        done = run(*asked, *ASK, "--engine", engine, "--out", shop / engine, "--json")
+    packed = (shop / "plays.csv.bz2", "--encoding", "utf-16", "--separator", ";")
+    for engine, source in (("memory", packed), ("disk", (shop / "plays.csv",))):
+        asked = ("train", *source, *columns, *catalogue, *ASK, "--engine", engine)
+        done = run(*asked, "--out", shop / engine, "--json")
         assert done.exit_code == 0, done.output
         told = json.loads(done.stdout)["holder"]
         assert (told["users"], told["dropped"], told["merged"]) == (300, 0, 4_000 - told["ratings"])

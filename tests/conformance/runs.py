@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet import Budget, Ratings
-from discreet.audit.recording import (
-    ENGINES,
+from discreet.audit.replay import ENGINES as IN_MEMORY
+from discreet.audit.replay import (
     DividedEngine,
     MakeEngine,
     Run,
@@ -16,10 +16,11 @@ from discreet.audit.recording import (
     converse_with,
     same_totals,
 )
-from discreet.audit.recording import record as record_run
+from discreet.audit.replay import record as record_run
 from discreet.methods.method import PrivateMethod
 from discreet.model.wire import to_parts
 from discreet.privacy import Noise
+from tests.conformance.on_disk import StoredEngine
 
 __all__ = [
     "ENGINES",
@@ -36,6 +37,9 @@ __all__ = [
     "same",
     "same_totals",
 ]
+
+ENGINES: dict[str, MakeEngine] = {**IN_MEMORY, "disk": StoredEngine}
+"""Every way to add users up."""
 
 LARGE = Budget(500.0, 1e-6)
 SEED = 5

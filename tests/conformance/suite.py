@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from discreet import Budget, Model, Ratings, kernels
-from discreet.audit.neighbours import moved
+from discreet.audit.replay import moved
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, NotFitted, SettingsInvalid
 from discreet.methods.method import PrivateMethod

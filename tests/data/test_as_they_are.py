@@ -16,10 +16,9 @@ import pyarrow as pa
 import pytest
 
 from discreet import Catalogue, Ratings, RatingsInvalid
-from discreet.catalogue.names import closest
 from discreet.data import prepare
-from discreet.data.checks import Columns
 from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 
 TEXT = "who;what;stars\nzoë;é;3,5\nal;y;4\nal;é;1\n"
@@ -58,29 +57,26 @@ def test_packed_and_encoded_files_are_the_same_ratings(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(PACKINGS[name](TEXT.encode(encoding or "utf-8")))
+    if name == "r.csv.zst" and encoding is not None:
+        with pytest.raises(RatingsInvalid, match=r"under \.zst only CSV in UTF-8 is read; unpack r"):
+            Ratings.from_file(path, encoding=encoding, catalogue=CATALOGUE, **READING)
+        return
     assert_as_expected(Ratings.from_file(path, encoding=encoding, catalogue=CATALOGUE, **READING))
-    stored = prepare(
-        str(path),
-        tmp_path / "blocks",
-        Columns("who", "what", "stars"),
-        rating_range=(1, 5),
-        catalogue=CATALOGUE,
-        rules=RowRules(),
-        text=TextFormat(encoding=encoding),
-    )
-    (block,) = stored.blocks(with_ids=True)
-    assert_as_expected(block)
-    assert not (tmp_path / "blocks" / "plain").exists()
+    reading: Any = {"rating_range": (1, 5), "catalogue": CATALOGUE, "rules": RowRules()}
+    columns, text = Columns("who", "what", "stars"), TextFormat(encoding=encoding)
+    if name in ("r.csv", "r.csv.gz", "r.csv.zst") and encoding is None:
+        (block,) = prepare(str(path), tmp_path / "blocks", columns, **reading, text=text).blocks(
+            with_ids=True
+        )
+        assert_as_expected(block)
+    else:
+        with pytest.raises(RatingsInvalid, match="cannot be grouped on disk as it is; unpack it"):
+            prepare(str(path), tmp_path / "blocks", columns, **reading, text=text)
 
 
-@pytest.mark.parametrize("name", PACKINGS)
-def test_standard_input_is_recognised(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = io.BytesIO(PACKINGS[name](TEXT.encode()))
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=content))
+def test_standard_input_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(TEXT.encode())))
     assert_as_expected(Ratings.from_file("-", **READING))
-
-
-def test_standard_input_of_other_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = b'{"who": "a", "what": "x", "stars": 2}\n'
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(lines)))
     assert Ratings.from_file("-", **READING).history("a") == {"x": 2.0}
@@ -94,16 +90,6 @@ def test_a_folder_of_packed_files_is_one_table(tmp_path: Path) -> None:
     for number, row in enumerate(rows):
         (tmp_path / f"{number}.csv.bz2").write_bytes(bz2.compress((head + row).encode("latin-1")))
     assert_as_expected(Ratings.from_file(tmp_path, encoding="latin-1", **READING))
-
-
-@pytest.mark.parametrize(
-    ("decimal", "values"), [(None, [3.5, 2.5]), (",", [3.5]), (".", [2.5])], ids=["either", "comma", "point"]
-)
-def test_the_decimal_mark(tmp_path: Path, decimal: str | None, values: list[float]) -> None:
-    (tmp_path / "r.csv").write_text("who;what;stars\na;x;3,5\na;y;2.5\n")
-    read = Ratings.from_csv(tmp_path / "r.csv", decimal=decimal, **READING, allow_dropped=0.5)
-    assert read.values.tolist() == values
-    assert read.left_out.missing == 2 - len(values)
 
 
 def test_a_catalogue_in_utf_8_stays_so_beside_ratings_in_another_encoding(tmp_path: Path) -> None:
@@ -120,11 +106,10 @@ def test_a_catalogue_in_utf_8_stays_so_beside_ratings_in_another_encoding(tmp_pa
         ("r.csv", TEXT.encode("latin-1"), {"encoding": "ascii"}, "not written in ascii"),
         ("r.csv", TEXT.encode(), {"encoding": "klingon"}, "no encoding 'klingon'"),
         ("r.csv", TEXT.encode(), {"encoding": "hex"}, "no encoding 'hex'"),
-        ("r.csv", TEXT.encode(), {"decimal": "'"}, "must be '.' or ','"),
         ("r.csv", TEXT.encode(), {"separator": ""}, "separator is empty"),
         ("r.zip", zipped(b"x", "a.csv", "b.csv"), {}, "has 2 files in it"),
         ("r.csv.zip", b"no zip", {}, "cannot be unpacked"),
-        ("r.csv.bz2", bz2.compress(TEXT.encode())[:-5], {}, "cannot be unpacked"),
+        ("r.csv.bz2", bz2.compress(TEXT.encode())[:-5], {}, "cannot be read: Compressed data ended"),
         ("r.csv.bz2", b"BZhno", {}, "cannot be read"),
         ("r.ndjson", b"{}", {"separator": ";"}, "separator is for .csv"),
     ],
@@ -136,11 +121,3 @@ def test_what_cannot_be_read_is_refused_in_words(
     with pytest.raises(RatingsInvalid) as caught:
         Ratings.from_file(tmp_path / name, **READING, **asked)
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("USER", "user"), ("userid", "user_id"), ("Item Id", "itemId"), ("raiting", "rating"), ("xyz", None)],
-)
-def test_which_column_was_meant(typed: str, meant: str | None) -> None:
-    assert closest(typed, ["user", "user_id", "itemId", "rating"]) == meant

@@ -166,7 +166,7 @@ def test_one_user_and_one_item_are_legal() -> None:
         ("a.csv", 'u,i,r\n1,2,3\n1,"",4\n', "row 2: the item is missing"),
         ("a.csv", "u,i,r\n1,2,3\n1,3,NA\n", "row 2: the rating 'NA' in column 'r' is not a number"),
         ("a.csv", "u,i,r\n1,2,3\n1,3,4,5\n", "line 3 (4 columns, not 3) has more columns than the first one"),
-        ("a.csv.gz", gzip.compress(b"u;i;r\n1;2;3\n1;3;4;5\n", mtime=0), "line 3 (4 columns, not 3)"),
+        ("a.csv.gz", gzip.compress(b"u;i;r\n1;2;3\n1;3;4;5\n", mtime=0), "a line has more columns"),
         ("a.csv", 'u,i,r\n1,2,3\n1,"3,4\n', "a quotation mark is opened and not closed"),
         ("a.csv", "1,2,3\n1,3,4\n", "the first line seems to be a row already"),
         ("a.csv", "u, i,r \n1,3,4\n", "there is u, ' i', 'r ': did you mean ' i'?"),
@@ -205,18 +205,11 @@ def test_missing_files_and_things_that_are_no_ratings(tmp_path: Path) -> None:
         Ratings.from_frame({**GOOD, "u": ["a"]}, **RATED)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, 9.0])
-def test_bad_values_in_a_sparse_matrix(value: float) -> None:
-    matrix = sparse.coo_array(([1.0, value], ([0, 2], [1, 3])), shape=(3, 4))
-    with pytest.raises(RatingsInvalid, match=r"row 3, column 4: the rating .* between 1 and 5; correct it"):
-        Ratings.from_sparse(matrix, rating_range=(1, 5), missing="error", out_of_range="error")
-
-
 def test_bad_sparse_matrices() -> None:
-    for value in (np.nan, np.inf):
+    for value in (np.nan, np.inf, 9.0):
         matrix = sparse.coo_array(([1.0, value], ([0, 1], [1, 2])), shape=(2, 3))
-        with pytest.raises(RatingsInvalid, match="row 2, column 3"):
-            Ratings.from_sparse(matrix, missing="error")
+        with pytest.raises(RatingsInvalid, match="1 of 2 rows"):
+            Ratings.from_sparse(matrix, rating_range=(1, 5))
     one = sparse.coo_array(([1.0], ([0], [1])), shape=(2, 3))
     with pytest.raises(
         RatingsInvalid, match="3 columns and the catalogue 2 items; give one column for each item"
@@ -239,7 +232,7 @@ def test_bad_sparse_matrices() -> None:
 @pytest.mark.parametrize(
     ("indptr", "items", "values", "message"),
     [
-        ([0, 1], [0], [9.0], "row 1, column 1: the rating 9"),
+        ([0, 1], [0], [9.0], "none of the 1 entries can be used"),
         ([0, 1], [5], [1.0], "item indices must lie between 0 and 2"),
         ([0, 1], [-1], [1.0], "item indices must lie between 0 and 2"),
         ([0, 2], [1, 1], [1.0, 2.0], "position 1 repeats an item of the same user"),
@@ -254,9 +247,7 @@ def test_bad_sparse_matrices() -> None:
 )
 def test_bad_arrays(indptr: list[int], items: list[int], values: list[float], message: str) -> None:
     with pytest.raises(RatingsInvalid, match=message):
-        Ratings.from_arrays(
-            indptr, items, values, catalogue=[1, 2, 3], rating_range=(1, 5), out_of_range="error"
-        )
+        Ratings.from_arrays(indptr, items, values, catalogue=[1, 2, 3], rating_range=(1, 5))
 
 
 def test_an_unknown_user_has_no_history() -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from discreet import Budget, ItemMean, Ratings, RatingsInvalid
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.data import prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import LeftOut, RowRules, dropped_words
 from discreet.errors import SettingsInvalid
 

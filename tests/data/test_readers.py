@@ -79,7 +79,6 @@ def test_files(tmp_path: Path) -> None:
     assert_as_expected(Ratings.from_csv(tmp_path / "a.csv", **READING))
     assert_as_expected(Ratings.from_csv(tmp_path / "a.tsv", separator="\t", **READING))
     assert_as_expected(Ratings.from_parquet(tmp_path / "a.parquet", **READING))
-    assert_as_expected(Ratings.from_ndjson(tmp_path / "a.jsonl", **READING))
 
 
 def test_csv_with_every_oddity_of_the_format(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from discreet import Ratings
 from discreet.catalogue import Catalogue
 from discreet.data import prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 
@@ -90,13 +90,6 @@ def test_a_column_that_only_a_later_row_has_is_found(tmp_path: Path) -> None:
     assert Ratings.from_file(path, user="u", item="i", allow_dropped=0.5).history(1) == {2: 1.0}
     with pytest.raises(RatingsInvalid, match="there is no column 'item'; there is u"):
         Ratings.from_file(path, user="u", item="item")
-
-
-def test_numbers_of_json_have_a_point_whatever_the_decimal_mark(tmp_path: Path) -> None:
-    path = tmp_path / "a.ndjson"
-    path.write_text('{"u": 1, "i": 1, "r": 1.5}\n{"u": 2, "i": 1, "r": "2,5"}\n')
-    ratings = Ratings.from_file(path, user="u", item="i", rating="r", rating_range=(1, 5), decimal=",")
-    assert ratings.values.tolist() == [1.5, 2.5]
 
 
 def test_dates_among_objects_sort_as_dates_and_numbers_exactly() -> None:

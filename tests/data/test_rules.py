@@ -82,9 +82,6 @@ def test_clipping() -> None:
     assert kept.left_out == LeftOut(out_of_range=3)
     matrix = sparse.coo_array(([9.0, 2.0, np.nan], ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
     read = {"rating_range": (1, 5), "allow_dropped": 0.7}
-    clipped = Ratings.from_sparse(matrix, **read, out_of_range="clip")
-    assert (clipped.history(0), clipped.history(1)) == ({0: 5.0, 1: 2.0}, {})
-    assert clipped.left_out == LeftOut(missing=1, clipped=1)
     assert Ratings.from_sparse(matrix, **read).left_out == LeftOut(missing=1, out_of_range=1)
 
 

@@ -85,31 +85,6 @@ def test_low_rank_refuses_impossible_ranks() -> None:
             synthetic.low_rank(100, 10, rank=rank)
 
 
-# --- silos ----------------------------------------------------------------------------------------------
-
-
-def test_poisson_silos() -> None:
-    ratings, silo = synthetic.poisson_silos(6_000, n_items=40, silos=7, rank=100, rng=0)
-    assert_well_formed(ratings)
-    assert ratings.n_ratings == 6_000 * 40
-    assert set(np.unique(ratings.values)) <= set(range(51))
-    assert np.ptp(np.bincount(silo)) <= 1
-    assert np.any(np.diff(silo) < 0)  # dealt at random, not in blocks
-    assert ratings.values.mean() == pytest.approx(np.exp(0.5), rel=0.1)  # mean of a lognormal rate
-    part = ratings.take_users(silo == 3)
-    assert part.n_users == np.bincount(silo)[3]
-
-
-def test_poisson_counts_are_poisson_and_low_rank() -> None:
-    flat, _ = synthetic.poisson_silos(2_000, n_items=50, rng=0, log_rate_spread=0.0)
-    assert flat.values.mean() == pytest.approx(1, abs=0.02)
-    assert flat.values.var() == pytest.approx(1, abs=0.03)
-    lively, _ = synthetic.poisson_silos(4_000, n_items=50, rank=2, rng=0, log_rate_spread=1.0)
-    counts = lively.values.reshape(4_000, 50)
-    spectrum = np.linalg.svd(np.log1p(counts), compute_uv=False)
-    assert spectrum[2] > 2 * spectrum[6]  # the mean and two factors, and then noise
-
-
 # --- market ---------------------------------------------------------------------------------------------
 
 
@@ -247,9 +222,8 @@ def test_a_user_who_exhausts_the_head_still_draws_by_weight() -> None:
     [
         lambda rng: synthetic.market(50, 40, 300, rng=rng),
         lambda rng: synthetic.low_rank(50, 400, rng=rng)[0],
-        lambda rng: synthetic.poisson_silos(50, 20, rng=rng)[0],
     ],
-    ids=["market", "low_rank", "poisson"],
+    ids=["market", "low_rank"],
 )
 def test_a_seed_repeats_a_world(make) -> None:
     first, second, other = make(3), make(np.random.default_rng(3)), make(4)
@@ -257,16 +231,3 @@ def test_a_seed_repeats_a_world(make) -> None:
     assert np.array_equal(first.values, second.values)
     assert not np.array_equal(first.values, other.values)
     assert not np.array_equal(make(None).values, make(None).values)
-
-
-def test_a_drifting_market_keeps_its_items_and_who_stays() -> None:
-    first, second = synthetic.drifting_market(2, 400, 60, 6_000, new_items=7, drift=0.1, staying=0.25, rng=0)
-    assert first.catalogue is not None
-    assert second.catalogue is not None
-    assert second.catalogue.ids[:60].tolist() == first.catalogue.ids.tolist()
-    assert len(second.catalogue) == 67
-    assert len(np.intersect1d(first.user_ids, second.user_ids)) == 100
-    taken = [np.bincount(month.items, minlength=67)[:60] for month in (first, second)]
-    assert np.corrcoef(*taken)[0, 1] > 0.8
-    with pytest.raises(SettingsInvalid, match="drift and staying"):
-        synthetic.drifting_market(2, 400, 60, 6_000, drift=2.0)

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Budget, BudgetedALS, Catalogue, PrivateSVD, Ratings, RatingsInvalid
-from discreet.audit.neighbours import moved
-from discreet.audit.recording import record
+from discreet.audit.replay import moved, record
 from discreet.data import prepare
-from discreet.data.checks import Columns
+from discreet.data.arrays import grade
+from discreet.data.rows import Columns
 from discreet.data.rules import Duplicates, RowRules
-from discreet.data.weights import grade
 
 ITEMS = ["x", "y", "z"]
 ROWS = pl.DataFrame(

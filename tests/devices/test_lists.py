@@ -27,8 +27,7 @@ from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
-from discreet.model.listing import BY_POPULARITY
-from discreet.model.recommendations import NO_TASTE, NOTHING_LEARNT
+from discreet.model.recommendations import BY_POPULARITY, NO_TASTE, NOTHING_LEARNT
 from discreet.model.wire import item_side_to_bytes
 from discreet.privacy.statement import Statement
 from reproduction.silos.ranks import evaluate_percentile_rank

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproduction import registry
-from reproduction.output.minutes import FILE
 from reproduction.output.record import picture, read_all
 from reproduction.output.report import results_page
 
@@ -21,6 +20,6 @@ def test_the_results_page_is_made_from_the_records() -> None:
 def test_every_experiment_has_one_record_with_its_pictures() -> None:
     records = read_all(RESULTS)
     assert [record["name"] for record in records] == registry.names()
-    expected = {FILE} | {f"{record['name']}.json" for record in records}
+    expected = {f"{record['name']}.json" for record in records}
     expected |= {picture(record["name"], key) for record in records for key in record["pictures"]}
     assert {path.name for path in RESULTS.iterdir()} == expected

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data import preparation, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.checkpoint import Checkpoint
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
 

@@ -2,12 +2,11 @@
 
 python -m tests.engines.limited write PLACE ROWS      the same table as files and partitions
 python -m tests.engines.limited hold PLACE            peak MiB of preparing the partitions, then of reading them whole
-python -m tests.engines.limited kill PLACE MOMENT     prepare packed files until that moment
+python -m tests.engines.limited kill PLACE MOMENT     prepare text files until that moment
 """
 
 from __future__ import annotations
 
-import bz2
 import json
 import os
 import resource
@@ -21,14 +20,14 @@ import polars as pl
 
 from discreet import Catalogue, Ratings
 from discreet.data import StoredRatings, preparation, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 
 CATALOGUE = Catalogue(list(range(2_000)))
 # Where the same rows lie.
-SOURCES = {"partitioned folder": "days", "packed files": "text/*.csv.bz2"}
+SOURCES = {"partitioned folder": "days", "text files": "text/*.csv"}
 MOMENTS: dict[str, tuple[Any, str, int]] = {
-    "while plain copies are written": (preparation, "copy_files", 1),
+    "while rows are dealt": (preparation, "replace_file", 2),
     "before a block": (preparation, "_write", 2),
     "before the manifest": (preparation, "Manifest", 1),
 }
@@ -48,7 +47,7 @@ def write(place: Path, rows: int) -> None:
         day = place / "days" / f"day={number}"
         day.mkdir(parents=True)
         part.write_parquet(day / "part.parquet")
-        (place / "text" / f"{number}.csv.bz2").write_bytes(bz2.compress(part.write_csv().encode()))
+        part.write_csv(place / "text" / f"{number}.csv")
 
 
 def prepared(place: Path, form: str, folder: str, size: int) -> StoredRatings:
@@ -85,13 +84,11 @@ def kill(place: Path, moment: str) -> None:
     def planted(*given: Any, **named: Any) -> Any:
         left[0] -= 1
         if left[0] == 0:
-            if name == "copy_files":
-                (given[2] / "00000.csv").write_bytes(b"half a file")
             os.kill(os.getpid(), signal.SIGKILL)
         return one(*given, **named)
 
     setattr(owner, name, planted)
-    prepared(place, "packed files", "killed", 700)
+    prepared(place, "text files", "killed", 700)
 
 
 def _peak() -> float:

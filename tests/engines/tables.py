@@ -10,7 +10,7 @@ import polars as pl
 
 from discreet import Catalogue, Ratings
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW, RowRules
 
 N_ITEMS = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from discreet import Catalogue
 from discreet.data import StoredRatings, preparation, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from tests.engines.tables import CATALOGUE, EXPLICIT, histories, in_memory, stored, table
@@ -253,17 +252,13 @@ def test_another_catalogue_is_refused(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("kind", ["csv", "gz"])
-def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path, kind: str) -> None:
+def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path) -> None:
     """In a folder that was there and that everybody may open, also while it is worked on."""
     place = tmp_path / "there"
     place.mkdir(mode=0o755)
     place.chmod(0o755)
-    source: str | Path = tmp_path / "a.csv"
+    source = tmp_path / "a.csv"
     table().write_csv(source)
-    if kind == "gz":
-        source = tmp_path / "a.ndjson.gz"
-        source.write_bytes(gzip.compress(table().write_ndjson().encode()))
     seen: set[str] = set()
 
     def look(*_stage: object) -> None:

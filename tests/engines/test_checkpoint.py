@@ -16,7 +16,7 @@ from discreet.data.synthetic import market
 from discreet.errors import LedgerInvalid, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
 from discreet.privacy import Gate, Ledger, Noise
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.gaussian.kept_gate import Intent, KeptGate, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES, fresh_secret
 from discreet.privacy.gaussian.totals import exact_totals

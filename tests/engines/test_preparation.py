@@ -41,8 +41,8 @@ def test_a_preparation_that_was_killed_ends_in_the_same_blocks(moment: str, tmp_
     write(tmp_path, 3_000)
     assert child("kill", tmp_path, moment).returncode == -signal.SIGKILL
     assert not (tmp_path / "killed" / "manifest.json").exists()
-    prepared(tmp_path, "packed files", "killed", 700)
-    prepared(tmp_path, "packed files", "whole", 700)
+    prepared(tmp_path, "text files", "killed", 700)
+    prepared(tmp_path, "text files", "whole", 700)
     assert Manifest.read(tmp_path / "killed") == Manifest.read(tmp_path / "whole")
     names = [sorted(file.name for file in (tmp_path / name).iterdir()) for name in ("killed", "whole")]
     assert names[0] == names[1]

@@ -17,7 +17,8 @@ from discreet.errors import UnchargedRelease
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.svd import SVDContributions
 from discreet.privacy import Gate
-from discreet.privacy.gaussian.blocks import Block, ItemVector, UserVector
+from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian.item_blocks import ItemVector
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.recomputed import same_contributions
 from tests.engines.tables import stored, table

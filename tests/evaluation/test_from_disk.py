@@ -11,7 +11,7 @@ import pytest
 
 from discreet import Ratings
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.errors import HistoryInvalid, RatingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings

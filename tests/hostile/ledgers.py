@@ -11,7 +11,7 @@ from random import Random
 
 from discreet import Budget, LedgerFile
 from discreet.cli.ledger.show import _content
-from discreet.privacy.account.records import Price
+from discreet.privacy.account.costs import Price
 from discreet.privacy.account.store import link
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json

@@ -12,37 +12,6 @@ from numpy.typing import NDArray
 
 from discreet.types import Array, Bools, Floats, Indices, Ints, Shorts
 
-__all__ = [
-    "capped_distances",
-    "co_moment",
-    "dot_pairs",
-    "expected_sizes",
-    "fill_geometric",
-    "frank_wolfe_step",
-    "item_moments",
-    "item_sums",
-    "item_weights",
-    "lowest_entries",
-    "mixture_shares",
-    "nearest_centres",
-    "project_rows",
-    "residuals",
-    "row_distances",
-    "shrink_rows",
-    "size_likelihoods",
-    "solve_items",
-    "solve_offset_rows",
-    "solve_rows",
-    "square_norms",
-    "swap_losses",
-    "symmetric_integers",
-    "top_n",
-    "transform_rows",
-    "transpose",
-    "user_moment",
-    "weighted_moment",
-]
-
 
 def solve_rows(
     indptr: Indices,
@@ -72,22 +41,6 @@ def solve_rows(
     return out
 
 
-def solve_offset_rows(
-    indptr: Indices,
-    items: Indices,
-    targets: Array,
-    features: Array,
-    ridge: Array,
-    row_scale: Array,
-    gravity: float,
-) -> tuple[Array, Array]:
-    """Ridge solve of every row, with an offset; see `discreet.kernels.offset_rows.solve_offset_rows`."""
-    features = np.insert(features, 0, 1, axis=1)
-    gram = gravity * (features.T @ features)
-    solved = solve_rows(indptr, items, targets, features, np.insert(ridge, 0, 0), row_scale, gram)
-    return solved[:, 0], solved[:, 1:]
-
-
 def _definite_solve(matrix: Array, vector: Array) -> Array:
     """The solution, or zeros where the matrix is not positive definite (then no minimum exists)."""
     try:
@@ -96,15 +49,6 @@ def _definite_solve(matrix: Array, vector: Array) -> Array:
         return np.zeros_like(vector)
     solution: Array = np.linalg.solve(matrix, vector)
     return solution
-
-
-def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
-    """The same entries item by item; see `discreet.kernels.transpose.transpose`."""
-    position = np.argsort(items, kind="stable").astype(np.int64)
-    users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
-    t_indptr = np.zeros(n_items + 1, np.int64)
-    np.cumsum(np.bincount(items, minlength=n_items), out=t_indptr[1:])
-    return t_indptr, users[position], position
 
 
 def item_sums(
@@ -129,13 +73,6 @@ def item_moments(t_indptr: Indices, t_users: Indices, features: Shorts) -> Float
     return out.astype(np.float64)
 
 
-def item_weights(t_indptr: Indices, t_users: Indices, weights: NDArray[np.int32]) -> Floats:
-    """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
-    running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])
-    sums: Floats = (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
-    return sums
-
-
 def user_moment(features: Shorts) -> Floats:
     """Exact sum of f f^T over all rows; see `discreet.kernels.items.user_moment`."""
     whole = features.astype(np.int64)
@@ -152,20 +89,6 @@ def solve_items(H: Floats, q: Floats, ridge: Floats) -> Floats:
         positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
         out[j] = _definite_solve(positive + np.diag(ridges[j]), q[j])
     return out
-
-
-def dot_pairs(rows: Indices, cols: Indices, left: Array, right: Array) -> Floats:
-    """Inner products of chosen pairs; see `discreet.kernels.pairs.dot_pairs`."""
-    products: Floats = np.einsum("ij,ij->i", left[rows].astype(np.float64), right[cols].astype(np.float64))
-    return products
-
-
-def residuals(
-    indptr: Indices, items: Indices, targets: Array, coefficients: Array, features: Array
-) -> Floats:
-    """Target minus fitted value of every entry; see `discreet.kernels.pairs.residuals`."""
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    return targets.astype(np.float64) - dot_pairs(rows, items, coefficients, features)
 
 
 def top_n(
@@ -202,114 +125,6 @@ def transform_rows(
     if scale is not None:
         product = product * scale[:, None]
     return product if plus is None else product + plus
-
-
-def weighted_moment(rows: Array, weights: Array) -> Floats:
-    """Weighted second moment of all rows; see `discreet.kernels.moments.weighted_moment`."""
-    total: Floats = (rows * weights[:, None]).T @ rows
-    return total
-
-
-def shrink_rows(
-    rows: Floats,
-    basis: Floats,
-    values: Floats,
-    square: Floats,
-    variance: Floats,
-    told: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """Best linear estimates; see `discreet.kernels.shrink.shrink_rows`."""
-    guess = np.zeros_like(rows) if told is None else told
-    signal = square[:, None] * values
-    total = signal + variance[:, None]
-    gain = np.divide(signal, total, out=np.zeros_like(signal), where=total > 0)
-    shrunk: Floats = (guess + gain * (rows @ basis - guess)) @ basis.T
-    left: Floats = ((1.0 - gain) * values).mean(axis=1)
-    return shrunk, left
-
-
-def size_likelihoods(values: Floats, variance: Floats, sizes: Floats, width: Floats) -> Floats:
-    """Likelihood of each size; see `discreet.kernels.mixture.size_likelihoods`."""
-    spread = variance[:, None] + width
-    exponent = -0.5 * (np.square(values[:, None] - sizes) / spread + np.log(spread))
-    likely: Floats = np.exp(exponent - exponent.max(axis=1, keepdims=True))
-    return np.maximum(likely, 1e-300)
-
-
-def mixture_shares(likely: Floats, counts: Floats, steps: int) -> Floats:
-    """Shares of a mixture by EM; see `discreet.kernels.mixture.mixture_shares`."""
-    share: Floats = np.full(likely.shape[1], 1.0 / likely.shape[1])
-    for _ in range(steps):
-        share = share * (likely.T @ (counts / (likely @ share))) / counts.sum()
-    return share
-
-
-def expected_sizes(
-    values: Floats, variance: Floats, sizes: Floats, width: Floats, share_of: Floats
-) -> Floats:
-    """Expected true sizes; see `discreet.kernels.mixture.expected_sizes`."""
-    joint = size_likelihoods(values, variance, sizes, width) * share_of
-    means = sizes + width / (variance[:, None] + width) * (values[:, None] - sizes)
-    expected: Floats = (joint * np.maximum(means, 0.0)).sum(axis=1) / joint.sum(axis=1)
-    return expected
-
-
-def co_moment(indptr: Indices, items: Indices, values: Shorts, n_items: int) -> Floats:
-    """Exact sum of y y^T over sparse rows; see `discreet.kernels.comoment.co_moment`."""
-    out = np.zeros((n_items, n_items), np.int64)
-    for i in range(len(indptr) - 1):
-        entries = slice(int(indptr[i]), int(indptr[i + 1]))
-        row = values[entries].astype(np.int64)
-        out[np.ix_(items[entries], items[entries])] += np.outer(row, row)
-    return out.astype(np.float64)
-
-
-def frank_wolfe_step(
-    indptr: Indices,
-    items: Indices,
-    targets: Array,
-    fit: Array,
-    direction: Array,
-    gain: float,
-    decay: float,
-    bound: float,
-) -> tuple[Floats, Floats, Floats]:
-    """One step of every row along a direction; see `discreet.kernels.steps.frank_wolfe_step`."""
-    n = len(indptr) - 1
-    moved, weights, shrinks = np.zeros(len(items)), np.zeros(n), np.ones(n)
-    for i in range(n):
-        entries = slice(int(indptr[i]), int(indptr[i + 1]))
-        along, away = direction[items[entries]], fit[entries] - targets[entries]
-        away = away * min(1.0, bound / max(float(np.linalg.norm(away)), 1e-300))
-        weights[i] = -gain * float(away @ along)
-        row = decay * fit[entries] + weights[i] * along
-        shrinks[i] = min(1.0, bound / max(float(np.linalg.norm(row)), 1e-300))
-        moved[entries] = shrinks[i] * row
-    return moved, weights, shrinks
-
-
-def lowest_entries(indptr: Indices, numbers: Array, most: int) -> NDArray[np.bool_]:
-    """The lowest numbers of each row; see `discreet.kernels.lowest.lowest_entries`."""
-    kept = np.zeros(len(numbers), np.bool_)
-    for start, stop in itertools.pairwise(indptr.tolist()):
-        kept[start + np.argsort(numbers[start:stop], kind="stable")[:most]] = True
-    return kept
-
-
-def square_norms(rows: Array) -> Floats:
-    """Squared length of every row; see `discreet.kernels.transform.square_norms`."""
-    return np.asarray([float((row.astype(np.float64) ** 2).sum()) for row in rows])
-
-
-def symmetric_integers(values: Floats, sigma: Floats, order: int) -> Floats:
-    """Standard normals as symmetric integer matrices: scale sigma on the diagonal, sigma / sqrt(2) beside it."""
-    scale = np.where(np.eye(order, dtype=bool), 1.0, np.sqrt(0.5))
-    matrices = np.zeros((len(sigma), order, order))
-    rows, columns = np.triu_indices(order)
-    numbers = np.rint(values * sigma[:, None] * scale[rows, columns])
-    matrices[:, rows, columns] = numbers
-    matrices[:, columns, rows] = numbers
-    return matrices
 
 
 def fill_geometric(
@@ -409,3 +224,19 @@ def _squares(points: Indices, centres: Indices) -> Ints:
     gaps = points.astype(np.int64)[:, None] - centres.astype(np.int64)[None]
     squares: Ints = (gaps**2).sum(axis=2)
     return squares
+
+
+def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
+    """The same entries item by item; see `discreet.kernels.transpose.transpose`."""
+    position = np.argsort(items, kind="stable").astype(np.int64)
+    users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    t_indptr = np.zeros(n_items + 1, np.int64)
+    np.cumsum(np.bincount(items, minlength=n_items), out=t_indptr[1:])
+    return t_indptr, users[position], position
+
+
+def item_weights(t_indptr: Indices, t_users: Indices, weights: NDArray[np.int32]) -> Floats:
+    """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
+    running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])
+    sums: Floats = (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
+    return sums

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,45 @@ def test_a_row_is_the_same_wherever_it_stands_and_however_many_threads_there_are
         assert kernels.row_sums(ends, shifted)[0] == sums[i]
 
 
+@pytest.mark.parametrize("d", [0, 1, 5, 33])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_inner_products_agree_with_numpy_on_any_number_of_threads(d, kind):
+    rng, indptr, items, rows = world()
+    left, right = rng.standard_normal((3000, d)).astype(kind), rng.standard_normal((90, d)).astype(kind)
+    targets = rng.standard_normal(len(items))
+    wanted = np.einsum("ij,ij->i", left[rows].astype(float), right[items].astype(float))
+    np.testing.assert_allclose(kernels.dot_pairs(rows, items, left, right), wanted, atol=1e-12)
+    found = {kernels.residuals(indptr, items, targets, left, right).tobytes()}
+    np.testing.assert_allclose(np.frombuffer(*found), targets - wanted, atol=1e-12)
+    for k in (1, 3):
+        with kernels.threads(k):
+            found.add(kernels.residuals(indptr, items, targets, left, right).tobytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("most", [1, 3, 50])
+def test_the_lowest_of_each_row_are_kept_of_equal_ones_the_first(most: int) -> None:
+    rng, indptr, _, _ = world(400)
+    numbers = rng.integers(0, 5, indptr[-1]).astype(np.float64)
+    for strange in (np.nan, np.inf, -np.inf):
+        numbers[rng.random(len(numbers)) < 0.05] = strange
+    kept = kernels.lowest_entries(indptr, numbers, most)
+    for start, stop in pairwise(indptr):
+        wanted = np.argsort(numbers[start:stop], kind="stable")[:most]
+        assert set(np.flatnonzero(kept[start:stop])) == set(wanted)
+
+
+def test_entries_are_turned_from_user_order_to_item_order():
+    _, indptr, items, rows = world(50)
+    t_indptr, t_users, t_position = kernels.transpose(indptr, items, 93)
+    assert [t_indptr.dtype, t_users.dtype, t_position.dtype] == [np.int64, np.int32, np.int64]
+    np.testing.assert_array_equal(np.diff(t_indptr), np.bincount(items, minlength=93))
+    np.testing.assert_array_equal(t_position, np.argsort(items, kind="stable"))
+    np.testing.assert_array_equal(t_users, rows[t_position])
+    nothing = kernels.transpose(np.zeros(4, int), np.zeros(0, int), 3)
+    assert [part.tolist() for part in nothing] == [[0, 0, 0, 0], [], []]
+
+
 def test_truncation_is_toward_zero():
     rng, indptr, _, rows = world()
     values, scales = rng.uniform(-1, 1, len(rows)), rng.uniform(0, 2**14, len(indptr) - 1)
@@ -81,6 +122,16 @@ def test_what_lies_outside_is_refused():
         kernels.above_offsets(items, one, one)
     with pytest.raises(IndexError):
         kernels.row_squares(ends, items, one)
+    with pytest.raises(IndexError):
+        kernels.transpose(ends, items, 2)
+    with pytest.raises(IndexError):
+        kernels.dot_pairs(items, items, one[:, None], one[:, None])
+    with pytest.raises(IndexError):
+        kernels.residuals(ends, items, one, one[:, None], one[:, None])
+    with pytest.raises(ValueError, match="coefficients"):
+        kernels.residuals(ends, items, one, one[:1, None], one[:, None])
+    with pytest.raises(ValueError, match="numbers"):
+        kernels.lowest_entries(ends, np.zeros(3), 1)
     with pytest.raises(ValueError, match="values"):
         kernels.row_squares(ends, items, values=np.ones(3))
     with pytest.raises(ValueError, match="number of entries"):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import items as items_module
 from tests.kernels import reference
 from tests.kernels.worlds import sparse_rows, whole
 
@@ -119,27 +118,3 @@ def test_foreign_users_and_positions_are_refused():
         kernels.item_sums(indptr, zero, zero + 1, features, targets)
     with pytest.raises(ValueError, match="targets"):
         kernels.item_sums(indptr, zero, zero, features, np.ones(2, np.int16))
-
-
-def test_a_number_of_threads_that_is_raised_meanwhile_finds_no_place_that_is_not_there(monkeypatch):
-    """What is handed to threads has room for as many as then begin: the number is asked for once."""
-    handed = []
-
-    def watched(work, rows, multiplications, *args):
-        kernels.set_threads(9)  # by somebody else, at the worst moment
-        handed.append((rows, kernels.get_threads(), args))
-
-    monkeypatch.setattr(items_module, "share", watched)
-    before = kernels.get_threads()
-    try:
-        kernels.user_moment(whole(np.random.default_rng(4), 4095, 20_001, 6))
-        _, number, args = handed.pop()
-        assert number == len(args[-1])
-        rising = iter(range(1, 100))
-        monkeypatch.setattr(items_module, "get_threads", lambda: next(rising))
-        indptr, items, features, targets = world(3, 50)
-        kernels.item_sums(*kernels.transpose(indptr, items, N_ITEMS), features, targets)
-        rows, _, args = handed.pop()
-        assert rows == len(args[0]) - 1
-    finally:
-        kernels.set_threads(before)

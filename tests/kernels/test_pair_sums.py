@@ -143,3 +143,13 @@ def test_what_would_be_read_outside_is_refused(sums):
         sums(indptr, items, amounts, values[:-1], m)
     with pytest.raises(ValueError, match="amounts"):
         sums(indptr, items, amounts[:-1], values, m)
+
+
+@pytest.mark.parametrize("values", [[1], [SMALL.min, SMALL.max, 1, -1]])
+def test_a_co_moment_is_exact(values):
+    indptr, items, _, values, m = world([0, 6, 3, *[5] * 90], 6, [1], values)
+    table = np.zeros((len(indptr) - 1, m), object)
+    table[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), items] = values.tolist()
+    assert kernels.co_moment(indptr, items, values, m).tolist() == (table.T @ table).tolist()
+    nobody = kernels.co_moment(np.zeros(1, np.int64), items[:0], values[:0], m)
+    assert not nobody.any()

@@ -62,7 +62,7 @@ def test_a_rows_length_does_not_depend_on_its_neighbours(width: int) -> None:
     """With `np.einsum` a row of more than 8,192 entries is rounded differently when it is alone."""
     rows = np.random.default_rng(width).standard_normal((5, width))
     together = kernels.square_norms(rows)
-    np.testing.assert_allclose(together, reference.square_norms(rows), rtol=1e-13)
+    np.testing.assert_allclose(together, (rows**2).sum(axis=1), rtol=1e-13)
     for i in range(5):
         assert kernels.square_norms(rows[i : i + 1])[0] == together[i]
         assert kernels.square_norms(rows[: i + 1])[i] == together[i]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from discreet.audit.sensitivity import Scales, distance, move, noise_scales
+from discreet.audit.replay import Scales, distance, move, noise_scales
 
 __all__ = ["Scales", "distance", "move", "noise_scales"]

@@ -11,8 +11,9 @@ import pytest
 from discreet import Budget, Ratings
 from discreet.methods.discovery import discover_catalogue
 from discreet.privacy import Gate, Ledger
-from discreet.privacy.gaussian.blocks import ItemWeight, Pattern
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.privacy.gaussian.discovery import MOST_ITEMS, _voted
+from discreet.privacy.gaussian.item_blocks import ItemWeight
 
 
 def votes(

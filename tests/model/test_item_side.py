@@ -9,7 +9,6 @@ import pytest
 
 from discreet.catalogue import CLICKS, RatingScale
 from discreet.model import Model
-from discreet.model.blocks import score_top
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.statement import Statement
@@ -44,8 +43,9 @@ def test_ratings_count_as_opinions_where_a_model_ranks() -> None:
     side, stars = ranking_side(), np.array([5.0, 1.0, 3.0])
     factors, offsets = side.factors, side.offsets
     taken, opinions = np.arange(3), np.array([1.0, -0.6, 0.2])
-    left = factors[taken].T @ factors[taken] + side.clicks.gravity * factors.T @ factors + np.eye(RANK)
-    right = factors[taken].T @ (opinions - offsets[taken]) - side.clicks.gravity * factors.T @ offsets
+    assert isinstance(side.rule, Clicks)
+    left = factors[taken].T @ factors[taken] + side.rule.gravity * factors.T @ factors + np.eye(RANK)
+    right = factors[taken].T @ (opinions - offsets[taken]) - side.rule.gravity * factors.T @ offsets
     np.testing.assert_allclose(vector_of(side, stars), np.linalg.solve(left, right), atol=1e-12)
 
 
@@ -62,7 +62,7 @@ def test_scores_are_not_brought_into_the_range_of_the_ratings() -> None:
     scores = side.predict(coefficients, np.zeros(ITEMS, dtype=np.int64), np.arange(ITEMS))
     assert scores.min() < 1.0
     assert len(set(scores)) == ITEMS
-    index, best = score_top(side, coefficients, ITEMS)
+    index, best = side.top(coefficients, ITEMS)
     np.testing.assert_allclose(best[0], scores[index[0]])
 
 

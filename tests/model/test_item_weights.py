@@ -52,11 +52,10 @@ def test_scores_are_sums_of_rows_and_of_the_base(feedback: str) -> None:
     found, _ = side.top(evidence, 12)
     assert np.array_equal(found, np.argsort(-wanted, axis=1, kind="stable"))
     for user in range(3):
-        part = side.fold_in(np.array([0, *np.diff(HISTORIES[0])[[user]]]), *(
-            array[HISTORIES[0][user] : HISTORIES[0][user + 1]] for array in (HISTORIES[1], values)
-        ))  # fmt: skip
+        mine = slice(HISTORIES[0][user], HISTORIES[0][user + 1])
+        own = np.array([0, mine.stop - mine.start]), HISTORIES[1][mine], values[mine]
         for item in range(12):
-            whole = side.parts(part, item).sum() + side.base[item]
+            whole = side.terms(*own, item)[2].sum() + side.base[item]
             assert whole == pytest.approx(wanted[user, item], rel=1e-6, abs=1e-12)
 
 
@@ -80,12 +79,12 @@ def test_neighbours_stand_out_of_the_noise_of_all_pairs() -> None:
             for other, together in zip(side.others[row], side.together[row].tolist(), strict=True)
             if together > 3.0 * math.sqrt(2.0 * math.log(rows))
         }
-        found = side.neighbours(item)
+        found = side.similar(item, 12, "it")
         assert dict(zip(found.items.tolist(), found.likeness.tolist(), strict=True)) == pytest.approx(out)
         assert (np.diff(found.likeness) <= 0.0).all()
         wanted = [3.0 / math.sqrt(side.mass[item] * side.mass[other]) for other in found.items]
         assert found.deviation.tolist() == pytest.approx(wanted)
-    assert any(len(side.neighbours(item).items) for item in range(12))
+    assert any(len(side.similar(item, 12, "it").items) for item in range(12))
 
 
 def test_what_the_table_speaks_of_is_known() -> None:

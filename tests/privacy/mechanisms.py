@@ -131,12 +131,12 @@ def _numbers(pattern: Pattern) -> npt.NDArray[np.int64]:
     return np.where(counts == 2, -1, np.where(counts == 5, 10**9, counts % 3))
 
 
-def values_of_clusters(bounds: RowBounds, *, each_item: bool) -> Case:
+def values_of_clusters(bounds: RowBounds) -> Case:
     def private(pattern: Pattern, values: Floats, rows: Floats) -> tuple[Any, ...]:
         bounded = BoundedRows.of(pattern.indptr, pattern.items, 10.0 * values, M, bounds)
         return (Clusters(bounded, _numbers(pattern), 3),)
 
-    return Case(ClusterValues(M, 3, bounds, each_item), private)
+    return Case(ClusterValues(M, 3, bounds), private)
 
 
 _WIDE = RowBounds.of((-5.0, 5.0), centre=0.0, items=MOST)
@@ -169,10 +169,8 @@ CASES = {
     "choices": Case(tallies.Choices(M), lambda p, x, u: (p,)),
     "users": Case(UserCount(), lambda p, x, u: (p.n_users,)),
     "means of clusters": Case(ClusterMeans(3, RANK), lambda p, x, u: (u, _numbers(p))),
-    "values of clusters": values_of_clusters(_WIDE, each_item=False),
-    "values and sizes of clusters and items": values_of_clusters(_WIDE, each_item=True),
-    "values of clusters, narrow": values_of_clusters(_NARROW, each_item=False),
-    "values and sizes of clusters and items, narrow": values_of_clusters(_NARROW, each_item=True),
+    "values of clusters": values_of_clusters(_WIDE),
+    "values of clusters, narrow": values_of_clusters(_NARROW),
     "scaled values of clusters": Case(ScaledClusterSums(M, 3), lambda p, x, u: (p, x, _numbers(p))),
     "scaled values of clusters, clipped": Case(
         ScaledClusterSums(M, 3), lambda p, x, u: (p, 10.0 * x, _numbers(p))

@@ -6,15 +6,14 @@ import pytest
 from pydantic import ValidationError
 
 from discreet.errors import ModelInvalid
-from discreet.privacy.account.records import Price
+from discreet.privacy.account.costs import Price
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried, RunCost
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.combined import state_over_silos
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
-from discreet.privacy.silo_statements import state_over_silos
 from discreet.privacy.statement import Statement
 
 BUDGET, DIGEST = Budget(2.0, 1e-6), "ab" * 32

@@ -157,7 +157,7 @@ def test_a_token_is_good_for_one_release() -> None:
 def test_a_token_of_another_run_a_copy_or_a_forgery_is_worthless() -> None:
     ledger, other = Ledger(BUDGET), Ledger(BUDGET)
     token = ledger.charge("sums", mu=0.1)
-    forged = Charge(token.name, token.mu, token.delta, token.detail)
+    forged = Charge(token.name, token.mu, token.epsilon, token.delta, token.detail)
     for worthless in (other.charge("sums", mu=0.1), copy.copy(token), forged, None):
         with pytest.raises(UnchargedRelease, match="not charged"):
             ledger.redeem(worthless)  # type: ignore[arg-type]

@@ -16,12 +16,11 @@ from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.gaussian.totals import exact_totals
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import FIXED_KEY, own_noise, why_not_private
 from discreet.privacy.pure.clusters import count_users
 from discreet.privacy.pure.gate import PureGate
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.types import Floats, Ints

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import ModelInvalid
 from discreet.privacy.budget import Budget
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.pure.ledger import PureLedger
-from discreet.privacy.silo_statements import state_over_silos
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.combined import state_over_silos
+from discreet.privacy.ledger import Ledger, PureLedger
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 
 
 def pure(epsilon: float, spent: float = 1.0) -> Statement:

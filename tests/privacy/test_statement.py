@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.combined import state_selection
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.selection import Selection, budget_for
@@ -281,7 +282,7 @@ def selected() -> Statement:
     score = Ledger(budget_for(mu * math.sqrt(0.1), BUDGET.delta))
     score.charge("score", mu=score.remaining_mu)
     trial = Statement.from_ledger(fit, public=PUBLIC)
-    return Statement.from_selection(trial, score, SELECTION, BUDGET, public=["the space of settings"])
+    return state_selection(trial, score, SELECTION, BUDGET, public=["the space of settings"])
 
 
 def test_a_selected_model_states_what_the_whole_selection_owes(selected: Statement) -> None:
@@ -337,21 +338,17 @@ def test_a_trial_may_not_have_been_allowed_more_than_is_accounted_for(selected: 
         return made
 
     fair = math.sqrt(0.5) * mu
-    Statement.from_selection(
-        Statement.from_ledger(ledger(fair), adaptive=True), ledger(fair), SELECTION, BUDGET
-    )
+    state_selection(Statement.from_ledger(ledger(fair), adaptive=True), ledger(fair), SELECTION, BUDGET)
     # Adaptive: it listed little, but could have spent its whole budget.
     trial = Statement.from_ledger(ledger(5.0 * mu), adaptive=True)
     with pytest.raises(ModelInvalid, match="allowed to cost more"):
-        Statement.from_selection(trial, ledger(fair), SELECTION, BUDGET)
+        state_selection(trial, ledger(fair), SELECTION, BUDGET)
     with pytest.raises(ModelInvalid, match="allowed to cost more"):
-        Statement.from_selection(Statement.from_ledger(ledger(fair)), ledger(5.0 * mu), SELECTION, BUDGET)
+        state_selection(Statement.from_ledger(ledger(fair)), ledger(5.0 * mu), SELECTION, BUDGET)
     with pytest.raises(ModelInvalid, match="not charged"):
-        Statement.from_selection(
-            Statement.from_ledger(ledger(fair)), ledger(fair, charged=False), SELECTION, BUDGET
-        )
+        state_selection(Statement.from_ledger(ledger(fair)), ledger(fair, charged=False), SELECTION, BUDGET)
     with pytest.raises(ModelInvalid, match="selection itself"):
-        Statement.from_selection(selected, ledger(fair), SELECTION, BUDGET)
+        state_selection(selected, ledger(fair), SELECTION, BUDGET)
 
 
 def test_only_private_trials_can_be_chosen_from() -> None:
@@ -359,7 +356,7 @@ def test_only_private_trials_can_be_chosen_from() -> None:
     score.charge("score", mu=0.01)
     for trial in (Statement.not_private("no noise"), Statement.nothing_released()):
         with pytest.raises(ModelInvalid, match="only private trials"):
-            Statement.from_selection(trial, score, SELECTION, BUDGET)
+            state_selection(trial, score, SELECTION, BUDGET)
 
 
 def test_the_goal_is_said_in_words_and_may_be_absent(statement: Statement) -> None:

@@ -59,11 +59,10 @@ def test_every_number_of_the_page_is_the_jsons(cases: dict[str, Case], tmp_path:
     text, told = made(cases[goal], tmp_path, quality=True)
     figures = Figures(text).found
     paths = {path for path, _, _ in figures}
-    assert paths >= {"releases.0.mu", "holder.quality.scores.model.low", "holder.quality.slices.1.model"}
+    assert paths >= {"releases.0.mu", "holder.quality.scores.model.low"}
     if goal == "rate":
-        known = {"knowledge.known", "knowledge.more.3.epsilon", "map.share"}
-        assert paths >= {*known, "neighbours.0.neighbours.0.similarity"}
-        assert len(paths) > 50
+        assert paths >= {"knowledge.known", "neighbours.0.neighbours.0.similarity"}
+        assert len(paths) > 40
     if goal == "table":
         assert paths >= {"table.items", "table.others", "table.noise", "neighbours.0.neighbours.0.deviation"}
     for path, value, shown in figures:
@@ -109,14 +108,11 @@ def test_the_page_names_no_host_and_runs_nothing(cases: dict[str, Case], tmp_pat
 def test_pictures_are_read_without_colours_and_without_eyes(cases: dict[str, Case], tmp_path: Path) -> None:
     text, told = made(cases["rate"], tmp_path, quality=True)
     pictures = re.findall(r"<svg class='chart'.*?</svg>", text, re.DOTALL)
-    assert len(pictures) == 4
+    assert len(pictures) == 2
     for picture in pictures:
         assert re.search(r"aria-label='[^']{40,}'", picture)
         looks = set(re.findall(r"class='(?:line|mark) k(\d)'", picture))
-        shapes = {
-            (tag, re.sub(r"[\d. -]+", "", rest))
-            for tag, rest in re.findall(r"<(circle|path) class='mark k\d'[^>]*? d?=?'?([^>]*)", picture)
-        }
+        shapes = set(re.findall(r"<path class='mark k\d'[^>]* d='([^']*)", picture))
         dashes = {
             re.search(r"stroke-dasharray='([^']*)'", line) is not None
             for line in re.findall(r"<polyline[^>]*>", picture)
@@ -170,7 +166,7 @@ def test_it_opens_offline_in_a_browser(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     cut = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth)"
     assert page.evaluate(f"{cut}.map(one => one.ariaLabel)") == []
-    assert page.locator("svg.chart").count() == 4
+    assert page.locator("svg.chart").count() == 2
     assert asked == [place]
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")

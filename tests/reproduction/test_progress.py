@@ -13,13 +13,11 @@ from reproduction.progress import Progress
 def test_parts_survive_in_their_file(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "x.unfinished"
     first = Progress(file, {"seed": 1})
-    assert not first.resumed
     assert first.once("a", lambda: {"values": [0.1, 1e-17], "settings": {"rank": 3}}) == {
         "values": [0.1, 1e-17],
         "settings": {"rank": 3},
     }
     again = Progress(file, {"seed": 1})
-    assert again.resumed
     assert again.once("a", pytest.fail) == first.once("a", pytest.fail)
     again.finished()
     assert not file.exists()
@@ -46,9 +44,3 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     assert cut.once("a", lambda: 5) == 1
     assert cut.once("b", lambda: 6) == 6
     assert Progress(file).once("b", lambda: 7) == 6
-
-
-def test_without_a_path_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert Progress().once("a", lambda: 1) == 1
-    assert list(tmp_path.iterdir()) == []

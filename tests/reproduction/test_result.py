@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from reproduction.result import Column, Finding, Result, Table
+from reproduction.result import Column, Result, Table
 
 COLUMNS = (Column("method"), Column("RMSE", "stars", 3), Column("users"))
 
@@ -35,21 +35,6 @@ def test_markdown_is_rounded_escaped_and_dashed() -> None:
         r"| a \| b | 0.988 | 12,345 |",
         "| c | – | – |",
     ]
-
-
-def test_a_long_table_is_cut_and_says_so() -> None:
-    assert "The first 1 of 2 rows" in table(shown=1).to_markdown()
-    assert "| c |" not in table(shown=1).to_markdown()
-
-
-def test_a_value_without_a_column_is_refused() -> None:
-    with pytest.raises(ValueError, match="no column is called MAE"):
-        Table("Errors", COLUMNS, [{"MAE": 1.0}])
-
-
-def test_a_finding_holds_plain_truth() -> None:
-    assert Finding("claim", "seen", np.float64(1) < np.float64(2)).agrees is True
-    assert Finding("claim", "seen", None).agrees is None
 
 
 @pytest.mark.parametrize("keys", [["main"], ["", ""], []])

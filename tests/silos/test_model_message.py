@@ -14,7 +14,8 @@ from discreet.errors import Refused
 from discreet.model.fold_in import Clicks
 from discreet.privacy.accounting import compose
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 from discreet.silos.shared.model_message import decode_model, encode_model
 from tests.silos.worlds import Run, agree, world
 

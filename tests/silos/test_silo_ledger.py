@@ -9,7 +9,7 @@ import pytest
 from discreet import Budget, LedgerFile
 from discreet.errors import BudgetExceeded, Refused, SettingsInvalid
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.silo import silo as silo_module
 from discreet.silos.silo.prototype_silo import PrototypeSilo
@@ -116,7 +116,7 @@ def test_repeated_charges_beyond_the_cap_are_refused(
             cut.setattr(silo_module, "mask", lambda *given, **more: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 silo.answer(question)
-        with pytest.raises(Refused, match="costs more than this run reserved"):
+        with pytest.raises(Refused, match="has no room for it"):
             run.finish()
     run.close()
     assert ledger.account().within_cap

@@ -24,10 +24,9 @@ from discreet import Budget, LedgerFile, Model, Ratings, Statement
 from discreet.data.synthetic import market
 from discreet.devices.simulation import fit as fit_devices
 from discreet.methods.tuning import tune
-from discreet.privacy.charges import Tokens
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.accounting import round_up
+from discreet.privacy.ledger import Charges, Ledger
 from discreet.privacy.selection import composed_epsilon
-from discreet.privacy.statement_text import round_up
 from discreet.reports.page import page as report_page
 from discreet.reports.report import make_report
 from discreet.statements import Document, write_document
@@ -99,9 +98,9 @@ LET_OUT: dict[int, Sum] = {}
 @pytest.fixture(autouse=True, scope="module")
 def watched() -> Iterator[None]:
     """Every token that is redeemed from now on is noted, by the ledger that it was charged to."""
-    redeem = Tokens.redeem
+    redeem = Charges.redeem
 
-    def noted(self: Tokens[object], charge: object) -> None:  # type: ignore[type-var]
+    def noted(self: Charges, charge: object) -> None:  # type: ignore[type-var]
         redeem(self, charge)
         known = LET_OUT.setdefault(id(self), Sum())
         KEPT.append(self)
@@ -109,7 +108,7 @@ def watched() -> Iterator[None]:
         LET_OUT[id(self)] = known + Sum(mu**2, delta, getattr(charge, "epsilon", 0.0))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tokens, "redeem", noted)
+        patch.setattr(Charges, "redeem", noted)
         yield
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from pathlib import Path
 
@@ -57,17 +56,16 @@ def test_models_are_exchanged_under_load_and_no_request_fails(tmp_path: Path) ->
         assert f'discreet_model_exchanges_total{{outcome="served"}} {EXCHANGES}'.encode() in text
 
 
-def test_told_to_look_it_looks_and_what_cannot_be_used_is_not_served(tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_not_served(tmp_path: Path) -> None:
     old, new = make_model("Ridge", 50, 4, 0), make_model("Clicks", 30, 2, 1)
     folder = old.save(tmp_path / "model")
-    with Running(folder) as service:
+    with Running(folder, watch=0.05) as service:
+        manifest = (folder / "manifest.json").read_text()
+        (folder / "manifest.json").write_text(manifest + " ")
         (folder / "statement.json").write_text("{}")
-        service.signal(signal.SIGHUP)
         wait_until(lambda: b'{outcome="refused"} 1.0' in service.ask("GET", "/metrics")[1])
         assert service.get("/health/ready")["model"] == old.digest
         assert "the model was not exchanged" in service.log
         new.save(folder, overwrite=True)
-        assert service.get("/health/ready")["model"] == old.digest  # it does not look unless it is told to
-        service.signal(signal.SIGHUP)
         wait_until(lambda: service.get("/health/ready")["model"] == new.digest)
         assert service.get("/items")["found"] == 30

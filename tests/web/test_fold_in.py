@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet.model import Model
-from discreet.model.blocks import score_top
 from tests.web.support.models import RULES, make_model, random_history
 from tests.web.support.node import in_the_page
 
@@ -36,7 +35,7 @@ def folded(model: Model, history: dict[str, Any]) -> tuple[Any, Any, Any]:
     values = np.array(history["values"], dtype=np.float64)[order]
     indptr = np.array([0, len(items)])
     coefficients = model.item_side.fold_in(indptr, items, values)
-    index, scores = score_top(model.item_side, coefficients, 10, (indptr, items))
+    index, scores = model.item_side.top(coefficients, 10, (indptr, items))
     return coefficients, index[0], scores[0]
 
 

@@ -24,7 +24,7 @@ PATHS = [
     "/recommend", "/similar", "/similar?item=film-1", "/similar?item=%00", "/similar?item=film-1&n=-1",
     "/similar?n=1e9",
     "/items?search=%ff%fe", "/items?search=" + "a" * 5000, "/items?n=99999999999999999999", "/items?search=a&search=b",
-    "/statement", "/statement.html", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/", "//",
+    "/statement", "/statement.html", "/health/live", "/health/ready", "/metrics", "/", "//",
     "/model.bin",
     "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc", "*", "http://[::1", "/" + "a" * 3000, "/\u00e9", "/?a=%", "/docs",
     "/index.html?x=1", "/health/", "/recommend/", "/similar?item=film-1&n=10&extra=1", "/items?search=%F0%9F%8E%AC",

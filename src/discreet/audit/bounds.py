@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import beta, binom, chi2, norm
+from scipy.stats import beta, chi2, norm
 
 from discreet.privacy.accounting import epsilon_from
 from discreet.types import Floats
@@ -19,13 +19,9 @@ __all__ = [
     "clopper_pearson",
     "epsilon_of_guesses",
     "epsilon_of_mu",
-    "epsilon_of_one_run",
     "mu_of_means",
     "mu_of_noise",
 ]
-
-_STEPS = 60
-_LARGEST = 100.0
 
 
 def mu_of_means(without: Floats, present: Floats, risk: float) -> float:
@@ -90,30 +86,3 @@ def best_threshold(mu: float, trials: int, delta: float, risk: float) -> float:
         for right, wrong in zip(rights.tolist(), wrongs.tolist(), strict=True)
     ]
     return float(grid[int(np.argmax(bounds))])
-
-
-def epsilon_of_one_run(canaries: int, guesses: int, right: int, delta: float, risk: float) -> float:
-    """From one run with many canaries, each in or out by an even coin: ``right`` of ``guesses`` were right.
-
-    Steinke, Nasr and Jagielski, "Privacy Auditing with One (1) Training Run" (2023), theorem 5.2 as computed by their
-    appendix D.
-    """
-    low, high = 0.0, 1.0
-    while _one_run_chance(canaries, guesses, right, high, delta) < risk and high < _LARGEST:
-        low, high = high, 2.0 * high
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        if _one_run_chance(canaries, guesses, right, middle, delta) < risk:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _one_run_chance(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
-    """Largest chance of so many right guesses against an (epsilon, delta) mechanism."""
-    keep = 1.0 / (1.0 + math.exp(-epsilon))
-    tail = float(binom.sf(right - 1, guesses, keep))
-    below = np.cumsum(binom.pmf(right - np.arange(1, right + 1), guesses, keep))
-    steepest = float((below / np.arange(1, right + 1)).max(initial=0.0))
-    return min(1.0, tail + steepest * delta * 2 * canaries)

@@ -2,28 +2,103 @@
 
 There is no delta here, and no Gaussian: a release of sums has geometric noise, whose likelihood ratio the attacker
 works out exactly and adds up. What a choice among candidates tells is left out: a weaker attack, never an unfair one.
+
+A gate writes down what is private before noise, and plays released outcomes back to a neighbour: two neighbouring silos
+that are shown the same outcomes go through the same mechanisms, and what differs is what each bound is about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from discreet.audit.bounds import epsilon_of_guesses
 from discreet.audit.findings import GameFinding, ReleaseFinding, ReplayFinding
-from discreet.audit.pure_recording import ONE_SIDED, RecordingGate, Tape, change
-from discreet.audit.strangers import strangers, together
+from discreet.audit.replay import strangers, together
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.private.rows import TooFewUsers
 from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.settings import PrototypeSettings, Shares
-from discreet.privacy.pure.noise import rate_at_most
+from discreet.privacy.ledger import PureLedger
+from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.noise import PureNoise, rate_at_most
 from discreet.types import Ints
 
-__all__ = ["audit_prototypes", "replay_prototypes"]
+__all__ = [
+    "ONE_SIDED",
+    "Record",
+    "RecordingGate",
+    "Tape",
+    "audit_prototypes",
+    "change",
+    "replay_prototypes",
+]
+
+ONE_SIDED = ("support", "centre swap", "choice among trials")
+"""Releases whose bound is on the largest rise, and that nothing lowers; all others' is on the sum of all changes."""
+
+
+@dataclass
+class Record:
+    """One release: its charge and bound, what was private, and what came out."""
+
+    name: str
+    epsilon: float
+    bound: int
+    exact: Any
+    released: Any
+
+
+@dataclass
+class Tape:
+    """All releases of a run, in order, and what the silo made of them."""
+
+    records: list[Record] = field(default_factory=list)
+    outcome: Any = None
+
+
+class RecordingGate(PureGate):
+    """The real gate, written down; with `replay` it gives out another run's outcomes instead of its own."""
+
+    def __init__(self, epsilon: float, noise: PureNoise | None = None, replay: Tape | None = None) -> None:
+        super().__init__(PureLedger(epsilon), noise)
+        self.tape = Tape()
+        self._replay = None if replay is None else iter(replay.records)
+
+    def _release(
+        self, name: str, epsilon: float, bound: int, exact: Callable[[], Any], noisy: Callable[[Any], Any]
+    ) -> Any:
+        private: list[Any] = []
+
+        def recorded() -> Any:
+            private.append(exact())
+            return private[0]
+
+        def out(value: Any) -> Any:
+            own = noisy(value)
+            return own if self._replay is None else next(self._replay).released
+
+        released = super()._release(name, epsilon, bound, recorded, out)
+        self.tape.records.append(Record(name, epsilon, bound, private[0], released))
+        return released
+
+
+def change(with_user: Record, without: Record) -> tuple[int, int, bool]:
+    """How far a release moved before noise: in all (L1), at most in one entry, and whether nothing went down."""
+    if with_user.name == "partition level":
+        counts: dict[bytes, int] = {}
+        for record, sign in ((with_user, 1), (without, -1)):
+            for key, count in zip(*record.exact, strict=True):
+                counts[key.tobytes()] = counts.get(key.tobytes(), 0) + sign * int(count)
+        moved = np.array(list(counts.values()) or [0])
+    else:
+        moved = np.asarray(with_user.exact - without.exact).ravel()
+    return int(np.abs(moved).sum()), int(np.abs(moved).max()), bool((moved >= 0).all())
+
 
 MakeGate = Callable[[float, Tape | None], RecordingGate]
 

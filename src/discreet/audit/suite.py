@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from discreet.audit.devices import audit_devices
 from discreet.audit.findings import GameFinding, ReplayFinding
 from discreet.audit.game import RISK, judge, play
 from discreet.audit.membership import Curve, best_curve, membership
-from discreet.audit.neighbours import replay
-from discreet.audit.one_run import Scale, audit_one_run
 from discreet.audit.prototypes import audit_prototypes, replay_prototypes
+from discreet.audit.replay import replay
 from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
@@ -28,7 +27,7 @@ from discreet.privacy.budget import Budget
 __all__ = ["DEVICES", "PROTOTYPES", "TESTS", "Audit", "Size", "audit", "audited_methods"]
 
 PROTOTYPES = "prototypes"
-TESTS = ("replay", "game", "one-run", "membership")
+TESTS = ("replay", "game", "membership")
 
 
 # Enough for nine tenths of a tight claim; two runs take twice as long as one.
@@ -43,8 +42,6 @@ class Size:
     ----------
     runs
         Of a game, in each world.
-    one_run
-        Of the one run with many canaries.
     users, models
         Of the attack on membership.
     workers
@@ -52,7 +49,6 @@ class Size:
     """
 
     runs: int = 100_000
-    one_run: Scale = field(default_factory=Scale)
     users: int = 1_000
     models: int = 16
     workers: int = 1
@@ -60,7 +56,7 @@ class Size:
     @classmethod
     def quick(cls, workers: int = 1) -> Size:
         """Seconds instead of minutes: enough to catch noise that is off by a fifth."""
-        return cls(2_000, Scale(2_000, 100, 20_000, 200), 800, 6, workers)
+        return cls(2_000, 800, 6, workers)
 
 
 @dataclass(frozen=True)
@@ -150,8 +146,6 @@ def audit(
         if method.public_half.uses_start:
             runs = min(size.runs, _TWO_RUNS)
             games |= {f"game, {pair}": audit_two_runs(pair, budget, runs, risk=risk) for pair in PAIRS}
-    if "one-run" in tests:
-        games["one-run"] = audit_one_run(method, budget, size.one_run)
     if "membership" in tests:
         curves = membership(method, budget, users=size.users, models=size.models)
         curves["limit"] = best_curve(budget.mu)
@@ -170,9 +164,8 @@ def _audit_pure(
         raise BudgetInvalid(f"{name} promises epsilon without delta; leave --delta out, or give 0")
     if not 0.0 < epsilon < np.inf:
         raise BudgetInvalid(f"epsilon must be above zero and finite, got {epsilon}")
-    other = sorted({"one-run", "membership"} & set(tests))
-    if other:
-        raise SettingsInvalid(f"there is no test {other[0]} of {name}; there are replay and game")
+    if "membership" in tests:
+        raise SettingsInvalid(f"there is no test membership of {name}; there are replay and game")
     replays: dict[str, ReplayFinding] = {}
     games: dict[str, GameFinding] = {}
     if "replay" in tests and name == PROTOTYPES:

@@ -15,8 +15,7 @@ import numpy as np
 
 from discreet import kernels
 from discreet.audit.findings import GameFinding
-from discreet.audit.game import RISK, Attacker, Scores, Watched, judge, run_once
-from discreet.audit.instances import Instance, instance_of
+from discreet.audit.game import RISK, Attacker, Instance, Scores, Watched, instance_of, judge, run_once
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing
 from discreet.methods.discovery import discover_catalogue

@@ -1,9 +1,15 @@
-"""Columns of a catalogue as features: what kind a column is, and what of it goes into which group."""
+"""Columns of a catalogue as features: what kind a column is, and what of it goes into which group.
+
+All texts are compared in one form (Unicode NFKC, lower case, single spaces). Accents stay: they make another word.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -11,12 +17,11 @@ import polars as pl
 from pydantic import ConfigDict, Field
 from scipy.sparse import csr_array
 
-from discreet.catalogue import feature_text
-from discreet.catalogue.feature_groups import BinGroup, DenseGroup, Group, NumberGroup, TokenGroup
+from discreet.catalogue.feature_groups import BinGroup, Group, ScaleGroup, TokenGroup
 from discreet.errors import CatalogueInvalid
 from discreet.types import Floats
 
-__all__ = ["KINDS", "FeatureColumn", "FeatureNames", "Kind", "Values", "guess_kind", "read_kinds"]
+__all__ = ["KINDS", "FeatureColumn", "FeatureNames", "Kind", "Values", "read_kinds", "take_year"]
 
 Kind: TypeAlias = Literal["number", "category", "tags", "text", "people", "embedding"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -32,23 +37,19 @@ _TAG_SEPARATORS, _LIST_SEPARATORS = "|;", ",;|"
 # From this share of the rows on, a separator in a text is not an accident.
 _SEPARATED = 0.1
 _COMMON_WORDS = 0.2
-# By kind: the end of each group's name, and the form of the group.
-_GROUPS: dict[Kind, dict[str, str]] = {
-    "number": {"": "number", " bins": "bins"},
-    "category": {"": "tokens"},
-    "tags": {"": "tokens", " pairs": "tokens"},
-    "text": {
-        " words": "tokens",
-        " word pairs": "tokens",
-        " series": "tokens",
-        " year": "number",
-        " years": "tokens",
-        " decades": "tokens",
-    },
-    "people": {"": "tokens", " first": "tokens"},
-    "embedding": {"": "dense"},
-}
-_Facet: TypeAlias = tuple[Callable[..., Group | None], Any]
+# Between the two tokens of a pair; a token itself has single spaces only.
+_BETWEEN = "\t"
+# More tags than that make thousands of pairs, of which hardly any tells items apart.
+_MOST_PAIRED = 40
+_YEAR = re.compile(r"(?<![0-9])(?:1[0-9]{3}|20[0-9]{2}|2100)(?![0-9])")
+_YEAR_IN_BRACKETS = re.compile(r"[(\[]\s*(1[0-9]{3}|20[0-9]{2}|2100)\s*[)\]]")
+_BRACKET = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+_VOLUME = re.compile(r"#\s*[0-9][0-9.,–-]*|[0-9][0-9.,–-]*\s*$")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")
+
+_Facet: TypeAlias = tuple[Literal["tokens", "number", "bins", "dense"], Any]
+"""The form of a group, and what it is learnt from."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,6 @@ class FeatureColumn:
 
     Parameters
     ----------
-    name, kind
-        Of the column.
     separators
         Characters between the tags or people of an item.
     groups
@@ -73,7 +72,9 @@ class FeatureColumn:
     groups: tuple[Annotated[Group, Field(discriminator="form")], ...]
 
     def __post_init__(self) -> None:
-        possible = {self.name + suffix: form for suffix, form in _GROUPS[self.kind].items()}
+        nothing: Values = np.empty((0, 0)) if self.kind == "embedding" else pl.Series([], dtype=pl.String)
+        facets = _facets(self.name, nothing, self.kind, self.separators)
+        possible = {self.name + suffix: form for suffix, (form, _) in facets.items()}
         found = {group.name: group.form for group in self.groups}
         if len(found) < len(self.groups) or not found.items() <= possible.items():
             raise ValueError(f"the column {self.name!r} has groups that no {self.kind} has")
@@ -89,11 +90,15 @@ class FeatureColumn:
         CatalogueInvalid
             When the column cannot be of this kind, or has no value at all.
         """
-        kind = guess_kind(name, values) if kind is None else kind
+        kind = _guess_kind(name, values) if kind is None else kind
         separators = _separators(values, kind)
         facets = _facets(name, values, kind, separators)
-        _refuse_empty(name, kind, facets)
-        learnt = (learn(name + suffix, facet) for suffix, (learn, facet) in facets.items())
+        if not any(_has_values(facet) for _, facet in facets.values()):
+            raise CatalogueInvalid(
+                f"the column {name!r} has nothing to read as {kind} in any row; leave it out of the features, or name "
+                f"another kind: {', '.join(KINDS)}"
+            )
+        learnt = (_learn(name, suffix, facet) for suffix, facet in facets.items())
         return cls(name, kind, separators, tuple(group for group in learnt if group is not None))
 
     def encode(self, values: Values) -> list[csr_array]:
@@ -102,7 +107,7 @@ class FeatureColumn:
         parts = []
         for group in self.groups:
             _, facet = facets[group.name.removeprefix(self.name)]
-            if isinstance(group, DenseGroup) and facet.shape[1] != group.width:
+            if group.form == "dense" and facet.shape[1] != group.width:
                 raise CatalogueInvalid(
                     f"the embedding {self.name!r} has {facet.shape[1]} numbers an item where {group.width} are known"
                 )
@@ -143,7 +148,7 @@ def _with_kind(text: str, names: Sequence[str]) -> tuple[str, Any]:
     return (name, kind) if colon and text not in names else (text, None)
 
 
-def guess_kind(name: str, values: Values) -> Kind:
+def _guess_kind(name: str, values: Values) -> Kind:
     """The kind of a column, from its type, its name and its content."""
     if isinstance(values, np.ndarray):
         return "embedding"
@@ -156,11 +161,9 @@ def guess_kind(name: str, values: Values) -> Kind:
         return "people"
     if dtype != pl.String:
         return "category"
-    known = values.filter(values.str.strip_chars() != "")
-    if (
-        len(known)
-        and known.str.strip_chars().cast(pl.Float64, strict=False).is_finite().fill_null(False).all()
-    ):
+    known = values.str.strip_chars()
+    known = known.filter(known != "")
+    if len(known) and known.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
         return "number"
     if len(known) and float(known.str.contains(r"[|;]").mean()) >= _SEPARATED:  # type: ignore[arg-type]
         return "tags"
@@ -175,8 +178,24 @@ def _separators(values: Values, kind: Kind) -> str:
     return _TAG_SEPARATORS if values.str.contains(r"[|;]").any() else _LIST_SEPARATORS
 
 
+def _learn(name: str, suffix: str, facet: _Facet) -> Group | None:
+    form, values = facet
+    if form == "tokens":
+        return TokenGroup.learn(name + suffix, values, _COMMON_WORDS if suffix == " words" else 1.0)
+    return (
+        BinGroup.learn(name + suffix, values)
+        if form == "bins"
+        else ScaleGroup.learn(name + suffix, form, values)
+    )
+
+
+def _has_values(facet: Any) -> bool:
+    """A column without any value is a wrong column; one that is the same everywhere is merely of no use."""
+    return bool(np.isfinite(facet).any()) if isinstance(facet, np.ndarray) else any(map(len, facet))
+
+
 def _facets(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
-    """By the end of the group's name: how the group is learnt, and from what."""
+    """By the end of the group's name: its form, and what it is learnt from and made of."""
     try:
         return _read(name, values, kind, separators)
     except (pl.exceptions.PolarsError, UnicodeError) as error:
@@ -185,58 +204,41 @@ def _facets(name: str, values: Values, kind: Kind, separators: str) -> dict[str,
 
 def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
     if kind == "embedding":
-        return {"": (DenseGroup.learn, _rows(name, values))}
+        return {"": ("dense", _rows(name, values))}
     if isinstance(values, np.ndarray):
         raise CatalogueInvalid(f"{name!r} has many numbers an item, which is an embedding and not {kind}")
     if values.dtype in (pl.Struct, pl.Binary):
         raise CatalogueInvalid(f"the column {name!r} cannot be read as {kind}: it has {values.dtype}")
     if kind == "number":
         numbers = _numbers(values)
-        return {"": (NumberGroup.learn, numbers), " bins": (BinGroup.learn, numbers)}
+        return {"": ("number", _column(numbers)), " bins": ("bins", numbers)}
     if kind == "text":
         return _text_facets(_texts(values))
     bags = _bags(values, separators if kind != "category" else "")
+    facets: dict[str, _Facet] = {"": ("tokens", bags)}
     if kind == "tags":
-        return {
-            "": (TokenGroup.learn, bags),
-            " pairs": (TokenGroup.learn, [feature_text.pairs(bag) for bag in bags]),
-        }
+        facets[" pairs"] = ("tokens", [_pairs(bag) for bag in bags])
     if kind == "people":
-        return {"": (TokenGroup.learn, bags), " first": (TokenGroup.learn, [bag[:1] for bag in bags])}
-    return {"": (TokenGroup.learn, bags)}
+        facets[" first"] = ("tokens", [bag[:1] for bag in bags])
+    return facets
 
 
 def _text_facets(texts: Sequence[str | None]) -> dict[str, _Facet]:
-    normal = [feature_text.normal(text or "") for text in texts]
-    taken = [feature_text.take_year(text) for text in normal]
-    listed = [feature_text.words(text) for _, text in taken]
-    years = np.array([np.nan if year is None else float(year) for year, _ in taken])
+    taken = [take_year(_normal(text or "")) for text in texts]
+    listed = [_words(text) for _, text in taken]
+    years = [year for year, _ in taken]
     return {
-        " words": (_learn_words, listed),
-        " word pairs": (TokenGroup.learn, [feature_text.word_pairs(one) for one in listed]),
-        " series": (TokenGroup.learn, [feature_text.series(text) for _, text in taken]),
-        " year": (NumberGroup.learn, years),
-        " years": (TokenGroup.learn, [[] if year is None else [str(year)] for year, _ in taken]),
-        " decades": (TokenGroup.learn, [[] if year is None else [f"{year // 10}0s"] for year, _ in taken]),
+        " words": ("tokens", listed),
+        " word pairs": ("tokens", [[_BETWEEN.join(pair) for pair in pairwise(words)] for words in listed]),
+        " series": ("tokens", [_series(text) for _, text in taken]),
+        " year": ("number", _column(np.array([np.nan if year is None else float(year) for year in years]))),
+        " years": ("tokens", [[] if year is None else [str(year)] for year in years]),
+        " decades": ("tokens", [[] if year is None else [f"{year // 10}0s"] for year in years]),
     }
 
 
-def _learn_words(name: str, listed: Sequence[list[str]]) -> TokenGroup | None:
-    return TokenGroup.learn(name, listed, common=_COMMON_WORDS)
-
-
-def _refuse_empty(name: str, kind: Kind, facets: dict[str, _Facet]) -> None:
-    """A column without any value is a wrong column; a column that is the same everywhere is merely of no use."""
-    for _, facet in facets.values():
-        if isinstance(facet, np.ndarray):
-            if np.isfinite(facet).any():
-                return
-        elif any(len(bag) for bag in facet):
-            return
-    raise CatalogueInvalid(
-        f"the column {name!r} has nothing to read as {kind} in any row; leave it out of the features, or name "
-        f"another kind: {', '.join(KINDS)}"
-    )
+def _column(numbers: Floats) -> Floats:
+    return numbers[:, np.newaxis]
 
 
 def _numbers(values: pl.Series) -> Floats:
@@ -266,14 +268,15 @@ def _texts(values: pl.Series) -> list[str | None]:
 
 
 def _bags(values: pl.Series, separators: str) -> list[list[str]]:
+    """The tokens of each item, in their order, without repeats."""
     if isinstance(values.dtype, pl.List | pl.Array):
-        listed = (_some(one) for one in values.to_list())
-        named = ((feature_text.normal(part) for part in one) for one in listed)
-        return [list(dict.fromkeys(part for part in one if part)) for one in named]
-    texts = [text or "" for text in _texts(values)]
-    if separators:
-        return [feature_text.parts(text, separators) for text in texts]
-    return [[token] if (token := feature_text.normal(text)) else [] for text in texts]
+        split = [_some(one) for one in values.to_list()]
+    elif separators:
+        split = [re.split(f"[{re.escape(separators)}]", text or "") for text in _texts(values)]
+    else:
+        split = [[text or ""] for text in _texts(values)]
+    named = ([_normal(part) for part in one] for one in split)
+    return [list(dict.fromkeys(part for part in one if part)) for one in named]
 
 
 def _some(parts: Sequence[Any] | None) -> list[str]:
@@ -289,10 +292,49 @@ def _rows(name: str, values: Values) -> Floats:
     if listed is None or len(widths) > 1:
         raise CatalogueInvalid(f"the embedding {name!r} needs equally many numbers for every item")
     width = widths.pop() if widths else 0
-    blank = [None] * width
     try:
-        return np.array([blank if row is None else row for row in listed], dtype=np.float64).reshape(
-            -1, width
-        )
+        rows = np.array([[None] * width if row is None else row for row in listed], dtype=np.float64)
     except (TypeError, ValueError):
         raise CatalogueInvalid(f"the embedding {name!r} has something other than numbers in it") from None
+    return rows.reshape(-1, width)
+
+
+def _normal(text: str) -> str:
+    """One form for all ways to write the same text."""
+    return " ".join(unicodedata.normalize("NFKC", text).lower().split())
+
+
+def _words(text: str) -> list[str]:
+    """The words of a normal text in their order: letters, digits and the marks that belong to them."""
+    text = _APOSTROPHE.sub("", text)
+    if text.isascii():
+        return _PLAIN_WORD.findall(text)
+    # Vowel signs of Hindi, Thai and others are marks, which the expression \w would split words at.
+    return "".join(
+        letter if letter.isalnum() or unicodedata.category(letter).startswith("M") else " " for letter in text
+    ).split()
+
+
+def _pairs(tokens: Iterable[str]) -> list[str]:
+    """Each unordered pair of distinct tokens; of very many tokens those of the first in the alphabet."""
+    first = sorted(set(tokens))[:_MOST_PAIRED]
+    return [_BETWEEN.join(pair) for pair in combinations(first, 2)]
+
+
+def take_year(text: str) -> tuple[int | None, str]:
+    """The year that a normal text names, from 1000 to 2100, and the text without it.
+
+    The last year that stands alone in brackets, as in ``2001: a space odyssey (1968)``; else the last one at all.
+    """
+    found = list(_YEAR_IN_BRACKETS.finditer(text)) or list(_YEAR.finditer(text))
+    if not found:
+        return None, text
+    match = found[-1]
+    return int(match[match.lastindex or 0]), f"{text[: match.start()]} {text[match.end() :]}"
+
+
+def _series(text: str) -> list[str]:
+    """What a normal text has in brackets, each without its number: ``(Legend, #3)`` is of the series ``legend``."""
+    inside = (match[1] if match[1] is not None else match[2] for match in _BRACKET.finditer(text))
+    named = (" ".join(_words(_VOLUME.sub(" ", content))) for content in inside)
+    return [name for name in named if name]

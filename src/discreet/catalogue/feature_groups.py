@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from discreet.types import Floats
 
-__all__ = ["BinGroup", "DenseGroup", "Group", "NumberGroup", "TokenGroup"]
+__all__ = ["BinGroup", "Group", "ScaleGroup", "TokenGroup"]
 
 Bags: TypeAlias = Sequence[Iterable[str]]
 
@@ -39,15 +39,7 @@ _FARTHEST_OUT = 10.0
 
 @dataclass(frozen=True)
 class TokenGroup:
-    """One column for each token; a row's tokens share a squared length of 1.
-
-    Parameters
-    ----------
-    name
-        Of the group.
-    tokens
-        Those that have a column, sorted: shared by at least two items and not by all of them.
-    """
+    """One column for each token that some items share, and not all; a row's tokens share a squared length of 1."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
@@ -83,74 +75,62 @@ class TokenGroup:
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
         values = np.repeat(1.0 / np.sqrt(np.maximum(lengths, 1)), lengths)
         columns = np.fromiter((place for row in rows for place in row), np.int64, int(lengths.sum()))
-        return csr_array((values, columns, _pointers(lengths)), shape=(len(rows), self.width))
+        return _matrix(values, columns, lengths, self.width)
 
 
 @dataclass(frozen=True)
-class NumberGroup:
-    """One column: the value in units of its spread around its mean, no farther than 3 from it.
+class ScaleGroup:
+    """Numbers, centred and divided by their spread: one column, or one for each dimension of an embedding.
 
-    Parameters
-    ----------
-    name
-        Of the group.
-    unit
-        The largest value, so that sums of squares stay finite.
-    mean, spread
-        In units of ``unit``.
+    ``unit`` is the largest value, so that sums of squares stay finite. In units of it are ``mean`` and ``spread``, the
+    root mean square length of centred rows. A single number lies no farther than 3 spreads from the mean.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     name: str
+    form: Literal["number", "dense"]
     unit: float
-    mean: float
+    mean: tuple[float, ...]
     spread: float
-    form: Literal["number"] = "number"
 
     def __post_init__(self) -> None:
-        _check_positive(self.unit, self.spread)
+        if not all(value > 0.0 for value in (self.unit, self.spread, len(self.mean))):
+            raise ValueError("the scale of a group of features must be above 0")
 
     @classmethod
-    def learn(cls, name: str, values: Floats) -> Self | None:
-        """Mean and spread of the values that are known (not NaN)."""
-        known = values[np.isfinite(values)]
+    def learn(cls, name: str, form: Literal["number", "dense"], rows: Floats) -> Self | None:
+        """Mean and spread of the rows that are known (finite throughout)."""
+        known = rows[np.isfinite(rows).all(axis=1)]
         unit = float(np.abs(known).max(initial=0.0))
         if unit == 0.0 or (known == known[0]).all():
             return None
-        scaled = known / unit
-        mean = _mean(scaled)
-        spread = math.sqrt(_mean(np.square(scaled - mean)))
-        return cls(name, unit, mean, spread) if spread > 0.0 else None
+        columns = [column / unit for column in known.T]
+        mean = [_mean(column) for column in columns]
+        squares = [_mean(np.square(column - middle)) for column, middle in zip(columns, mean, strict=True)]
+        spread = math.sqrt(math.fsum(squares))
+        return cls(name, form, unit, tuple(mean), spread) if spread > 0.0 else None
 
     @property
     def width(self) -> int:
         """Number of columns."""
-        return 1
+        return len(self.mean)
 
-    def encode(self, values: Floats) -> csr_array:
-        """Rows of the items; empty where the value is not known."""
-        known = np.flatnonzero(np.isfinite(values))
+    def encode(self, rows: Floats) -> csr_array:
+        """Rows of the items; empty where something is not known."""
+        known = np.isfinite(rows).all(axis=1)
         with np.errstate(over="ignore"):
-            standard = (values[known] / self.unit - self.mean) / self.spread
-        lengths = np.isfinite(values).astype(np.int64)
-        data = np.clip(standard, -_FARTHEST, _FARTHEST)
-        return csr_array(
-            (data, np.zeros(len(known), dtype=np.int64), _pointers(lengths)), shape=(len(values), 1)
-        )
+            scaled = np.clip(rows[known] / self.unit, -_FARTHEST_OUT, _FARTHEST_OUT)
+            standard = (scaled - np.array(self.mean)) / self.spread
+        if self.form == "number":
+            standard = np.clip(standard, -_FARTHEST, _FARTHEST)
+        columns = np.tile(np.arange(self.width), int(known.sum()))
+        return _matrix(standard.ravel(), columns, self.width * known.astype(np.int64), self.width)
 
 
 @dataclass(frozen=True)
 class BinGroup:
-    """Ten soft bins of about equally many items: a value between two knots belongs to both, to the nearer one more.
-
-    Parameters
-    ----------
-    name
-        Of the group.
-    knots
-        Rising; quantiles of the items' values.
-    """
+    """Ten soft bins of about equally many items: a value between two knots belongs to both, to the nearer one more."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
@@ -176,8 +156,7 @@ class BinGroup:
 
     def encode(self, values: Floats) -> csr_array:
         """Rows of the items; empty where the value is not known."""
-        known = np.flatnonzero(np.isfinite(values))
-        knots = np.array(self.knots)
+        known, knots = np.isfinite(values), np.array(self.knots)
         clipped = np.clip(values[known], knots[0], knots[-1])
         left = np.clip(np.searchsorted(knots, clipped, side="right") - 1, 0, self.width - 2)
         with np.errstate(over="ignore"):  # where a difference would overflow, take it of halves
@@ -187,81 +166,22 @@ class BinGroup:
         weights = np.column_stack([1.0 - share, share])
         weights /= np.sqrt(np.square(weights[:, 0]) + np.square(weights[:, 1]))[:, np.newaxis]
         columns = np.column_stack([left, left + 1])
-        pointers = _pointers(2 * np.isfinite(values).astype(np.int64))
-        return csr_array((weights.ravel(), columns.ravel(), pointers), shape=(len(values), self.width))
+        return _matrix(weights.ravel(), columns.ravel(), 2 * known.astype(np.int64), self.width)
 
 
-@dataclass(frozen=True)
-class DenseGroup:
-    """A column for each dimension of a given embedding, centred and divided by the root mean square row length.
-
-    Parameters
-    ----------
-    name
-        Of the group.
-    unit
-        The largest value, so that sums of squares stay finite.
-    mean, length
-        In units of ``unit``: of each dimension, and the root mean square length of the centred rows.
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
-
-    name: str
-    unit: float
-    mean: tuple[float, ...]
-    length: float
-    form: Literal["dense"] = "dense"
-
-    def __post_init__(self) -> None:
-        _check_positive(self.unit, self.length, len(self.mean))
-
-    @classmethod
-    def learn(cls, name: str, rows: Floats) -> Self | None:
-        """Mean and length of the rows that are known (finite throughout)."""
-        known = rows[np.isfinite(rows).all(axis=1)]
-        unit = float(np.abs(known).max(initial=0.0))
-        if unit == 0.0 or (known == known[0]).all():
-            return None
-        columns = [column / unit for column in known.T]
-        mean = [_mean(column) for column in columns]
-        squares = [_mean(np.square(column - middle)) for column, middle in zip(columns, mean, strict=True)]
-        length = math.sqrt(math.fsum(squares))
-        return cls(name, unit, tuple(mean), length) if length > 0.0 else None
-
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.mean)
-
-    def encode(self, rows: Floats) -> csr_array:
-        """Rows of the items; empty where something is not known."""
-        known = np.isfinite(rows).all(axis=1)
-        with np.errstate(over="ignore"):
-            scaled = np.clip(rows[known] / self.unit, -_FARTHEST_OUT, _FARTHEST_OUT)
-        data = ((scaled - np.array(self.mean)) / self.length).ravel()
-        columns = np.tile(np.arange(self.width), int(known.sum()))
-        return csr_array(
-            (data, columns, _pointers(self.width * known.astype(np.int64))), shape=(len(rows), self.width)
-        )
-
-
-Group: TypeAlias = TokenGroup | NumberGroup | BinGroup | DenseGroup
+Group: TypeAlias = TokenGroup | ScaleGroup | BinGroup
 
 
 def _mean(values: Floats) -> float:
     return math.fsum(values.tolist()) / len(values)
 
 
-def _pointers(lengths: Any) -> Any:
-    return np.concatenate([[0], np.cumsum(lengths)])
+def _matrix(values: Floats, columns: Any, lengths: Any, width: int) -> csr_array:
+    """Compressed rows of these lengths."""
+    pointers = np.concatenate([[0], np.cumsum(lengths)])
+    return csr_array((values, columns, pointers), shape=(len(lengths), width))
 
 
 def _check_rising(values: Sequence[str] | Sequence[float], fewest: int = 1) -> None:
     if len(values) < fewest or not all(one < other for one, other in pairwise(values)):  # type: ignore[operator]
         raise ValueError("the columns of a group of features must be there, each once and in order")
-
-
-def _check_positive(*values: float) -> None:
-    if not all(value > 0.0 for value in values):
-        raise ValueError("the scale of a group of features must be above 0")

@@ -70,10 +70,7 @@ class FeatureEncoder:
         CatalogueInvalid
             When a column cannot be used. A value that is missing is none of the reasons.
         """
-        return cls._learnt(_columns(table), kinds)
-
-    @classmethod
-    def _learnt(cls, columns: Mapping[str, Values], kinds: Mapping[str, Kind | None] | None) -> Self:
+        columns = _columns(table)
         known = read_kinds(kinds, list(columns)) if kinds else {}
         return cls(
             tuple(FeatureColumn.learn(name, columns[name], known.get(name)) for name in sorted(columns))
@@ -112,12 +109,8 @@ class FeatureEncoder:
                     f"the items have no column {name!r}, which is one of their features; leave single values empty "
                     "where they are not known"
                 )
-        return self._encoded(columns)
-
-    def _encoded(self, columns: Mapping[str, Values]) -> csr_array:
         parts = [part for column in self.columns for part in column.encode(columns[column.name])]
-        length = len(next(iter(columns.values())))
-        empty = csr_array((length, 0), dtype=np.float64)
+        empty = csr_array((len(next(iter(columns.values()))), 0), dtype=np.float64)
         matrix = csr_array(hstack([empty, *parts], format="csr"))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
@@ -173,9 +166,8 @@ class ItemFeatures:
     @classmethod
     def learn(cls, table: Any, kinds: Mapping[str, Kind | None] | None = None) -> Self:
         """Learn an encoder from columns and apply it to them; the parameters of :meth:`FeatureEncoder.learn`."""
-        columns = _columns(table)
-        encoder = FeatureEncoder._learnt(columns, kinds)
-        return cls(encoder, encoder._encoded(columns))
+        encoder = FeatureEncoder.learn(table, kinds)
+        return cls(encoder, encoder.encode(table))
 
     @property
     def n_items(self) -> int:
@@ -221,15 +213,15 @@ def _columns(table: Any) -> dict[str, Values]:
     """Columns of anything that has them, all of one length."""
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
-    if not isinstance(table, Mapping | np.ndarray | pl.DataFrame) and not _is_pandas(table):
+    if isinstance(table, np.ndarray):
+        table = {_UNNAMED: table}
+    if not isinstance(table, Mapping | pl.DataFrame) and type(table).__module__.partition(".")[0] != "pandas":
         if not hasattr(table, "__arrow_c_stream__"):
             raise CatalogueInvalid(
                 f"features cannot be read from {type(table).__name__}; give columns by name, a polars, pandas or "
                 "Arrow table, or a matrix of numbers"
             )
         table = pl.DataFrame(table)
-    if isinstance(table, np.ndarray):
-        table = {_UNNAMED: table}
     names = table.columns if isinstance(table, pl.DataFrame) else list(table)
     columns = {str(name): _column(str(name), table[name]) for name in names}
     if not columns:
@@ -240,25 +232,17 @@ def _columns(table: Any) -> dict[str, Values]:
     return columns
 
 
-def _is_pandas(table: object) -> bool:
-    return type(table).__module__.partition(".")[0] == "pandas"
-
-
 def _column(name: str, values: Any) -> Values:
-    if isinstance(values, pl.Series):
-        return _listed(name, values.to_list()) if values.dtype == pl.Object else values
+    if isinstance(values, pl.Series) and values.dtype != pl.Object:
+        return values
     if isinstance(values, np.ndarray) and values.ndim == 2:
         if values.dtype.kind not in "fiub":
             raise CatalogueInvalid(f"the embedding {name!r} has something other than numbers in it")
         return values.astype(np.float64)
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise CatalogueInvalid(f"the feature {name!r} needs a value for each item, not {values!r}")
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.ndim == 1:
         return pl.Series(name, values)
-    return _listed(name, list(values))
-
-
-def _listed(name: str, values: list[Any]) -> pl.Series:
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise CatalogueInvalid(f"the feature {name!r} needs a value for each item, not {values!r}")
     missing = [None if isinstance(value, float) and np.isnan(value) else value for value in values]
     try:
         return pl.Series(name, missing, strict=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class Scan(NamedTuple):
     table
         The table itself.
     typeset
-        Whether people chose how its numbers and lines are written: a decimal mark, quotes around a field.
+        Whether people chose how its lines are written: quotes around a field.
     """
 
     names: list[str]
@@ -128,23 +128,28 @@ def scan_json(source: Path | list[Path] | io.BytesIO, private: Collection[str]) 
     return Scan(names, False, table)
 
 
-def find_separator(path: str | os.PathLike[str] | io.BytesIO) -> str:
+def find_separator(source: str | os.PathLike[str] | io.BytesIO) -> str:
     """What sets the columns of a text file apart, by its first line; a comma where there is only one column."""
-    line = _QUOTED.sub("", _first_line(_whole_lines(path)))
-    found = {separator: line.count(separator) for separator in _SEPARATORS}
-    return max(_SEPARATORS, key=lambda separator: found[separator])
+    line = _QUOTED.sub("", _first_line(_whole_lines(source)))
+    return max(_SEPARATORS, key=line.count)
 
 
-def _scan_text(path: Path | io.BytesIO, separator: str) -> pl.LazyFrame:
+def _scan_text(source: Path | io.BytesIO, separator: str) -> pl.LazyFrame:
     if len(separator) == 1:
-        return pl.scan_csv(path, separator=separator, infer_schema=False)
-    lines = _whole_lines(path)
-    names = _first_line(lines).split(separator)
-    return _split(lines.slice(1), separator, names)
+        return pl.scan_csv(source, separator=separator, infer_schema=False)
+    lines = _whole_lines(source)
+    return _split(lines.slice(1), separator, _first_line(lines).split(separator))
 
 
 def _scan_movielens(path: Path, source: Path | io.BytesIO, *, guess: bool) -> pl.LazyFrame:
-    lines = _whole_lines(source if not guess else _in_either_encoding(source))
+    if guess:
+        content = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
+        try:
+            content.decode()
+        except UnicodeDecodeError:  # titles of films, from before UTF-8 was usual
+            content = content.decode("latin-1").encode()
+        source = io.BytesIO(content)
+    lines = _whole_lines(source)
     number = len(_first_line(lines).split("::"))
     if number not in _MOVIELENS:
         raise ValueError(
@@ -154,19 +159,9 @@ def _scan_movielens(path: Path, source: Path | io.BytesIO, *, guess: bool) -> pl
     return _split(lines, "::", _MOVIELENS[number])
 
 
-def _in_either_encoding(source: Path | io.BytesIO) -> io.BytesIO:
-    content = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
-    try:
-        content.decode()
-    except UnicodeDecodeError:  # titles of films, from before UTF-8 was usual
-        content = content.decode("latin-1").encode()
-    return io.BytesIO(content)
-
-
 def _whole_lines(source: str | os.PathLike[str] | io.BytesIO) -> pl.LazyFrame:
-    where = source if isinstance(source, io.BytesIO) else Path(source)
     return pl.scan_csv(
-        where,
+        source if isinstance(source, io.BytesIO) else Path(source),
         separator=_NOWHERE,
         has_header=False,
         new_columns=["line"],
@@ -181,6 +176,6 @@ def _first_line(lines: pl.LazyFrame) -> str:
     return "" if first.is_empty() or first.item() is None else str(first.item())
 
 
-def _split(lines: pl.LazyFrame, separator: str, names: tuple[str, ...] | list[str]) -> pl.LazyFrame:
+def _split(lines: pl.LazyFrame, separator: str, names: Sequence[str]) -> pl.LazyFrame:
     parts = pl.col("line").str.split_exact(separator, len(names) - 1).struct.rename_fields(list(names))
     return lines.select(parts.alias("parts")).unnest("parts")

@@ -8,9 +8,7 @@ import click
 from rich.table import Table
 
 from discreet import kernels
-from discreet.audit.neighbours import replay
-from discreet.audit.plot import draw
-from discreet.audit.recording import IN_MEMORY
+from discreet.audit.replay import replay
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
 from discreet.catalogue import Catalogue
 from discreet.cli.columns import features_option, read_features
@@ -22,7 +20,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
 
 __all__ = ["command"]
@@ -49,7 +47,6 @@ REFUTED = 1
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Processes that play; the number of cores otherwise."
 )
-@click.option("--plot", metavar="FILE", help="Draw what was found (PNG, SVG or PDF).")
 @click.option(
     "--ratings", "source", metavar="FILE", help="Replay on your own ratings instead of synthetic ones."
 )
@@ -70,8 +67,8 @@ def command(ctx: click.Context, /, method: str, as_json: bool, **options: Any) -
     METHOD is a private method's name, prototypes or devices. "replay" writes a run down and repeats it with one user
     more or less: exact integers, compared with the bound that each release declares. "game" runs production code on a
     miniature instance again and again, with a canary and without, and bounds epsilon from below by how well an
-    attacker who sees every release tells which. "one-run" hides many canaries in one run at scale. "membership" asks
-    of released models who was in the data. A lower bound above the claim ends with exit code 1.
+    attacker who sees every release tells which. "membership" asks of released models who was in the data. A lower bound
+    above the claim ends with exit code 1.
 
     With --ratings, the replay is on your own file, and nothing is printed but whether it passed and the worst ratio
     over synthetic neighbours. It makes the releases of one training run: whoever publishes the ratio has spent the
@@ -98,12 +95,10 @@ def _synthetic(method: str, options: dict[str, Any], as_json: bool) -> bool:
     workers = options["workers"] or kernels.get_threads()
     size = Size.quick() if options["quick"] else Size(workers=workers)
     if options["runs"] is not None:
-        size = Size(options["runs"], size.one_run, size.users, size.models, size.workers)
+        size = Size(options["runs"], size.users, size.models, size.workers)
     epsilon, delta = _claim(method, options)
     with spinner("auditing"):
         found = audit(method, epsilon, delta, options["tests"], size)
-    if options["plot"] is not None:
-        draw([found.as_json()], options["plot"])
     if as_json:
         print_json(found.as_json())
     else:
@@ -126,7 +121,7 @@ def _own(ctx: click.Context, name: str, options: dict[str, Any], as_json: bool) 
     run = _enter(ctx, asked, budget, options)
     ratings = _read(options)
     with spinner("replaying neighbours"):
-        found = replay(asked, ratings, budget, ledger=run, engines=IN_MEMORY)
+        found = replay(asked, ratings, budget, ledger=run)
     if as_json:
         print_json({"method": name, "passed": found.passed, "worst_ratio": round(found.worst, 4)})
     else:
@@ -196,8 +191,7 @@ def _show(found: Audit) -> None:
         )
     for name, game in found.games.items():
         for way, bound in game.bounds.items():
-            runs = f"{game.runs:,} runs a world" if game.runs > 1 else "one run"
-            row = f"{name}, by {way} ({runs})"
+            row = f"{name}, by {way} ({game.runs:,} runs a world)"
             table.add_row(
                 row, f"epsilon at least {bound:.4f}", f"{game.claimed:g}", _word(bound <= game.claimed)
             )

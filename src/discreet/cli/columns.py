@@ -50,7 +50,7 @@ def column_options(function: F) -> F:
     return function
 
 
-FILE_OPTIONS = ("weight", "graded", "time", "separator", "encoding", "decimal")
+FILE_OPTIONS = ("weight", "graded", "time", "separator", "encoding")
 """As the commands know them, and `Ratings.from_file`."""
 
 
@@ -60,11 +60,8 @@ def read_separator(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def file_options(function: F) -> F:
-    """Add what says how files of ratings are written: weights, times, separator, encoding and decimal mark."""
+    """Add what says how files of ratings are written: weights, times, separator and encoding."""
     for option in (
-        click.option(
-            "--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: either]"
-        ),
         click.option(
             "--encoding", metavar="NAME", help="Of text: latin-1, cp1252, utf-16.  [default: utf-8]"
         ),

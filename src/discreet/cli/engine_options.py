@@ -19,10 +19,10 @@ from discreet.cli.output import ReportProgress
 from discreet.cli.request import Option, Request
 from discreet.cli.resumable import note_arguments, resumed
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
 from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import FileReading
 from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.methods.checkpoint import Checkpoint
@@ -171,7 +171,7 @@ def prepare_ratings(
             reading["allow_dropped"],
             weighted=weight is not None,
         ),
-        text=TextFormat(reading["separator"], reading["encoding"], reading["decimal"]),
+        text=TextFormat(reading["separator"], reading["encoding"]),
         progress=report,
     )
 

@@ -9,9 +9,8 @@ import click
 from discreet.cli.output import json_option, print_json
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
-from discreet.model.arrays_file import write_arrays
 from discreet.model.directory import replace_directory, replace_file
-from discreet.model.table_file import write_table
+from discreet.model.exported import write_arrays, write_table
 from discreet.statements.document import write_document
 from discreet.statements.page import card as model_card
 from discreet.web.packed import PRECISIONS, Precision

@@ -20,9 +20,9 @@ from discreet.cli.output import Output
 from discreet.cli.place_options import Place
 from discreet.cli.request import Argument, Option
 from discreet.data import StoredRatings
-from discreet.data.checks import read_values
 from discreet.data.ratings import Ratings
 from discreet.data.readers import list_files
+from discreet.data.rows import read_values
 from discreet.data.stored import is_prepared
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid

@@ -11,10 +11,10 @@ from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.cli.request import Option
 from discreet.cli.row_options import ROW_OPTIONS
 from discreet.data import StoredRatings, prepare
-from discreet.data.checks import Columns
 from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import Ratings
 from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.data.stored import is_prepared
 from discreet.engines.choice import AnyRatings
@@ -75,7 +75,7 @@ class Place:
                 **{rule: reading[rule] for rule in _RULES if rule in reading},
                 weighted=reading.get("weight") is not None,
             ),
-            text=TextFormat(*map(reading.get, ("separator", "encoding", "decimal"))),
+            text=TextFormat(*map(reading.get, ("separator", "encoding"))),
             alike=alike,
         )
 

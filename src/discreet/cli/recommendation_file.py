@@ -14,8 +14,8 @@ from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
-from discreet.model.blocks import BLOCK
 from discreet.model.directory import replace_file
+from discreet.model.history import BLOCK
 
 __all__ = ["check_file", "recommend_in_parts", "write_frames"]
 

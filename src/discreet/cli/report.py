@@ -45,7 +45,7 @@ def command(
     as_json: bool,
     **columns: Any,
 ) -> None:
-    """Write one page about a MODEL: promise, costs, what it knows of which items, neighbours, a map.
+    """Write one page about a MODEL: promise, costs, what it knows of which items, neighbours.
 
     All of it follows from the released model. With --ratings and --test also the quality beside baselines, which is
     computed from ratings without noise: such a page is for you alone. The page needs nothing else and prints well.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import click
 from pydantic import Field
@@ -42,7 +42,7 @@ class Columns(Request):
 
 
 class Files(Columns):
-    """How files are written: weights, times, separator, encoding and decimal mark."""
+    """How files are written: weights, times, separator and encoding."""
 
     weight: Annotated[
         str | None,
@@ -67,7 +67,6 @@ class Files(Columns):
     encoding: Annotated[
         str | None, Option("Of text: latin-1, cp1252, utf-16.  [default: utf-8]", metavar="NAME")
     ] = None
-    decimal: Annotated[Literal[".", ","] | None, Option("Decimal mark of numbers.  [default: either]")] = None
 
 
 class Rows(Files):

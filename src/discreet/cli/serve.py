@@ -30,14 +30,14 @@ __all__ = ["command"]
     "--watch",
     default=2.0,
     show_default=True,
-    help="Seconds between looks for a new model; 0: on SIGHUP alone.",
+    help="Seconds between looks for a new model; 0: never.",
 )
 @click.option("--largest-body", default=1 << 18, show_default=True, help="Most bytes in a request.")
 @json_option
 def command(as_json: bool, token_file: str | None, **options: Any) -> None:
     """Serve a MODEL over HTTP, with a page that recommends in the browser.
 
-    Lists from posted histories, similar items, search, statement, health and metrics; /openapi.json describes them. It
+    Lists from posted histories, similar items, search, statement, health and metrics. It
     holds no ratings, logs no histories and draws no noise. It listens on this machine alone; a proxy in front of it
     ends TLS and limits what one address may ask (deploy/nginx.conf).
 

@@ -102,7 +102,6 @@ def _check(request: Split) -> None:
 
 def _read(request: Split) -> pl.DataFrame:
     text, source = TextFormat(request.separator, request.encoding), request.source
-    text.check()
     with readable(source):
         names, _, table, _ = scan_table(source, None, text.separator, text.encoding, private=())
         for name in (request.user, *([] if request.time is None else [request.time])):

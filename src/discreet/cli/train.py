@@ -27,7 +27,7 @@ from discreet.cli.training import Training, check_room
 from discreet.engines.choice import AnyRatings
 from discreet.methods.published.public.dpals_noise import Accounting
 from discreet.model.storage import check_target
-from discreet.privacy.statement_text import round_up
+from discreet.privacy.accounting import round_up
 from discreet.silos.shared.saving import save_once
 
 __all__ = ["command"]

@@ -30,7 +30,7 @@ from discreet.methods.method import PrivateMethod, carried_by
 from discreet.methods.public_half import check_features
 from discreet.methods.registry import DEFAULTS, METHODS, Method, find_method
 from discreet.model import Model
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 Imports are followed from where ratings are read, bounded, summed, noised, charged and stated. Rooms that see releases
 alone are not entered: they import nothing that holds ratings, which contracts hold them to (pyproject.toml,
-``public-side``). What is loaded by name, only when it is asked for (a GPU, a cluster), is no part of a default run. Of
-a package that hands on names of its files (``kernels``) the files behind the names used count.
+``public-side``). What is loaded only when it is asked for (a ledger, a checkpoint, a GPU, a cluster) is no part of a
+default run: a test compares this list with what one loads. Of a package that hands on names of its files (``kernels``)
+the files behind the names used count.
 """
 
 from __future__ import annotations
@@ -34,10 +35,7 @@ ENTRY_POINTS = (
 PUBLIC = (
     "discreet.model",
     "discreet.statements",
-    *(
-        f"discreet.catalogue.{what}"
-        for what in ("features", "feature_columns", "feature_groups", "feature_text")
-    ),
+    *(f"discreet.catalogue.{what}" for what in ("features", "feature_columns", "feature_groups")),
 )
 """What sees releases and public columns of items alone; beside it the folder ``public`` of every method."""
 
@@ -120,9 +118,11 @@ def _statements(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """All of a file but what is there for type checkers alone."""
+    """What loading a file executes: not what is for type checkers, nor what a function imports when asked."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         yield node
         yield from _executed(node)

@@ -1,4 +1,11 @@
-"""Ratings as arrays: users in rows, a user's items one after another."""
+"""Ratings as arrays: users in rows, a user's items one after another; one entry for each pair of user and item.
+
+**Privacy.** Rows of a pair belong to one user. Which of them is the last is decided by those rows alone: a time is read
+row by row (a number if it is one, else a text), never by what the rest of the column looks like, so nobody's odd
+time changes the order of another user's rows. A weight (a play count) becomes a click, or a grade
+``log(1 + min(w, cap)) / log(1 + cap)``: however large it is, what is left of it lies between 0 and 1. Every method
+bounds the user afterwards, as it does for ratings. See ``proofs/reading.md``.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.data.repeats import in_order, merge
 from discreet.data.rules import Duplicates
+from discreet.types import Bools, Floats
 
-__all__ = ["Arrays", "arrange"]
+__all__ = ["TIMES", "Arrays", "arrange", "grade", "read_times", "weigh"]
+
+TIMES = ("time", "time exactly", "time text")
+"""Columns that sort by time."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -27,7 +37,7 @@ class Arrays(NamedTuple):
 def arrange(
     users: Integers,
     items: Integers,
-    values: npt.NDArray[np.float64],
+    values: Floats,
     n_users: int,
     n_items: int,
     rule: Duplicates = "last",
@@ -43,10 +53,94 @@ def arrange(
     keys = users * np.int64(n_items) + items
     order, repeats = np.arange(len(keys)), np.empty(0, dtype=np.int64)
     if not (keys[1:] > keys[:-1]).all():
-        order = in_order(keys, times)
+        order = _in_order(keys, times)
         again = keys[order[1:]] == keys[order[:-1]]
         repeats = order[1:][again]
-        order, values = merge(order, again, values, rule)
+        order, values = _merge(order, again, values, rule)
     indptr = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(users[order], minlength=n_users), out=indptr[1:])
     return Arrays(indptr, items[order].astype(np.int32), values.astype(np.float64)), repeats
+
+
+def read_times(values: pl.Series) -> pl.DataFrame:
+    """Columns that sort by time, each row read by itself: a number, the whole number that it is, a text if it is none.
+
+    Numbers count as numbers and dates of a typed table as dates; a text such as ``2024-05-01 10:00`` sorts as text,
+    after rows without a time and before numbers. Whole numbers count to the last digit (nanoseconds), whether they
+    come as such or as text: what else is in the column must not round them.
+    """
+    if values.dtype in (pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    nothing = pl.Series([None], dtype=pl.Int64).new_from_index(0, len(values))
+    text = nothing.cast(pl.String)
+    if values.dtype == pl.String:
+        plain = values.str.strip_chars()
+        number, whole = _finite(plain.cast(pl.Float64, strict=False)), plain.cast(pl.Int64, strict=False)
+        text = values.set(number.is_not_null(), None)
+    else:
+        plain = values.to_physical()
+        exact = values.dtype.is_temporal() or values.dtype.is_integer()
+        number = _finite(plain.cast(pl.Float64, strict=False))
+        whole = plain.cast(pl.Int64, strict=False) if exact else nothing
+    return pl.DataFrame(dict(zip(TIMES, (number, whole, text), strict=True)))
+
+
+def _finite(number: pl.Series) -> pl.Series:
+    return number.set(~number.is_finite().fill_null(True), None)
+
+
+def _in_order(keys: Integers, times: pl.DataFrame | None) -> Integers:
+    """Positions by key, then by time, then as they came; those without a time come first."""
+    if times is None:
+        return np.argsort(keys, kind="stable")
+    table = times.with_columns(pl.Series("key", keys)).with_row_index("row")
+    by = ["key", *TIMES, "row"]
+    return table.sort(by, nulls_last=False)["row"].to_numpy().astype(np.int64)
+
+
+def _merge(order: Integers, again: Bools, values: Floats, rule: Duplicates) -> tuple[Integers, Floats]:
+    """One entry for each pair: its position in the input, and its value.
+
+    Parameters
+    ----------
+    order
+        Positions, those of a pair one after another.
+    again
+        For each but the first, whether its pair is that of the one before.
+    """
+    first, last = np.append(True, ~again), np.append(~again, True)
+    if rule in ("first", "last", "error"):
+        kept = order[first if rule == "first" else last]
+        return kept, values[kept]
+    sorted_values = values[order]
+    pair = np.cumsum(first) - 1
+    # One after another: the same bits wherever it is computed.
+    total: Floats = np.bincount(pair, weights=sorted_values).astype(np.float64)
+    if rule == "sum":
+        return order[last], total
+    start = np.flatnonzero(first)
+    lowest, highest = np.minimum.reduceat(sorted_values, start), np.maximum.reduceat(sorted_values, start)
+    # Rounding must not carry a mean out of what it is a mean of, which lies inside the range.
+    return order[last], np.clip(total / np.bincount(pair), lowest, highest)
+
+
+def grade(weights: npt.ArrayLike, cap: float) -> Floats:
+    """Grades of weights above 0: 1 from the public cap on, and each doubling counts about as much as the one before.
+
+    Examples
+    --------
+    >>> grade([1.0, 3.0, 15.0, 1e9], cap=15.0).tolist()
+    [0.25, 0.5, 1.0, 1.0]
+    """
+    held = np.minimum(np.asarray(weights, dtype=np.float64), cap)
+    grades: Floats = np.minimum(np.log1p(held) / np.log1p(cap), 1.0)
+    return grades
+
+
+def weigh(arrays: Arrays, cap: float | None) -> tuple[Arrays, int]:
+    """Weights as clicks, or as grades where there is a cap; and how many pairs had none above 0 and are left out."""
+    kept = arrays.values > 0.0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[arrays.indptr]
+    values = arrays.values[kept]
+    values = np.ones(len(values)) if cap is None else grade(values, cap)
+    return Arrays(indptr, arrays.items[kept], values), int(len(kept) - len(values))

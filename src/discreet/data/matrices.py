@@ -11,8 +11,7 @@ from scipy import sparse
 
 from discreet.catalogue import Catalogue, IdArray, Ids, as_ids
 from discreet.data.arrays import arrange
-from discreet.data.checks import check_filled, check_range
-from discreet.data.encode import Encoded, bring_inside
+from discreet.data.rows import Encoded, bring_inside, check_filled, check_range
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.errors import RatingsInvalid
 
@@ -71,9 +70,17 @@ def encode_entries(
 ) -> tuple[Encoded, npt.NDArray[np.int64]]:
     """Check entries and sort them; also the positions, among those kept, of those that repeat an earlier pair."""
     rating_range = check_range(rating_range, rated=rating_range is not None)
-    check_filled(len(entries.items))
-    entries, left_out = _used(entries, rating_range, rules)
     users, items, values, (n_users, n_items) = entries
+    check_filled(len(items))
+    missing = ~np.isfinite(values)
+    values, outside, _ = bring_inside(values, missing, rating_range or (-math.inf, math.inf), rules)
+    left_out, kept = LeftOut(int(missing.sum()), int(outside.sum())), ~(missing | outside)
+    if not kept.any():
+        raise RatingsInvalid(
+            f"none of the {len(kept)} entries can be used; check the values and the rating range"
+        )
+    check_dropped(len(kept), left_out, rules)
+    users, items, values = users[kept], items[kept], values[kept]
     seen = None
     if catalogue is None:
         seen, items = np.unique(items, return_inverse=True)
@@ -88,34 +95,6 @@ def encode_entries(
     arrays, repeats = arrange(users, items, values, n_users, n_items)
     left_out = left_out._replace(merged=len(repeats))
     return Encoded(arrays, _row_ids(user_ids, n_users), seen, rating_range, left_out), repeats
-
-
-def _used(
-    entries: Entries, rating_range: tuple[float, float] | None, rules: RowRules
-) -> tuple[Entries, LeftOut]:
-    """Entries that can be used, and how many cannot; without a range any finite number says that there is one."""
-    values, missing = entries.values, ~np.isfinite(entries.values)
-    low, high = rating_range or (-math.inf, math.inf)
-    bad = missing if rules.missing == "error" else np.zeros_like(missing)
-    if rules.out_of_range == "error":
-        bad = bad | (~missing & ~((values >= low) & (values <= high)))
-    if bad.any():
-        place = int(bad.argmax())
-        where = f"row {entries.users[place] + 1}, column {entries.items[place] + 1}"
-        raise RatingsInvalid(
-            f"{where}: the rating {values[place]:g} is not a number between {low:g} and {high:g}; correct "
-            "it, give the range of the whole scale, or leave such entries out with missing='drop', out_of_range='drop'"
-        )
-    values, outside, clipped = bring_inside(values, missing, (low, high), rules)
-    left_out = LeftOut(int(missing.sum()), int(outside.sum()), 0, int(clipped.sum()))
-    out = missing | outside
-    if out.all():
-        raise RatingsInvalid(
-            f"none of the {len(out)} entries can be used; check the values and the rating range"
-        )
-    check_dropped(len(out), left_out, rules)
-    kept = slice(None) if not out.any() else np.flatnonzero(~out)
-    return Entries(entries.users[kept], entries.items[kept], values[kept], entries.shape), left_out
 
 
 def _row_ids(user_ids: Ids | None, n_users: int) -> IdArray:

@@ -38,23 +38,22 @@ def read_objects(values: list[Any], what: What) -> pl.Series:
         When no value at all is an id.
     """
     kinds = set(map(type, values)) - {type(None)}
-    if len(kinds) == 1 and kinds <= set(_PLAIN):
+    if len(kinds) == 1 and kinds <= set(_PLAIN):  # the usual case, and quicker
         try:
-            return pl.Series(values, dtype=_PLAIN[kinds.pop()])
+            return pl.Series(values, dtype=_PLAIN[next(iter(kinds))])
         except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):
             pass  # an integer beyond 64 bits, or a text that is none
     read: Callable[[Any], Value] = {"id": _id, "number": _number, "time": _time}[what]
     found = [read(value) for value in values]
     if kinds and all(value is None for value in found):
         if what == "id":
-            odd = min(kind.__name__ for kind in set(map(type, values)) - {type(None)})
+            odd = min(kind.__name__ for kind in kinds)
             raise TypeError(f"ids must be whole numbers or text, not {odd}; convert them to text first")
         return pl.Series(values, strict=False)
-    texts = any(isinstance(value, str) for value in found)
     if what == "id" and all(value is None or _fits(value) for value in found):
         return pl.Series(found, dtype=pl.Int64)
-    if what == "number" and not texts:
-        return pl.Series([None if value is None else float(value) for value in found], dtype=pl.Float64)
+    if what == "number" and not any(isinstance(value, str) for value in found):
+        return pl.Series(found, dtype=pl.Float64)
     return pl.Series([None if value is None else str(value) for value in found], dtype=pl.String)
 
 
@@ -63,15 +62,13 @@ def _fits(value: Value) -> bool:
 
 
 def _id(value: Any) -> Value:
-    if isinstance(value, str | int | np.integer):
-        return _plain(value)
     if isinstance(value, decimal.Decimal):
         return int(value) if value.is_finite() and value.adjusted() < _DIGITS and value % 1 == 0 else None
-    if isinstance(value, float | np.floating):
+    plain = _plain(value)
+    if isinstance(plain, float):
         # As of a column of floats: beyond 2^53 it is not known which whole number was meant.
-        number = float(value)
-        return int(number) if number.is_integer() and abs(number) <= _WHOLE else None
-    return None
+        return int(plain) if plain.is_integer() and abs(plain) <= _WHOLE else None
+    return plain
 
 
 def _number(value: Any) -> Value:
@@ -86,20 +83,16 @@ def _plain(value: Any) -> Value:
     if isinstance(value, bool | np.bool_):
         return None
     if isinstance(value, str):
-        return _text(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair: no text that could be written
+            return None
+        return str(value)
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating | decimal.Decimal):
         return float(value)
     return None
-
-
-def _text(value: str) -> str | None:
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair: no text that could be written
-        return None
-    return str(value)
 
 
 def _time(value: Any) -> Value:

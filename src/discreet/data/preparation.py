@@ -14,29 +14,33 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, infer_ids
-from discreet.catalogue.packed import STANDARD_INPUT
-from discreet.data.checks import Columns, check_filled, check_reading
-from discreet.data.encode import Grouped, group, read_rows, refuse_all, refuse_weightless
+from discreet.catalogue.packed import STANDARD_INPUT, is_plain
 from discreet.data.readers import (
     PLAIN_TEXT,
     TextFormat,
     check_lines,
-    copy_files,
     count_filled,
     estimate_rows,
     list_files,
-    needs_copy,
     readable,
     scan_files,
+)
+from discreet.data.rows import (
+    Columns,
+    Grouped,
+    check_filled,
+    check_reading,
+    check_used,
+    group,
+    read_rows,
+    refuse_weightless,
 )
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.data.stored import MANIFEST, BlockEntry, Manifest, StoredRatings, StoredReading, deal
@@ -49,7 +53,7 @@ __all__ = ["block_size", "fits_into_memory", "prepare"]
 _RUN_ROWS = 1 << 21
 _FEWEST, _MOST, _FOR_AN_ITEM = 1 << 20, 1 << 22, 32
 _BLOCKS = 256  # every run is cut into as many pieces
-_WORK, _PLAIN = "unfinished", "plain"
+_WORK = "unfinished"
 
 # Bytes that training in memory may take for each row: some 70 were measured for reading clicks
 # (benchmarks/results/scale.md), and ratings have values and residuals beside.
@@ -107,15 +111,14 @@ def prepare(
     if source == STANDARD_INPUT:
         raise RatingsInvalid("standard input cannot be grouped on disk; write it to a file first")
     rating_range = check_reading(columns, rating_range, rules)
-    text.check()
     reading = StoredReading(
-        **columns._asdict(),
+        columns=columns,
         rating_range=rating_range,
         catalogue=catalogue.digest,
-        **{name: value for name, value in vars(rules).items() if name != "allow_dropped"},
-        **text._asdict(),
+        rules=rules,
+        text=text,
     )
-    told = _fingerprint(source)
+    told = _fingerprint(source, text)
     manifest = _finished(place, reading, told)
     if manifest is None:
         rows = estimate_rows(source)
@@ -123,16 +126,23 @@ def prepare(
         blocks = -(-rows // size) if alike is None else alike.dealt
         with _unfinished(place) as work:
             spool = _Spool(work, columns, rating_range, catalogue, rules, max(1, blocks))
-            manifest = _group(place, spool, _readable(source, work, text), run_rows, reading, told, progress)
+            manifest = _group(place, spool, _runs(source, text, columns, run_rows), reading, told, progress)
     stored = StoredRatings(place, manifest, catalogue, rules)
     check_dropped(stored.n_rows, stored.left_out, rules)
     return stored
 
 
-def _fingerprint(source: str) -> str:
+def _fingerprint(source: str, text: TextFormat) -> str:
     """Names, sizes and times of the files of a source: another one means that they changed."""
     with readable(source):
-        stats = [(str(file.absolute()), file.stat()) for file in list_files(source)]
+        files = list_files(source)
+        stats = [(str(file.absolute()), file.stat()) for file in files]
+        packed = [file.name for file in files if not is_plain(file, text.encoding)]
+    if packed:
+        raise RatingsInvalid(
+            f"{packed[0]} cannot be grouped on disk as it is; unpack it, or put it into UTF-8, or hold it in memory "
+            "(--engine memory)"
+        )
     told = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
@@ -141,6 +151,8 @@ def _finished(place: Path, reading: StoredReading, source: str) -> Manifest | No
     """What an earlier preparation made of the same table, if it came to its end."""
     if (place / MANIFEST).is_file():
         manifest = Manifest.read(place)
+        allowed = replace(reading.rules, allow_dropped=manifest.reading.rules.allow_dropped)  # changes no row
+        reading = reading.model_copy(update={"rules": allowed})
         if (manifest.reading, manifest.source) != (reading, source):
             raise RatingsInvalid(
                 f"{place} has ratings that were read from another file, or otherwise, or that changed since; give "
@@ -177,15 +189,6 @@ def _remove(place: Path) -> None:
     shutil.rmtree(place / _WORK, ignore_errors=True)
 
 
-def _readable(source: str, work: Path, text: TextFormat) -> tuple[str | Path, TextFormat]:
-    """Where the rows can be read a part at a time: in the files themselves, or in plain copies of them."""
-    if not needs_copy(source, text):
-        return source, text
-    private_folder(work / _PLAIN)
-    copy_files(source, text, work / _PLAIN)
-    return work / _PLAIN, text._replace(encoding=None)
-
-
 @dataclass
 class _Spool:
     """Rows that were read, in runs on disk, each run in the order of the blocks that its users are dealt to."""
@@ -207,18 +210,12 @@ class _Spool:
         """Read rows by the rules, each by itself, and write them as one run."""
         rows = read_rows(frame, self.columns, self.rating_range, self.catalogue, self.rules, self.rows)
         if not self.rows:
-            self.first_item = rows.items[0]
-        self.kind = rows.users.dtype if rows.users.dtype == pl.String else self.kind
-        dealt = {"user": rows.users, "item": np.where(rows.out, -1, rows.place).astype(np.int32)}
-        if self.columns.rating is not None or self.columns.weight is not None:
-            dealt["value"] = rows.values
-        if rows.times is not None:
-            dealt |= rows.times.to_dict()
-        if self.rules.duplicates == "error":
-            dealt["row"] = np.arange(self.rows, self.rows + frame.height)
-        number = np.where(rows.nobody, self.blocks, deal(rows.users, self.blocks))
+            self.first_item = rows.first_item
+        users = rows.table["user"]
+        self.kind = users.dtype if users.dtype == pl.String else self.kind
+        number = deal(users, self.blocks)
         order = np.argsort(number, kind="stable")
-        run = pl.DataFrame(dealt)[order]
+        run = rows.table[order]
         replace_file(self._run(len(self.starts)), lambda file: run.write_ipc(file), private=True)
         self.starts.append(np.searchsorted(number[order], np.arange(self.blocks + 1)).tolist())
         self.rows += frame.height
@@ -229,23 +226,10 @@ class _Spool:
         parts = []
         for run, starts in enumerate(self.starts):
             here, end = starts[block : block + 2]
-            if end > here:
+            if end > here or not run:
                 part = pl.scan_ipc(self._run(run)).slice(here, end - here).collect()
                 parts.append(part.with_columns(pl.col("user").cast(self.kind)))
-        if not parts:
-            parts = [pl.scan_ipc(self._run(0)).head(0).collect()]
-        rows = pl.concat(parts)
-        times = rows.drop("user", "item", "value", "row", strict=False)
-        return group(
-            rows["user"],
-            rows["item"].cast(pl.Int64).to_numpy(),
-            rows["value"].to_numpy() if "value" in rows.columns else np.ones(rows.height),
-            times if self.columns.time is not None else None,
-            self.catalogue.ids,
-            self.columns,
-            self.rules,
-            rows["row"].to_numpy() if "row" in rows.columns else None,
-        )
+        return group(pl.concat(parts), self.catalogue.ids, self.columns, self.rules)
 
     def _run(self, number: int) -> Path:
         return self.folder / f"{number:05}.arrow"
@@ -254,21 +238,19 @@ class _Spool:
 def _group(
     place: Path,
     spool: _Spool,
-    table: tuple[str | Path, TextFormat],
-    run_rows: int,
+    runs: Iterator[pl.DataFrame],
     reading: StoredReading,
     told: str,
     progress: Progress | None,
 ) -> Manifest:
     report = progress or (lambda stage, done, total: None)
     report("reading", 0, 1)
-    for frame in _runs(*table, spool.columns, run_rows):
+    for frame in runs:
         spool.add(frame)
     report("reading", 1, 1)
     check_filled(spool.rows)
     left_out = spool.left_out
-    if left_out.dropped == spool.rows:
-        refuse_all(spool.rows, spool.first_item, left_out)
+    check_used(spool.rows, left_out, spool.first_item)
     blocks: list[BlockEntry] = []
     for number in range(spool.blocks):
         report("grouping", number, spool.blocks)
@@ -279,7 +261,7 @@ def _group(
         if len(users.user_ids):
             blocks.append(_write(place, number, users, rated=reading.rating_range is not None))
     report("grouping", spool.blocks, spool.blocks)
-    if reading.weight is not None and not any(entry.ratings for entry in blocks):
+    if reading.columns.weight is not None and not any(entry.ratings for entry in blocks):
         refuse_weightless()
     manifest = Manifest(reading=reading, source=told, dealt=spool.blocks, left_out=left_out, blocks=blocks)
     content = manifest.model_dump_json(indent=1).encode()
@@ -287,7 +269,7 @@ def _group(
     return manifest
 
 
-def _runs(source: str | Path, text: TextFormat, columns: Columns, size: int) -> Iterator[pl.DataFrame]:
+def _runs(source: str, text: TextFormat, columns: Columns, size: int) -> Iterator[pl.DataFrame]:
     """The rows in order, about so many at a time, without those blank ones that end a text file."""
     scan = scan_files(source, columns, None, text)
     seen, held = 0, pl.DataFrame()
@@ -307,19 +289,15 @@ def _runs(source: str | Path, text: TextFormat, columns: Columns, size: int) -> 
 def _write(place: Path, number: int, users: Grouped, *, rated: bool) -> BlockEntry:
     """One row for each rating, by user and item; one without an item for a user who has none."""
     (_, items, values), counts = users.arrays, np.diff(users.arrays.indptr)
-    filled = np.repeat(counts > 0, np.maximum(counts, 1))
-
-    def column(entries: npt.NDArray[Any]) -> pl.Series:
-        spread = np.zeros(len(filled), entries.dtype)
-        spread[filled] = entries
-        return pl.Series(spread).set(pl.Series(~filled), None)
-
-    rows = np.repeat(np.arange(len(counts)), np.maximum(counts, 1))
-    table = {"user": users.user_ids.gather(rows), "item": column(items)}
+    table = {
+        "user": users.user_ids.gather(np.repeat(np.arange(len(counts)), counts)),
+        "item": pl.Series(items),
+    }
     if rated:
-        table["rating"] = column(values)
+        table["rating"] = pl.Series(values)
+    nothing = pl.DataFrame({"user": users.user_ids.filter(pl.Series(counts == 0))})
+    frame = pl.concat([pl.DataFrame(table), nothing], how="diagonal").sort("user", maintain_order=True)
     file = io.BytesIO()
-    frame = pl.DataFrame(table)
     frame.write_parquet(file, compression="lz4", statistics=False, row_group_size=max(1, frame.height))
     content = file.getvalue()
     entry = BlockEntry(

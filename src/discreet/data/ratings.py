@@ -14,8 +14,7 @@ import polars as pl
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
 from discreet.data import matrices, readers
 from discreet.data.arrays import arrange
-from discreet.data.checks import Columns, check_ids
-from discreet.data.encode import Encoded, encode
+from discreet.data.rows import Columns, Encoded, check_ids, encode
 from discreet.data.rules import (
     NOTHING,
     ROW_BY_ROW,
@@ -56,7 +55,6 @@ class Text(TypedDict):
 
     separator: NotRequired[str | None]
     encoding: NotRequired[str | None]
-    decimal: NotRequired[str | None]
 
 
 class FileReading(Reading, Text):
@@ -139,7 +137,7 @@ class Ratings:
         weight, graded
             Column of weights or play counts, in place of a rating column: a pair of user and item whose weights (their
             sum, unless `duplicates` says otherwise) are above 0 is a click. With ``graded``, a public cap, it is a
-            rating between 0 and 1 (:func:`discreet.data.weights.grade`).
+            rating between 0 and 1 (:func:`discreet.data.arrays.grade`).
         time
             Column of times, which says which of repeated rows is the last or the first; without it their order does.
 
@@ -173,16 +171,15 @@ class Ratings:
         *,
         separator: str | None = None,
         encoding: str | None = None,
-        decimal: str | None = None,
         **reading: Unpack[Reading],
     ) -> Ratings:
         """Read a CSV file with a header (plain, .gz, .zst, .bz2 or .zip); the rest as in `from_frame`.
 
         The separator is found in the first line unless it is given: comma, semicolon, tab, bar or double colon. Text is
-        UTF-8 unless an encoding is given, and ratings have a decimal point or comma unless one is given.
+        UTF-8 unless an encoding is given, and ratings have a decimal point or comma.
         Ids become integers when every one in the column is written as a plain integer, else they stay text.
         """
-        text = readers.TextFormat(separator, encoding, decimal)
+        text = readers.TextFormat(separator, encoding)
         return cls.from_frame(readers.read_file(path, _columns(reading), ".csv", text), **reading)
 
     @classmethod
@@ -191,18 +188,12 @@ class Ratings:
         return cls.from_frame(readers.read_file(path, _columns(reading), ".parquet"), **reading)
 
     @classmethod
-    def from_ndjson(cls, path: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
-        """Read a file with one JSON object a line; the other parameters are those of `from_frame`."""
-        return cls.from_frame(readers.read_file(path, _columns(reading), ".ndjson"), **reading)
-
-    @classmethod
     def from_file(
         cls,
         source: str | os.PathLike[str],
         *,
         separator: str | None = None,
         encoding: str | None = None,
-        decimal: str | None = None,
         **reading: Unpack[Reading],
     ) -> Ratings:
         """Read a file by its extension.
@@ -211,7 +202,7 @@ class Ratings:
         .zip (of one file); ``"-"`` is standard input. A folder or a pattern stands for its files. The other parameters
         are those of `from_csv`.
         """
-        text = readers.TextFormat(separator, encoding, decimal)
+        text = readers.TextFormat(separator, encoding)
         return cls.from_frame(readers.read_file(source, _columns(reading), None, text), **reading)
 
     @classmethod
@@ -222,20 +213,18 @@ class Ratings:
         rating_range: tuple[float, float] | None = None,
         catalogue: CatalogueSource = None,
         user_ids: Ids | None = None,
-        missing: Missing = "drop",
-        out_of_range: OutOfRange = "drop",
         allow_dropped: float = 0.2,
     ) -> Ratings:
         """Read a scipy sparse matrix, users in rows and items in columns.
 
-        Entries that are no number are missing; they, and those outside the range, are treated as in `from_frame`. A
+        Entries that are no number, or outside the range, are left out. A
         stored zero is a rating of zero if there is a range, and nothing if there is none; of a repeated entry the last
         one counts. Without a catalogue the column numbers are the item ids; without user ids the row numbers are. Users
         without entries stay.
         """
         listed = _catalogue(catalogue)
         entries = matrices.of_sparse(matrix, rating_range is not None)
-        rules = RowRules(missing, out_of_range, allow_dropped=allow_dropped)
+        rules = RowRules(allow_dropped=allow_dropped)
         encoded, _ = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
         return cls._of(encoded, listed, rules)
 
@@ -249,17 +238,15 @@ class Ratings:
         catalogue: CatalogueSource,
         rating_range: tuple[float, float] | None,
         user_ids: Ids | None = None,
-        missing: Missing = "drop",
-        out_of_range: OutOfRange = "drop",
         allow_dropped: float = 0.2,
     ) -> Ratings:
         """Take arrays of the form the attributes describe, checked; items may come in any order in a user.
 
-        `missing` (what is no number), `out_of_range` and `allow_dropped` are those of `from_frame`.
+        What is no number, or outside the range, is left out; `allow_dropped` is that of `from_frame`.
         """
         listed = _catalogue(catalogue)
         entries = matrices.of_arrays(indptr, items, values, None if listed is None else len(listed))
-        rules = RowRules(missing, out_of_range, allow_dropped=allow_dropped)
+        rules = RowRules(allow_dropped=allow_dropped)
         encoded, repeats = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
         if len(repeats):
             raise RatingsInvalid(
@@ -290,7 +277,7 @@ class Ratings:
     @property
     def n_rows(self) -> int:
         """Number of rows that they were read from."""
-        return self.n_ratings + self.left_out.dropped + self.left_out.merged + self.left_out.weightless
+        return self.n_ratings + self.left_out.gone
 
     @property
     def explicit(self) -> bool:
@@ -321,7 +308,7 @@ class Ratings:
 
         This is what lines two files up, for instance test ratings with the histories they belong to.
         """
-        wanted = check_ids(user_ids, "user_ids", "user")
+        wanted, _ = check_ids(user_ids, "user_ids", "user")
         rows = positions(wanted, as_ids(self.user_ids))
         known = self.take_users(rows[rows >= 0])
         counts = np.zeros(len(wanted), dtype=np.int64)

@@ -6,6 +6,7 @@ and are never imported otherwise.
 
 from __future__ import annotations
 
+import csv
 import glob
 import os
 import re
@@ -18,23 +19,19 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
-from discreet.catalogue.packed import PACKED, STANDARD_INPUT, copy_plain, is_plain, kind_of
+from discreet.catalogue.packed import PACKED, STANDARD_INPUT, is_plain, kind_of
 from discreet.catalogue.tables import Scan, find_separator, scan_json
-from discreet.data.checks import Columns, check_columns
 from discreet.data.objects import What, read_objects
-from discreet.data.ragged import describe_ragged_line
+from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid
-from discreet.private_files import open_private
 
 __all__ = [
     "PLAIN_TEXT",
     "TextFormat",
     "check_lines",
-    "copy_files",
     "count_filled",
     "estimate_rows",
     "list_files",
-    "needs_copy",
     "read_file",
     "read_frame",
     "readable",
@@ -65,20 +62,10 @@ class TextFormat(NamedTuple):
         What sets columns apart, one character or more; ``None``: found in the first line.
     encoding
         As Python names it (``"latin-1"``, ``"cp1252"``, ``"utf-16"``); ``None``: UTF-8.
-    decimal
-        ``","`` or ``"."`` in ratings and weights, and what has the other one is no number; ``None``: either.
     """
 
     separator: str | None = None
     encoding: str | None = None
-    decimal: str | None = None
-
-    def check(self) -> None:
-        """Refuse what cannot be."""
-        if self.separator == "":
-            raise RatingsInvalid("the separator is empty; leave it out to have it found in the first line")
-        if self.decimal not in (None, ".", ","):
-            raise RatingsInvalid(f"the decimal mark is {self.decimal!r}; it must be '.' or ','")
 
 
 PLAIN_TEXT = TextFormat()
@@ -100,8 +87,9 @@ def read_file(
         except pl.exceptions.ComputeError as error:
             if "more fields than" not in str(error):
                 raise
-            told = describe_ragged_line(Path(path), text.separator, text.encoding)
-            raise ValueError(f"{told or 'a line'} has more columns than the first one") from error
+            raise ValueError(
+                f"{_wider_line(Path(path), text)} has more columns than the first one"
+            ) from error
     if scan.typeset:
         check_lines(frame, columns)
     return frame if scan.typed else without_types(frame, columns)
@@ -111,33 +99,18 @@ def scan_files(
     path: str | os.PathLike[str], columns: Columns, kind: str | None = None, text: TextFormat = PLAIN_TEXT
 ) -> Scan:
     """The table of the named columns, not read yet."""
-    text.check()
+    if text.separator == "":
+        raise RatingsInvalid("the separator is empty; leave it out to have it found in the first line")
     with readable(path):
         files = list_files(path)
         if all(file.is_file() and not file.stat().st_size for file in files):
             raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row")
         if files == [Path(path)]:
-            scan = scan_table(files[0], kind, text.separator, text.encoding, private=columns.names())
+            scan = scan_table(files[0], kind, *text, private=columns.names())
         else:
             scan = _scan_many(files, columns, text)
         check_columns(scan.names, columns)
-        table = scan.table.select(columns.names())
-        # Numbers of JSON have a point, whatever people use.
-        return scan._replace(table=_with_decimal(table, columns, text.decimal if scan.typeset else None))
-
-
-def needs_copy(source: str | os.PathLike[str], text: TextFormat) -> bool:
-    """Whether files must be unpacked, or put into UTF-8, before they can be read a part at a time."""
-    return not all(is_plain(file, text.encoding) for file in list_files(source))
-
-
-def copy_files(source: str | os.PathLike[str], text: TextFormat, folder: Path) -> None:
-    """Write the files of a source into a folder as plain ones, whose names keep their order."""
-    with readable(source):
-        for number, file in enumerate(list_files(source)):
-            plain = open_private(folder / f"{number:05}{kind_of(file)}", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            with os.fdopen(plain, "wb") as target:
-                copy_plain(file, text.encoding, target)
+        return scan._replace(table=scan.table.select(columns.names()))
 
 
 def list_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -147,7 +120,7 @@ def list_files(path: str | os.PathLike[str]) -> list[Path]:
         return [place]
     if place.is_dir():
         found = [file for file in place.rglob("*") if file.is_file() and file.name[0] not in "._"]
-    elif _PATTERN.search(str(path)) and not _is_path(str(path)):
+    elif _PATTERN.search(str(path)) and not os.path.exists(path):
         found = [Path(name) for name in glob.glob(str(path), recursive=True) if Path(name).is_file()]
     else:
         return [place]
@@ -168,13 +141,14 @@ def readable(path: object) -> Iterator[None]:
         yield
     except TABLE_ERRORS as error:
         source = "standard input" if path == STANDARD_INPUT else path
-        raise RatingsInvalid(f"{source} cannot be read: {_reason(error)}{_hint(error)}") from error
+        hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
+        raise RatingsInvalid(f"{source} cannot be read: {_reason(error)}{hint}") from error
 
 
 def _scan_many(files: list[Path], columns: Columns, text: TextFormat) -> Scan:
     kind, named = kind_of(files[0]), columns.names()
     if not all(is_plain(file, text.encoding) for file in files):
-        scans = [scan_table(file, kind, text.separator, text.encoding, private=named) for file in files]
+        scans = [scan_table(file, kind, *text, private=named) for file in files]
         for scan in scans:
             check_columns(scan.names, columns)
         return scans[0]._replace(table=pl.concat([scan.table.select(named) for scan in scans]))
@@ -191,19 +165,17 @@ def _scan_many(files: list[Path], columns: Columns, text: TextFormat) -> Scan:
     return Scan(table.collect_schema().names(), not typeset, table, typeset)
 
 
-def _with_decimal(table: pl.LazyFrame, columns: Columns, decimal: str | None) -> pl.LazyFrame:
-    """Numbers as they are written with that mark; one that has the other mark is none."""
-    if decimal is None:
-        return table
-    other = "." if decimal == "," else ","
-    for name in (columns.rating, columns.weight):
-        if name is not None:
-            number = pl.col(name)
-            plain = number.str.replace(",", ".", literal=True) if decimal == "," else number
-            table = table.with_columns(
-                pl.when(number.str.contains(other, literal=True)).then(None).otherwise(plain).alias(name)
-            )
-    return table
+def _wider_line(path: Path, text: TextFormat) -> str:
+    """Which line of a plain CSV or TSV file has more columns than the first; looked for when it could not be read."""
+    if path.is_file() and path.suffix in (".csv", ".tsv"):
+        separator = text.separator or ("\t" if path.suffix == ".tsv" else find_separator(path))
+        with path.open(encoding=text.encoding or "utf-8", newline="") as file:
+            lines = csv.reader(file, delimiter=separator[0])
+            width = len(next(lines, []))
+            for line in lines:
+                if len(line) > width:
+                    return f"line {lines.line_num} ({len(line)} columns, not {width})"
+    return "a line"
 
 
 def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
@@ -295,17 +267,6 @@ def _plain(values: Any) -> Any:
             return np.asarray(values)
         return list(values.where(values.notna(), None) if hasattr(values, "notna") else values)
     return list(values) if dtype is None else pl.Series(values)
-
-
-def _is_path(source: str) -> bool:
-    try:
-        return Path(source).exists()
-    except (OSError, ValueError):  # too long for a name, or with a null byte
-        return False
-
-
-def _hint(error: BaseException) -> str:
-    return next((hint for words, hint in _HINTS.items() if words in str(error)), "")
 
 
 def _reason(error: BaseException) -> str:

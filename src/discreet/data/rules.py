@@ -58,7 +58,7 @@ class RowRules:
         Of rows that repeat a pair of user and item the ``"last"`` counts, or the ``"first"`` (as they come, or by their
         times), or the ``"mean"`` or the ``"sum"`` of all, or ``"error"``. A sum is for weights: one of ratings is none.
     graded
-        For weights: the public cap from which on they count as 1 (:mod:`discreet.data.weights`); ``None``: as clicks.
+        For weights: the public cap from which on they count as 1 (`discreet.data.arrays.grade`); ``None``: as clicks.
     allow_dropped
         A table of which a larger share of the rows would be left out is refused: its columns, catalogue or range are
         likely those of other ratings. 1 allows everything.
@@ -172,6 +172,11 @@ class LeftOut(NamedTuple):
     def dropped(self) -> int:
         """Rows that were left out, for whatever reason."""
         return self.missing + self.out_of_range + self.unknown_items
+
+    @property
+    def gone(self) -> int:
+        """Rows that are no ratings of their own: left out, merged into others, or without weight."""
+        return self.dropped + self.merged + self.weightless
 
 
 NOTHING = LeftOut()

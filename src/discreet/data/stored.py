@@ -21,7 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.catalogue import Catalogue, Id, RatingScale, as_ids, infer_ids
 from discreet.data.ratings import Ratings
-from discreet.data.rules import Duplicates, LeftOut, Missing, OutOfRange, RowRules, UnknownItems
+from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
+from discreet.data.rules import LeftOut, RowRules
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
 __all__ = ["MANIFEST", "BlockEntry", "Manifest", "StoredRatings", "StoredReading", "deal", "is_prepared"]
@@ -37,21 +39,11 @@ class _Frozen(BaseModel):
 class StoredReading(_Frozen):
     """How the rows were read: what must agree for blocks to be used again."""
 
-    user: str
-    item: str
-    rating: str | None
-    weight: str | None
-    time: str | None
+    columns: Columns
     rating_range: Annotated[tuple[float, float] | None, Field(strict=False)]
     catalogue: str
-    missing: Missing
-    out_of_range: OutOfRange
-    unknown_items: UnknownItems
-    duplicates: Duplicates
-    graded: float | None
-    separator: str | None
-    encoding: str | None
-    decimal: str | None
+    rules: RowRules
+    text: TextFormat
 
 
 class BlockEntry(_Frozen):
@@ -128,6 +120,15 @@ class StoredRatings:
     catalogue, rules
         Public: what they were read with.
 
+    Attributes
+    ----------
+    n_users, n_items, n_ratings, n_rows, rating_range, left_out
+        As of `Ratings`.
+    dealt
+        Among how many blocks users were dealt: what must agree for two tables to be read side by side.
+    n_blocks, block_sizes
+        How many blocks there are, and the ratings of each.
+
     Notes
     -----
     **Privacy.** Everything here is private but `catalogue`, `rating_range` and `rules`.
@@ -138,44 +139,18 @@ class StoredRatings:
             raise RatingsInvalid(f"{folder} was prepared with another catalogue; give that one")
         self.folder, self._manifest = folder, manifest
         self.catalogue, self.rules = catalogue, rules
+        self.rating_range, self.left_out = manifest.reading.rating_range, manifest.left_out
+        self.dealt, self.n_items, self.n_blocks = manifest.dealt, len(catalogue), len(manifest.blocks)
+        self.n_users = sum(entry.users for entry in manifest.blocks)
+        self.n_ratings = sum(entry.ratings for entry in manifest.blocks)
+        self.n_rows = self.n_ratings + self.left_out.gone
+        self.block_sizes = [entry.ratings for entry in manifest.blocks]
 
     @classmethod
     def open(cls, folder: str | Path, catalogue: Catalogue) -> StoredRatings:
         """Ratings that were prepared earlier, over this catalogue."""
         manifest = Manifest.read(Path(folder))
-        told = manifest.reading
-        rules = RowRules(told.missing, told.out_of_range, told.unknown_items, told.duplicates, told.graded)
-        return cls(Path(folder), manifest, catalogue, rules)
-
-    @property
-    def dealt(self) -> int:
-        """Among how many blocks users were dealt: what must agree for two tables to be read side by side."""
-        return self._manifest.dealt
-
-    @property
-    def n_users(self) -> int:
-        """Number of users, those without ratings included."""
-        return sum(entry.users for entry in self._manifest.blocks)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items in the catalogue."""
-        return len(self.catalogue)
-
-    @property
-    def n_ratings(self) -> int:
-        """Number of ratings."""
-        return sum(entry.ratings for entry in self._manifest.blocks)
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-        return len(self._manifest.blocks)
-
-    @property
-    def rating_range(self) -> tuple[float, float] | None:
-        """Lowest and highest possible rating; None for implicit feedback."""
-        return self._manifest.reading.rating_range
+        return cls(Path(folder), manifest, catalogue, manifest.reading.rules)
 
     @property
     def explicit(self) -> bool:
@@ -188,24 +163,9 @@ class StoredRatings:
         return RatingScale(self.rating_range)
 
     @property
-    def left_out(self) -> LeftOut:
-        """How many rows were left out or mended."""
-        return self._manifest.left_out
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that they were read from."""
-        return self.n_ratings + self.left_out.dropped + self.left_out.merged + self.left_out.weightless
-
-    @property
     def digest(self) -> str:
         """SHA-256 that names these ratings and how they were read."""
         return self._manifest.digest
-
-    @property
-    def block_sizes(self) -> list[int]:
-        """Ratings of each block."""
-        return [entry.ratings for entry in self._manifest.blocks]
 
     def take_blocks(self, numbers: Sequence[int]) -> StoredRatings:
         """The users of some blocks alone, by the blocks' places in `block_sizes`."""

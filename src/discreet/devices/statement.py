@@ -7,9 +7,9 @@ import math
 from discreet.catalogue import Catalogue
 from discreet.devices.schedule import Schedule
 from discreet.errors import SettingsInvalid
+from discreet.privacy.ledger import PureLedger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.own_noise import why_not_private
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 
 __all__ = ["refuse_paid", "state_task"]

@@ -17,7 +17,7 @@ public catalogue.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from lenskit.data import ItemList, QueryInput, RecQuery
@@ -25,8 +25,6 @@ from lenskit.pipeline import Component
 from pydantic import BaseModel, ConfigDict
 
 from discreet.model import Model
-from discreet.model.item_weights import ItemWeights
-from discreet.model.listing import order_terms
 from discreet.types import Floats
 
 __all__ = ["CandidatesConfig", "CatalogueCandidates", "DiscreetScorer", "ScorerConfig"]
@@ -69,17 +67,11 @@ class DiscreetScorer(Component[ItemList]):  # type: ignore[misc]
         return self._loaded
 
     def _scores(self, model: Model, history: ItemList | None, positions: np.ndarray) -> Floats:
-        side = model.item_side
+        side, nobody = model.item_side, np.zeros(len(positions), dtype=np.int64)
         taken, values = _history(model, history)
-        if isinstance(side, ItemWeights):
-            evidence = side.fold_in(np.array([0, len(taken)]), taken, values)
-            return side.predict(evidence, np.zeros(len(positions), dtype=np.int64), positions)
-        coefficients = side.fold_in(np.array([0, len(taken)]), taken, values)
-        if self.config.scores == "rating":
-            return side.predict(coefficients, np.zeros(len(positions), dtype=np.int64), positions)
-        rows, level = order_terms(side, model.by_popularity)
-        scores: Floats = rows[positions] @ coefficients[0] + level[positions]
-        return scores
+        coefficients: Any = side.fold_in(np.array([0, len(taken)]), taken, values)
+        order, predicted = side.score_pairs(coefficients, nobody, positions)
+        return predicted if self.config.scores == "rating" else order
 
 
 class CandidatesConfig(BaseModel):

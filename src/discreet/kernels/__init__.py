@@ -3,8 +3,7 @@
 Compiled; `tests/kernels/reference.py` has the same functions in plain NumPy.
 """
 
-from discreet.kernels.comoment import co_moment
-from discreet.kernels.devices import device_coordinates
+from discreet.kernels.devices import device_coordinates, walsh_hadamard
 from discreet.kernels.distances import (
     capped_distances,
     nearest_centres,
@@ -13,26 +12,25 @@ from discreet.kernels.distances import (
     swap_losses,
 )
 from discreet.kernels.draws import draw_rejecting, draw_uniform
-from discreet.kernels.entries import above_offsets, row_squares, row_sums, truncated
+from discreet.kernels.entries import (
+    above_offsets,
+    dot_pairs,
+    lowest_entries,
+    residuals,
+    row_squares,
+    row_sums,
+    transpose,
+    truncated,
+)
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
-from discreet.kernels.lowest import lowest_entries
-from discreet.kernels.mixture import expected_sizes, mixture_shares, size_likelihoods
-from discreet.kernels.moments import weighted_moment
-from discreet.kernels.offset_rows import solve_offset_rows
-from discreet.kernels.pair_sums import add_pairs, amount_sums, pair_place
-from discreet.kernels.pairs import dot_pairs, residuals
+from discreet.kernels.pair_sums import add_pairs, amount_sums, co_moment, pair_place
 from discreet.kernels.ranking import ranking_on, top_n
 from discreet.kernels.rows import solve_rows
-from discreet.kernels.shrink import shrink_rows
 from discreet.kernels.solve import solve_items
-from discreet.kernels.steps import frank_wolfe_step
-from discreet.kernels.symmetric import symmetric_integers
 from discreet.kernels.table_scores import Table, table_scores, table_top
 from discreet.kernels.threads import beside, by_rows, get_threads, one_blas_thread, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
-from discreet.kernels.transpose import transpose
-from discreet.kernels.walsh_hadamard import walsh_hadamard
 
 __all__ = [
     "Table",
@@ -47,15 +45,12 @@ __all__ = [
     "dot_pairs",
     "draw_rejecting",
     "draw_uniform",
-    "expected_sizes",
     "fill_geometric",
-    "frank_wolfe_step",
     "get_threads",
     "item_moments",
     "item_sums",
     "item_weights",
     "lowest_entries",
-    "mixture_shares",
     "nearest_centres",
     "one_blas_thread",
     "pair_place",
@@ -66,14 +61,10 @@ __all__ = [
     "row_squares",
     "row_sums",
     "set_threads",
-    "shrink_rows",
-    "size_likelihoods",
     "solve_items",
-    "solve_offset_rows",
     "solve_rows",
     "square_norms",
     "swap_losses",
-    "symmetric_integers",
     "table_scores",
     "table_top",
     "threads",
@@ -83,5 +74,4 @@ __all__ = [
     "truncated",
     "user_moment",
     "walsh_hadamard",
-    "weighted_moment",
 ]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from discreet.kernels.compile import kernel
-from discreet.kernels.lanes import load, splat, store, total
 from discreet.kernels.products import subtract_square
 from discreet.kernels.registers import BYTES, HEIGHT
+from discreet.kernels.tiles import load, splat, store, total
 
 __all__ = ["factor", "substitute"]
 
@@ -33,6 +33,7 @@ def factor(U: Any, d: int, corners: Any) -> bool:
         corner = corners[i // HEIGHT]
         if not _factor_corner(U, i, corner):
             return False
+        U[i : i + HEIGHT, i // step * step : i] = 0  # in a register with what counts: it must not grow
         for c in range(i // step * step, U.shape[1], step):
             _divide(U, i, c, corner)
     return True

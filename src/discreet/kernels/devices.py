@@ -13,7 +13,7 @@ import numpy.typing as npt
 from discreet.kernels.compile import exact_kernel
 from discreet.kernels.threads import claim, share
 
-__all__ = ["device_coordinates"]
+__all__ = ["device_coordinates", "walsh_hadamard"]
 
 Array = npt.NDArray[Any]
 
@@ -61,6 +61,17 @@ def device_coordinates(
         out,
     )
     return out
+
+
+def walsh_hadamard(vector: Array) -> None:
+    """Fast Walsh-Hadamard transform in place, unnormalised; exact on integers. The length is a power of two."""
+    half = 1
+    while half < len(vector):
+        pairs = vector.reshape(-1, 2, half)
+        first = pairs[:, 0] + pairs[:, 1]
+        np.subtract(pairs[:, 0], pairs[:, 1], out=pairs[:, 1])
+        pairs[:, 0] = first
+        half *= 2
 
 
 @exact_kernel

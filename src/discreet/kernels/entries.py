@@ -1,7 +1,7 @@
-"""Passes over the entries of sparse rows: what NumPy does in several, on one core, with an array for each.
+"""Entries of sparse rows, by NumPy and SciPy: sums over each row, inner products, order.
 
-A row's numbers depend on that row alone and are added in an order that its length decides: on the private side of a
-release nothing of one user may move another's.
+A row's numbers depend on that row alone and are added one after another: on the private side of a release nothing of
+one user may move another's.
 """
 
 from __future__ import annotations
@@ -10,16 +10,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from discreet.kernels.checks import check_index, check_rows, check_shapes, check_starts
 from discreet.kernels.compile import kernel
 from discreet.kernels.threads import claim, share
-from discreet.types import AnyArray, Array, Floats, Indices, Shorts
+from discreet.types import Array, Bools, Floats, Indices, Ints, Shorts
 
-__all__ = ["above_offsets", "row_squares", "row_sums", "truncated"]
+__all__ = [
+    "above_offsets",
+    "dot_pairs",
+    "longest_first",
+    "lowest_entries",
+    "residuals",
+    "row_squares",
+    "row_sums",
+    "transpose",
+    "truncated",
+]
 
-CHUNK = 8192
-"""Entries a thread takes at a time where rows do not matter."""
+CHUNK = 2048
+"""Pairs a thread takes at a time."""
 
 
 def above_offsets(
@@ -32,34 +43,15 @@ def above_offsets(
     """``(values - centre) - offsets[items]``, in double precision and rounded to ``kind`` at the end."""
     check_index(items, len(offsets))
     check_shapes(values=(values, items.shape))
-    out: Array = np.empty(len(items), kind)
-    share(
-        _above_offsets,
-        -(-len(items) // CHUNK),
-        float(len(items)),
-        np.ascontiguousarray(items, np.int32),
-        # float32 is widened one by one: a copy in float64 takes longer than the rest.
-        np.ascontiguousarray(values, np.float32 if values.dtype == np.float32 else np.float64),
-        np.ascontiguousarray(offsets, np.float64),
-        float(centre),
-        out,
-    )
-    return out
+    above: Array = np.subtract(values, centre, dtype=np.float64)
+    above -= offsets[items]
+    return above.astype(kind, copy=False)
 
 
 def row_sums(indptr: Indices, values: Array) -> Floats:
     """Sum of the values of each row, in double precision."""
     check_starts(indptr, len(values))
-    out = np.empty(len(indptr) - 1)
-    share(
-        _row_sums,
-        len(out),
-        float(len(values)),
-        np.ascontiguousarray(indptr, np.int64),
-        np.ascontiguousarray(values, np.float64),
-        out,
-    )
-    return out
+    return _sums(indptr, np.zeros(len(values), np.int32), values, np.ones(1))
 
 
 def row_squares(
@@ -76,109 +68,108 @@ def row_squares(
     values
         One for each entry: floats, or int16.
     """
-    n_items = 2**31 - 1 if weights is None else len(weights)
-    check_rows(indptr, items, n_items)
-    entries: AnyArray = np.zeros(0)
-    if values is not None:
-        check_shapes(values=(values, items.shape))
-        entries = np.ascontiguousarray(values, np.int16 if values.dtype == np.int16 else np.float64)
-    out = np.empty(len(indptr) - 1)
-    share(
-        _row_squares,
-        len(out),
-        float(len(items)),
-        np.ascontiguousarray(indptr, np.int64),
-        np.ascontiguousarray(items, np.int32),
-        np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64),
-        entries,
-        weights is not None,
-        values is not None,
-        out,
-    )
-    return out
+    check_rows(indptr, items, 2**31 - 1 if weights is None else len(weights))
+    check_shapes(values=(values, items.shape))
+    squares = np.ones(len(items)) if values is None else np.square(values, dtype=np.float64)
+    if weights is None:
+        return _sums(indptr, np.zeros(len(items), np.int32), squares, np.ones(1))
+    return _sums(indptr, items, squares, np.square(weights, dtype=np.float64))
 
 
 def truncated(indptr: Indices, values: Array, scales: Array) -> Shorts:
     """``values * scales[row]`` truncated toward zero, which must fit an int16."""
     check_starts(indptr, len(values))
     check_shapes(scales=(scales, (len(indptr) - 1,)))
-    out: NDArray[np.int16] = np.empty(len(values), np.int16)
+    return (values * np.repeat(scales, np.diff(indptr))).astype(np.int16)
+
+
+def dot_pairs(rows: Indices, cols: Indices, left: Array, right: Array) -> Floats:
+    """``left[rows[k]] . right[cols[k]]`` for every k, in float64, without a row for every k."""
+    check_index(rows, len(left))
+    check_index(cols, len(right))
+    check_shapes(cols=(cols, rows.shape), right=(right, (len(right), left.shape[1])))
+    out = np.empty(len(rows))
     share(
-        _truncated,
-        len(indptr) - 1,
-        float(len(values)),
-        np.ascontiguousarray(indptr, np.int64),
-        np.ascontiguousarray(values, np.float64),
-        np.ascontiguousarray(scales, np.float64),
+        _dot_pairs,
+        -(-len(rows) // CHUNK),
+        float(len(rows)) * left.shape[1],
+        np.ascontiguousarray(rows, np.int64),
+        np.ascontiguousarray(cols, np.int64),
+        np.ascontiguousarray(left, np.float64),
+        np.ascontiguousarray(right, np.float64),
         out,
     )
     return out
 
 
+def residuals(
+    indptr: Indices, items: Indices, targets: Array, coefficients: Array, features: Array
+) -> Floats:
+    """``targets - coefficients[i] . features[j]`` for every entry (i, j) of a sparse matrix, in float64."""
+    check_starts(indptr, len(items))
+    check_shapes(
+        targets=(targets, items.shape), coefficients=(coefficients, (len(indptr) - 1, features.shape[1]))
+    )
+    left: Floats = dot_pairs(_owners(indptr), items, coefficients, features)
+    return np.subtract(targets, left, out=left)
+
+
+def lowest_entries(indptr: Indices, numbers: Array, most: int) -> Bools:
+    """Which entries are among the ``most`` lowest of their row; of equal ones the first. NaN counts as highest."""
+    check_shapes(numbers=(numbers, (int(indptr[-1]),)))
+    order = np.lexsort((numbers, _owners(indptr)))
+    kept: Bools = np.empty(len(numbers), dtype=np.bool_)
+    kept[order] = np.arange(len(numbers)) - np.repeat(indptr[:-1], np.diff(indptr)) < most
+    return kept
+
+
+def longest_first(indptr: Indices) -> Ints:
+    """Rows by falling length: handed out in this order, no thread is left alone with a long row at the end."""
+    order: Ints = np.argsort(-np.diff(indptr), kind="stable")
+    return order
+
+
+def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
+    """The same entries item by item.
+
+    Parameters
+    ----------
+    indptr, items
+        Entries user by user (compressed sparse rows).
+    n_items
+        Number of items; every entry of `items` must be below it.
+
+    Returns
+    -------
+    t_indptr, t_users, t_position
+        Where each item's entries start, their users in rising order, and where each entry stands in user order.
+    """
+    check_rows(indptr, items, n_items)
+    turned = _matrix(indptr, items, np.arange(len(items)), n_items).tocsc()
+    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data
+
+
+def _owners(indptr: Indices) -> Ints:
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def _matrix(indptr: Indices, items: Indices, values: Array | Ints, width: int) -> Any:
+    return csr_array((values, items, indptr), shape=(len(indptr) - 1, width))
+
+
+def _sums(indptr: Indices, items: Indices, values: Array, weights: Array) -> Floats:
+    """Sum of ``value * weights[item]`` over each row, one entry after another."""
+    sums: Floats = _matrix(indptr, items, np.asarray(values, np.float64), len(weights)) @ weights
+    return sums
+
+
 @kernel
-def _above_offsets(
-    counter: Any, grain: int, items: Any, values: Any, offsets: Any, centre: float, out: Any
-) -> None:
+def _dot_pairs(counter: Any, grain: int, rows: Any, cols: Any, left: Any, right: Any, out: Any) -> None:
     start = claim(counter, 1) * CHUNK
     while start < len(out):
         for k in range(start, min(start + CHUNK, len(out))):
-            out[k] = (values[k] - centre) - offsets[items[k]]
+            total = 0.0
+            for c in range(left.shape[1]):
+                total += left[rows[k], c] * right[cols[k], c]
+            out[k] = total
         start = claim(counter, 1) * CHUNK
-
-
-@kernel
-def _row_sums(counter: Any, grain: int, indptr: Any, values: Any, out: Any) -> None:
-    first = claim(counter, grain)
-    while first < len(out):
-        for i in range(first, min(first + grain, len(out))):
-            total = 0.0
-            for k in range(indptr[i], indptr[i + 1]):
-                total += values[k]
-            out[i] = total
-        first = claim(counter, grain)
-
-
-@kernel
-def _row_squares(
-    counter: Any,
-    grain: int,
-    indptr: Any,
-    items: Any,
-    weights: Any,
-    values: Any,
-    weighted: bool,
-    valued: bool,
-    out: Any,
-) -> None:
-    first = claim(counter, grain)
-    while first < len(out):
-        for i in range(first, min(first + grain, len(out))):
-            total = 0.0
-            if weighted and valued:
-                for k in range(indptr[i], indptr[i + 1]):
-                    value = weights[items[k]] * values[k]
-                    total += value * value
-            elif weighted:
-                for k in range(indptr[i], indptr[i + 1]):
-                    weight = weights[items[k]]
-                    total += weight * weight
-            elif valued:
-                for k in range(indptr[i], indptr[i + 1]):
-                    value = float(values[k])
-                    total += value * value
-            else:
-                total = float(indptr[i + 1] - indptr[i])
-            out[i] = total
-        first = claim(counter, grain)
-
-
-@kernel
-def _truncated(counter: Any, grain: int, indptr: Any, values: Any, scales: Any, out: Any) -> None:
-    n = len(scales)
-    first = claim(counter, grain)
-    while first < n:
-        for i in range(first, min(first + grain, n)):
-            scale = scales[i]
-            for k in range(indptr[i], indptr[i + 1]):
-                out[k] = np.int16(np.int32(values[k] * scale))
-        first = claim(counter, grain)

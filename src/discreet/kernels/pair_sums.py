@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from discreet.kernels.checks import check_ascending, check_rows, check_shapes
 from discreet.kernels.compile import kernel
+from discreet.kernels.entries import transpose
 from discreet.kernels.threads import claim, share
-from discreet.kernels.transpose import transpose
-from discreet.types import Indices
+from discreet.types import Floats, Indices
 
-__all__ = ["add_pairs", "amount_sums", "pair_place"]
+__all__ = ["add_pairs", "amount_sums", "co_moment", "pair_place"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -31,14 +32,21 @@ def amount_sums(
     """For every item the sum over its users of ``amount * value``."""
     check_rows(indptr, items, n_items)
     check_shapes(values=(values, items.shape), amounts=(amounts, (len(indptr) - 1,)))
-    out = np.zeros(n_items, np.int64)
-    _amount_sums(
-        np.ascontiguousarray(indptr, np.int64),
-        np.ascontiguousarray(items, np.int32),
-        np.ascontiguousarray(amounts, np.int64),
-        np.ascontiguousarray(values, np.int16),
-        out,
-    )
+    shape = len(indptr) - 1, n_items
+    rows: Any = csr_array((values.astype(np.int64), items, indptr), shape=shape)
+    sums: Ints = rows.T @ np.asarray(amounts, np.int64)
+    return sums
+
+
+def co_moment(indptr: Indices, items: Indices, values: npt.NDArray[np.int16], n_items: int) -> Floats:
+    """Sum over rows of ``y y^T``, where row i has ``values`` at its items (ascending) and zeros elsewhere: exact."""
+    pairs = np.zeros(n_items * (n_items - 1) // 2, np.int64)
+    add_pairs(indptr, items, np.ones(len(indptr) - 1, np.int64), values, n_items, pairs)
+    out = np.zeros((n_items, n_items))
+    for first in range(n_items - 1):
+        start = first * (2 * n_items - first - 1) // 2
+        out[first, first + 1 :] = out[first + 1 :, first] = pairs[start : start + n_items - first - 1]
+    out[np.diag_indices(n_items)] = np.bincount(items, np.square(values, dtype=np.float64), minlength=n_items)
     return out
 
 
@@ -90,13 +98,6 @@ def pair_place(low: Indices, high: Indices, n_items: int) -> Ints:
     """Where the pair of items ``low < high`` is among all pairs."""
     low = np.asarray(low, np.int64)
     return low * (2 * n_items - low - 1) // 2 + np.asarray(high, np.int64) - low - 1
-
-
-@kernel
-def _amount_sums(indptr: Any, items: Any, amounts: Any, values: Any, out: Any) -> None:
-    for user in range(len(indptr) - 1):
-        for place in range(indptr[user], indptr[user + 1]):
-            out[items[place]] += amounts[user] * np.int64(values[place])
 
 
 @kernel

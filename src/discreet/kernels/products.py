@@ -1,30 +1,19 @@
 """Products of small padded matrices, built from register tiles.
 
 Matrices here are C-contiguous, padded to whole vectors (`registers.padded`), 64-byte aligned, and symmetric ones
-hold their upper triangle only; what stands below the diagonal blocks is never read.
+hold their upper triangle only; what stands below the diagonal blocks, in a register with them, counts for nothing.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from discreet.kernels.compile import kernel
 from discreet.kernels.registers import BYTES, HEIGHT, WIDE
-from discreet.kernels.tiles import (
-    add_narrow,
-    add_pairs_narrow,
-    add_pairs_wide,
-    add_square_tile,
-    add_wide,
-    subtract_narrow,
-    subtract_square_tile,
-    subtract_wide,
-)
+from discreet.kernels.tiles import add_narrow, add_wide, subtract_narrow, subtract_wide
 from discreet.types import Array
 
-__all__ = ["add_pair_square", "add_product", "add_square", "aligned", "clear", "subtract_square"]
+__all__ = ["add_product", "add_square", "aligned", "clear", "subtract_square"]
 
 
 @kernel
@@ -63,33 +52,15 @@ def add_square(C: Array, A: Array, k: int, d: int) -> None:
     """Upper triangle of ``C += A[:k].T @ A[:k]`` for the first `d` rows."""
     step = BYTES // A.itemsize
     for i in range(0, d, HEIGHT):
-        start = -(-i // step) * step
-        if start > i:  # the block on the diagonal fills half a register: its other half would not be read
-            add_square_tile(C, i, i, A, i, A, i, k)
+        start = i // step * step
         add_product(C, i, start, C.shape[1], A, i, A, start, k)
-
-
-@kernel
-def add_pair_square(C: Any, A: Any, k: int, d: int) -> None:
-    """Like `add_square` where each int32 of `A` holds two int16 and C is float64; sums of k pairs fit in int32."""
-    step = BYTES // A.itemsize
-    for i in range(0, d, HEIGHT):
-        j = i // step * step
-        while j + WIDE * step <= C.shape[1]:
-            add_pairs_wide(C, i, j, A, i, A, j, k)
-            j += WIDE * step
-        while j < C.shape[1]:
-            add_pairs_narrow(C, i, j, A, i, A, j, k)
-            j += step
 
 
 @kernel
 def subtract_square(C: Array, i: int, A: Array, k: int) -> None:
     """``C[i:i+8, i:] -= A[:k, i:i+8].T @ A[:k, i:]``: eight rows of an upper triangle."""
     step = BYTES // A.itemsize
-    j = -(-i // step) * step
-    if j > i:
-        subtract_square_tile(C, i, i, A, i, A, i, k)
+    j = i // step * step
     while j + WIDE * step <= C.shape[1]:
         subtract_wide(C, i, j, A, i, A, j, k)
         j += WIDE * step

@@ -9,11 +9,11 @@ import numpy as np
 from discreet.kernels.checks import check_rows, check_shapes
 from discreet.kernels.cholesky import factor, substitute
 from discreet.kernels.compile import kernel
-from discreet.kernels.lanes import load, splat, store
+from discreet.kernels.entries import longest_first
 from discreet.kernels.products import add_square, aligned, clear
 from discreet.kernels.registers import BYTES, HEIGHT, padded
 from discreet.kernels.threads import claim, share
-from discreet.kernels.transpose import longest_first
+from discreet.kernels.tiles import load, splat, store
 from discreet.types import Array, Indices
 
 __all__ = ["gather", "pad_matrix", "solve_rows", "start_row"]

@@ -6,19 +6,18 @@ next few rows from one shared counter until none are left, so a thread that is s
 A row is computed by one thread alone: no result depends on how many there are.
 
 Helpers are kept between calls, as starting sixteen of them takes longer than many a kernel. The caller always works
-too, and closes its task when its own part is over: it never waits for a helper that is busy elsewhere.
+too, and when its own part is over it never waits for a helper that is busy elsewhere.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from itertools import pairwise
-from queue import SimpleQueue
-from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -105,119 +104,50 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
     if get_threads() == 1:
         yield
         return
-    task = _Task(partial(copy_context().run, work))
-    _ask(task, 1)
+    helper = _help(partial(copy_context().run, work))
+    helping = [] if helper is None else [helper]
     try:
         yield
     finally:
-        task.close()
-    task.check()
-
-
-class _Task:
-    """Work that helpers may join until its owner closes it."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._work: Callable[[], object] | None = work
-        self._lock, self._over = Lock(), Event()
-        self._helping = 0
-        self._error: BaseException | None = None
-
-    def help(self) -> None:
-        """Do it too, if it is still open."""
-        with self._lock:
-            work = self._work
-            if work is None:
-                return
-            self._helping += 1
-        try:
-            work()
-        except BaseException as error:
-            self._error = error
-        with self._lock:
-            self._helping -= 1
-            if self._work is None and self._helping == 0:
-                self._over.set()
-
-    def close(self) -> None:
-        """From now on nobody begins; wait for those who have."""
-        with self._lock:
-            self._work = None
-            waiting = self._helping > 0
-        if waiting:
-            self._over.wait()
-
-    def check(self) -> None:
-        """Raise what a helper met."""
-        if self._error is not None:
-            raise self._error
-
-
-class _Helpers:
-    """Threads that wait for tasks, started as they are wanted. A task costs them little more than waking up."""
-
-    def __init__(self) -> None:
-        self._tasks: SimpleQueue[_Task] = SimpleQueue()
-        self._lock = Lock()
-        self._started = self._busy = 0
-
-    def ask(self, task: _Task, count: int) -> None:
-        with self._lock:
-            missing = min(self._busy + count, _MOST_HELPERS) - self._started
-        for _ in range(missing):
-            try:
-                Thread(target=self._serve, name="discreet", daemon=True).start()
-            except RuntimeError:  # the interpreter is shutting down, or no more threads are to be had
-                break
-            with self._lock:
-                self._started += 1
-        for _ in range(count):
-            self._tasks.put(task)
-
-    def _serve(self) -> None:
-        while True:
-            task = self._tasks.get()
-            with self._lock:
-                self._busy += 1
-            task.help()
-            with self._lock:
-                self._busy -= 1
-
-
-_helpers: _Helpers | None = None
-_MOST_HELPERS = max(
-    _available(), 16
-)  # of all callers together: enough to try, on a small machine, what a large does
-
-
-def _forget() -> None:
-    global _helpers
-    _helpers = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)  # a child has the helpers, and none of their threads
+        _end(helping)
+    for helper in helping:
+        if not helper.cancelled():
+            helper.result()
 
 
 def _together(work: Callable[[], object], others: int) -> None:
     """Do it here, and in as many helpers as come before it is over."""
-    if others < 1:
-        work()
-        return
-    task = _Task(work)
-    _ask(task, others)
+    helping = [helper for _ in range(others) if (helper := _help(work)) is not None]
     try:
         work()
     finally:
-        task.close()
-    task.check()
+        _end(helping)
+    for helper in helping:
+        if not helper.cancelled():
+            helper.result()
 
 
-def _ask(task: _Task, count: int) -> None:
-    global _helpers
-    if _helpers is None:
-        _helpers = _Helpers()
-    _helpers.ask(task, count)
+def _help(work: Callable[[], object]) -> Future[object] | None:
+    """Ask a helper to do it too; none comes where the interpreter shuts down or no more threads are to be had."""
+    try:
+        return _pool().submit(work)
+    except RuntimeError:
+        return None
+
+
+def _end(helping: list[Future[object]]) -> None:
+    """From now on nobody begins; wait for those who have."""
+    wait([helper for helper in helping if not helper.cancel()])
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Of all callers together: enough to try, on a small machine, what a large one does."""
+    return ThreadPoolExecutor(max(_available(), 16), thread_name_prefix="discreet")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has the pool, and none of its threads
 
 
 @intrinsic

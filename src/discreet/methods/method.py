@@ -13,10 +13,7 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings, Place, place_of
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
-from discreet.methods.checkpoint import Checkpoint
-from discreet.methods.checkpoint.terms import run_terms
 from discreet.methods.checks import check_items, check_ratings
-from discreet.methods.discovery import discover_catalogue
 from discreet.methods.log import noted, told
 from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
@@ -27,19 +24,18 @@ from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start
-from discreet.privacy.account.ledger_file import AnyLedger, open_run
-from discreet.privacy.account.records import Price
-from discreet.privacy.account.run import LedgerRun, ResumedRun
+from discreet.privacy.account.costs import Price
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.kept_gate import KeptGate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 
 if TYPE_CHECKING:
     from discreet.engines.cluster import Cluster
+    from discreet.methods.checkpoint import Checkpoint
+    from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun
 
 __all__ = ["PrivateMethod", "carried_by"]
 
@@ -175,20 +171,12 @@ class PrivateMethod(Estimator):
             held.enter_context(place.connect())
             kept = None
             if checkpoint is not None:
-                kept = (
-                    checkpoint
-                    if isinstance(checkpoint, Checkpoint)
-                    else held.enter_context(Checkpoint(checkpoint))
-                )
-                terms = run_terms(self, ratings, budget, start, ledger=ledger is not None)
-                if isinstance(rng, np.random.Generator):
-                    raise SettingsInvalid(
-                        "a run that may be resumed needs a seed or None as rng, not a generator"
-                    )
-                rng = kept.begin(terms, rng)
+                kept, rng = self._kept(held, checkpoint, rng, ratings, budget, start, ledger is not None)
             if ledger is None:
                 gate = _gate(budget, noise, kept)
                 return self._fit(ratings, budget, rng, progress, gate, known, place, kept=kept)
+            from discreet.privacy.account.ledger_file import open_run
+
             price = self.price(budget, discovers=ratings.catalogue is None)
             run = held.enter_context(
                 open_run(
@@ -205,6 +193,27 @@ class PrivateMethod(Estimator):
             fitted = self._fit(ratings, budget, rng, progress, gate, known, place, run, kept)
             run.end()
             return fitted
+
+    def _kept(
+        self,
+        held: ExitStack,
+        checkpoint: Checkpoint | str | os.PathLike[str],
+        rng: np.random.Generator | int | None,
+        ratings: AnyRatings,
+        budget: Budget,
+        start: Model | None,
+        ledger: bool,
+    ) -> tuple[Checkpoint, np.random.Generator | int | None]:
+        """The folder that the run is kept in, and its seed."""
+        from discreet.methods.checkpoint import Checkpoint
+        from discreet.methods.checkpoint.terms import run_terms
+
+        if isinstance(rng, np.random.Generator):
+            raise SettingsInvalid("a run that may be resumed needs a seed or None as rng, not a generator")
+        kept = (
+            checkpoint if isinstance(checkpoint, Checkpoint) else held.enter_context(Checkpoint(checkpoint))
+        )
+        return kept, kept.begin(run_terms(self, ratings, budget, start, ledger=ledger), rng)
 
     def _place(self, ratings: AnyRatings, engine: Cluster | str | None, device: str) -> Place:
         """Where a run computes, checked."""
@@ -295,7 +304,11 @@ def _gate(budget: Budget, noise: Noise | None, kept: Checkpoint | None, run: Led
     if kept is None:
         ledger.keep_in(run)
         return Gate(ledger, noise)
+    from discreet.privacy.gaussian.kept_gate import KeptGate
+
     if run is not None:
+        from discreet.privacy.account.ledger_file import ResumedRun
+
         done = kept.count
         ledger.keep_in(ResumedRun(run, released=done, intended=kept.intended(done) is not None))
     return KeptGate(ledger, kept)
@@ -307,4 +320,6 @@ def _discover(gate: Gate, ratings: Ratings, settings: PrivateSettings) -> Rating
             "the items a private model speaks about must be public: give the ratings a catalogue, or spend part "
             "of the budget on finding them with discover_share=0.1 (--discover-items on the command line)"
         )
+    from discreet.methods.discovery import discover_catalogue
+
     return discover_catalogue(gate, ratings, settings.discover_share)

@@ -23,12 +23,12 @@ from discreet.methods.log import silent
 from discreet.methods.method import PrivateMethod
 from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.model import Model
-from discreet.model.blocks import fold_in_blocks, score_top
+from discreet.model.history import fold_in_blocks, top_items
 from discreet.model.item_side import ItemSide
-from discreet.privacy.account.ledger_file import AnyLedger, open_run
-from discreet.privacy.account.records import Price
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.costs import Price
+from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
+from discreet.privacy.combined import state_selection
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.scores import LossAndCount
@@ -210,7 +210,7 @@ def _released(best: _Outcome, selection: Selection, budget: Budget, run: LedgerR
         )
     fitted = best.fitted
     entered = None if run is None else run.asked.run
-    statement = Statement.from_selection(
+    statement = state_selection(
         fitted.statement_, best.ledger, selection, budget, public=_PUBLIC, run=entered
     )
     statement = statement.with_earlier(None if run is None else run.earlier)
@@ -341,8 +341,6 @@ def _squares(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
 
 def _hits(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
     """How many of each user's validation items are among their first 20."""
-    ranking = np.full((validation.n_users, min(_RANKED, side.n_items)), -1, dtype=np.int32)
-    for part in fold_in_blocks(side, training):
-        ranking[part.users], _ = score_top(side, part.coefficients, _RANKED, (part.indptr, part.items))
+    ranking = top_items(side, training, _RANKED)
     found: Floats = hits(ranking, validation.indptr, validation.items).sum(axis=1).astype(np.float64)
     return found

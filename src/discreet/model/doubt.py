@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -48,7 +49,7 @@ class Doubt:
         """Which items were added after training."""
         return np.zeros(len(self.noise_ratio), dtype=np.bool_) if self.guessed is None else self.guessed
 
-    @property
+    @cached_property
     def unknown(self) -> Bools:
         """Of which items next to nothing was learnt; a guess is none of them."""
         return (self.noise_ratio >= NOTHING_LEARNT) & ~self.added

@@ -5,7 +5,8 @@
 ``item`` is the item's offset, the same for everybody. Through the fold-in, which is a linear solve, every rating adds
 to the person's own level (``level``, the same for all items that show it) and to the person's vector (``taste``, which
 depends on the item). ``rest`` is what the fold-in would say without any rating: that nothing else was taken, for
-models that rank. ``cut`` brings a predicted rating back into the range.
+models that rank. ``cut`` brings a predicted rating back into the range. In a table of weights every entry of the
+history adds by ``taste``, and by nothing else.
 """
 
 from __future__ import annotations
@@ -19,13 +20,10 @@ import numpy as np
 
 from discreet.catalogue import Catalogue, Goal
 from discreet.model.doubt import Mark
-from discreet.model.fold_in.histories import Rows
-from discreet.model.fold_in.parts import coefficient_parts
 from discreet.model.history import ReadHistory
-from discreet.model.item_side import ItemSide
-from discreet.model.item_weights import ItemWeights
+from discreet.model.item_weights import AnySide
 
-__all__ = ["Explanation", "Pull", "explain", "explain_weights"]
+__all__ = ["Explanation", "Pull", "explain"]
 
 
 @dataclass(frozen=True)
@@ -114,75 +112,37 @@ class Explanation:
         }
 
 
-def explain(
-    side: ItemSide, catalogue: Catalogue, titles: dict[Any, str], read: ReadHistory, item: int
-) -> Explanation:
+def explain(side: AnySide, catalogue: Catalogue, read: ReadHistory, item: int) -> Explanation:
     """The score of the item at a position, for a history that was read."""
-    explicit = side.scale.explicit
-    values = side.scale.opinions(read.values) if side.goal == "rank" else read.values
-    base, parts = coefficient_parts(side.rule, side, Rows(read.indptr, read.items, values))
-    shown = float(side.rule.shown(side.n_items)[item])
-    factors = side.factors[item]
-    coefficients = side.fold_in(read.indptr, read.items, read.values)
-    nowhere, places = np.zeros(1, dtype=np.int64), np.array([item])
-    score = float(side.predict(coefficients, nowhere, places)[0])
+    own = read.indptr, read.items, read.values
+    rest, levels, tastes = side.terms(*own, item)
+    coefficients: Any = side.fold_in(*own)
+    score = side.predict(coefficients, np.zeros(1, dtype=np.int64), np.array([item]))
+    centre, offset = side.common(item)
+    whole = math.fsum([centre, offset, rest, *levels.tolist(), *tastes.tolist()])
+    titles, explicit = catalogue.titles, side.scale.explicit
     pulls = [
-        Pull(one, titles.get(one), rating if explicit else None, level, taste)
+        Pull(one, titles.get(one), rating if explicit or rating < 0.0 else None, level, taste)
         for one, rating, level, taste in zip(
             catalogue.ids[read.items].tolist(),
             read.values.tolist(),
-            (shown * parts[:, 0]).tolist(),
-            (parts[:, 1:] @ factors).tolist(),
+            levels.tolist(),
+            tastes.tolist(),
             strict=True,
         )
     ]
-    pulls.sort(key=lambda pull: -abs(pull.total))
-    centre, offset = float(side.centre), float(side.offsets[item])
-    rest = float(shown * base[0] + base[1:] @ factors)
-    whole = math.fsum([centre, offset, rest, *(part for pull in pulls for part in (pull.level, pull.taste))])
-    (mark,) = (None,) if side.doubt is None else side.doubt.marks(places)
-    one = catalogue.ids[item].item() if hasattr(catalogue.ids[item], "item") else catalogue.ids[item]
+    (one,) = catalogue.ids[item : item + 1].tolist()
     return Explanation(
         item=one,
         title=titles.get(one),
         goal=side.goal,
-        score=score,
+        score=float(score[0]),
         centre=centre,
         offset=offset,
         rest=rest,
-        pulls=tuple(pulls),
+        pulls=tuple(sorted(pulls, key=lambda pull: -abs(pull.total))),
         cut=float(side.clipped(np.array([whole]))[0]) - whole,
-        mark=mark,
+        mark=side.marks([item])[0],
         ignored=read.ignored,
-    )
-
-
-def explain_weights(
-    side: ItemWeights, catalogue: Catalogue, titles: dict[Any, str], read: ReadHistory, item: int
-) -> Explanation:
-    """The score of the item at a position, from a table of weights: popularity, and what each entry adds."""
-    evidence = side.fold_in(read.indptr, read.items, read.values)
-    score = float(side.predict(evidence, np.zeros(1, dtype=np.int64), np.array([item]))[0])
-    pulls = [
-        Pull(one, titles.get(one), rating if side.scale.explicit or rating < 0.0 else None, 0.0, added)
-        for one, rating, added in zip(
-            catalogue.ids[read.items].tolist(),
-            read.values.tolist(),
-            side.parts(evidence, item).tolist(),
-            strict=True,
-        )
-    ]
-    pulls.sort(key=lambda pull: -abs(pull.total))
-    one = catalogue.ids[item].item() if hasattr(catalogue.ids[item], "item") else catalogue.ids[item]
-    return Explanation(
-        item=one,
-        title=titles.get(one),
-        goal=side.goal,
-        score=score,
-        centre=0.0,
-        offset=float(side.base[item]),
-        rest=0.0,
-        pulls=tuple(pulls),
-        cut=0.0,
-        ignored=read.ignored,
+        notes=side.notes,
     )

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import HistoryInvalid
+from discreet.model.item_weights import AnySide
 
-__all__ = ["Histories", "History", "ReadHistory", "UnknownItems", "locate", "name_some", "read_history"]
+__all__ = [
+    "BLOCK",
+    "Block",
+    "Histories",
+    "History",
+    "ReadHistory",
+    "UnknownItems",
+    "check_histories",
+    "fold_in_blocks",
+    "locate",
+    "name_some",
+    "read_history",
+    "top_items",
+]
+
+BLOCK = 8192
+"""Users at once: memory stays at block x (rank + n), never users x items."""
 
 History = Mapping[Any, float] | Iterable[Any]
 UnknownItems = Literal["error", "drop"]
@@ -45,6 +62,55 @@ class Histories(Protocol):
     @property
     def catalogue(self) -> Catalogue | None:
         """What ``items`` point into."""
+
+
+class Block(NamedTuple):
+    """Consecutive users, their entries as compressed rows of their own, and their coefficients."""
+
+    users: slice
+    indptr: npt.NDArray[np.int64]
+    items: npt.NDArray[Any]
+    coefficients: Any
+
+
+def fold_in_blocks(side: AnySide, histories: Histories, size: int = BLOCK) -> Iterator[Block]:
+    """Each block of users with the coefficients that follow from their own histories."""
+    n_users = len(histories.indptr) - 1
+    for start in range(0, n_users, size):
+        users = slice(start, min(start + size, n_users))
+        bounds = histories.indptr[users.start : users.stop + 1]
+        entries = slice(int(bounds[0]), int(bounds[-1]))
+        indptr, items = bounds - bounds[0], histories.items[entries]
+        yield Block(users, indptr, items, side.fold_in(indptr, items, histories.values[entries]))
+
+
+def top_items(side: AnySide, histories: Histories, n: int) -> npt.NDArray[np.int32]:
+    """The ``n`` best items outside each user's history, by position; -1 where no more are left."""
+    ranking = np.full((len(histories.indptr) - 1, min(n, side.n_items)), -1, dtype=np.int32)
+    for part in fold_in_blocks(side, histories):
+        ranking[part.users], _ = side.top(part.coefficients, n, (part.indptr, part.items))
+    return ranking
+
+
+def check_histories(histories: Histories, catalogue: Catalogue, side: AnySide) -> None:
+    """Refuse histories over another catalogue, or with values that the model cannot take (`HistoryInvalid`)."""
+    if histories.catalogue is None or histories.catalogue != catalogue:
+        raise HistoryInvalid(
+            "the histories are not numbered by the model's catalogue; read them with "
+            "catalogue=model.catalogue, or convert them with ratings.with_catalogue(model.catalogue)"
+        )
+    values, explicit = np.asarray(histories.values), side.scale.explicit
+    low, high = side.scale.bounds
+    signed = side.takes_dislikes and not explicit
+    wrong = np.flatnonzero(~(((values >= low) & (values <= high)) | (signed & (values == -1.0))))
+    if len(wrong):
+        row = int(np.searchsorted(histories.indptr, wrong[0], side="right")) - 1
+        clicks = "1, or -1 for what is not for somebody" if signed else "1 (implicit feedback)"
+        wanted = f"in {low:g} to {high:g}" if explicit else clicks
+        raise HistoryInvalid(
+            f"user {histories.user_ids[row]!r} has the value {values[wrong[0]]:g}, which must be {wanted}; "
+            "read the histories with the rating range the model was trained with"
+        )
 
 
 @dataclass(frozen=True)

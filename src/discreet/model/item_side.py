@@ -1,4 +1,4 @@
-"""The item side: everything a user needs from the released model, and how one user's vector follows from it.
+"""A model of factors: what each item is like, and how one user's vector follows from it.
 
 These arrays are public. ``fold_in`` runs on one user's own ratings and the public arrays only, so it costs no
 privacy budget, in training and afterwards; the same function serves both, which is why a user who was never in
@@ -8,21 +8,28 @@ the training data is treated exactly like one who was.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
-from discreet.errors import ModelInvalid
-from discreet.model.doubt import Doubt
+from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
+from discreet.kernels.ranking import Panels, panels
+from discreet.model.doubt import Doubt, Mark
 from discreet.model.feature_map import FeatureMap
-from discreet.model.fold_in import Clicks, FoldIn, Ridge
-from discreet.model.fold_in.histories import Rows
+from discreet.model.fold_in import Arrays, Clicks, FoldIn, Ridge, Rows
+from discreet.model.recommendations import BY_POPULARITY, NOTHING_LEARNT, SAME_ORDER, Neighbours
 from discreet.types import Bools, Floats, Indices
 
 __all__ = ["ItemSide"]
+
+_FEW = 16
+"""People whose lists are made from rows laid out beforehand; more are ranked by whatever ranks, a GPU as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +52,12 @@ class ItemSide:
         How sure the model is of each item, where the method says so.
     feature_map
         What it expects of an item from its features alone, where it was trained with features.
+
+    Attributes
+    ----------
+    by_popularity
+        Whether lists are ordered by popularity times the predicted rating above the lowest, as on a device
+        (``discreet/devices/device/recommend.py``); `discreet.Model` sets it for methods that do so.
     """
 
     scale: RatingScale
@@ -55,6 +68,7 @@ class ItemSide:
     popularity: Floats | None = None
     doubt: Doubt | None = None
     feature_map: FeatureMap | None = None
+    by_popularity: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
@@ -78,16 +92,68 @@ class ItemSide:
         return "rank" if isinstance(self.rule, Clicks) or not self.scale.explicit else "rate"
 
     @property
+    def takes_dislikes(self) -> bool:
+        """Whether a history may name what somebody does not like."""
+        return self.scale.explicit
+
+    @property
+    def feature_columns(self) -> int | None:
+        """For how many columns of features it has guesses; ``None`` for a model without."""
+        return None if self.feature_map is None else len(self.feature_map.weights)
+
+    @property
     def ridge(self) -> Ridge:
         """The rule of a model that folds people in by ridge regression; an error for any other."""
         assert isinstance(self.rule, Ridge)
         return self.rule
 
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        """``V^T V`` and ``V^T b`` over the items of training: one that was added says nothing by not being taken."""
+        factors, offsets = self.factors, self.offsets
+        if self.doubt is not None and self.doubt.guessed is not None:
+            factors, offsets = factors[~self.doubt.guessed], offsets[~self.doubt.guessed]
+        return factors.T @ factors, factors.T @ offsets
+
     @property
-    def clicks(self) -> Clicks:
-        """The rule of a model that ranks by what people take; an error for any other."""
-        assert isinstance(self.rule, Clicks)
-        return self.rule
+    def known(self) -> Bools:
+        """Of which items training learnt something; all of them where the model does not say how sure it is."""
+        if self.doubt is None:
+            return np.ones(self.n_items, np.bool_)
+        return ~(self.doubt.unknown | self.doubt.added)
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether everybody's items are in the same order: no factors, and no item leans on the user's own mean."""
+        return self.rank == 0 and len(set(self.rule.shown(self.n_items).tolist())) == 1
+
+    @property
+    def best_known(self) -> Indices:
+        """Positions of all items, the best known first, as far as the model says; added ones come last."""
+        known = self.offsets if self.doubt is None else -self.doubt.noise_ratio
+        added = np.zeros(self.n_items, np.bool_) if self.doubt is None else self.doubt.added
+        order: Indices = np.lexsort((-(known if self.popularity is None else self.popularity), added))
+        return order
+
+    @property
+    def untrained(self) -> bool:
+        """Whether the arrays could be there without any ratings."""
+        extras = (self.popularity, self.doubt, self.feature_map)
+        return self.rank == 0 and not self.offsets.any() and all(extra is None for extra in extras)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether lists are by popularity and that is the same for all items: there is nothing to list."""
+        popularity = self.popularity if self.by_popularity and self.n_items > 1 else None
+        return popularity is not None and bool(np.ptp(popularity) == 0.0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about every list, in whole sentences."""
+        if self.says_nothing:
+            return (NOTHING_LEARNT,)
+        order = (BY_POPULARITY,) if self.by_popularity else ()
+        return (*order, SAME_ORDER) if self.same_for_all else order
 
     def fold_in(
         self, indptr: Indices, items: Indices, values: Floats, *, kind: type[np.floating] = np.float64
@@ -97,55 +163,143 @@ class ItemSide:
         ``kind`` is the arithmetic of the solves: float32 takes half the time, which training uses, where the
         outcome goes onto a 14-bit grid anyway.
         """
-        if self.goal == "rank":
-            values = self.scale.opinions(values)
-        return self.rule.coefficients(self, Rows(indptr, items, values), kind)
+        rows = self._rows(indptr, items, values)
+        if 8 * len(items) > self.n_items:
+            return self.rule.coefficients(self.arrays, rows, kind)
+        touched, places = np.unique(items, return_inverse=True)  # one person's: few rows are looked at
+        offsets, factors = self.offsets[touched], self.factors[touched]
+        rows = rows._replace(items=places.astype(np.int32))
+        return self.rule.coefficients(self.arrays._replace(offsets=offsets, factors=factors), rows, kind)
+
+    @property
+    def arrays(self) -> Arrays:
+        """What the rules look at."""
+        moments = self.moments if isinstance(self.rule, Clicks) else None
+        return Arrays(self.centre, self.offsets, self.factors, moments)
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
         """Predicted rating or score for pairs of user row and item index."""
-        raw = kernels.dot_pairs(users, items, coefficients, self.design())
+        raw = kernels.dot_pairs(users, items, coefficients, self._design)
         raw += self.centre + self.offsets[items]
         return self.clipped(raw)
+
+    def score_pairs(self, coefficients: Floats, users: Indices, items: Indices) -> tuple[Floats, Floats]:
+        """What orders lists, and what `predict` says, of pairs of user row and item index."""
+        design, level = self.order_terms
+        order: Floats = level[items] + kernels.dot_pairs(users, items, coefficients, design)
+        return order, self.predict(coefficients, users, items) if self.by_popularity else self.clipped(order)
 
     def clipped(self, predictions: Floats) -> Floats:
         """Predicted ratings brought into the range; scores stay as they are."""
         return self.scale.clipped(predictions) if self.goal == "rate" else predictions
 
-    def design(self) -> Floats:
-        """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
-        return np.column_stack([self.rule.shown(self.n_items), self.factors])
-
-    @property
-    def trained(self) -> slice | Bools:
-        """Index of the items that were there in training; the others were added, and nobody could take them."""
-        return slice(None) if self.doubt is None or self.doubt.guessed is None else ~self.doubt.guessed
-
     @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        """``V^T V`` and ``V^T b`` over the items of training: one that was added says nothing by not being taken."""
-        factors = self.factors[self.trained]
-        return factors.T @ factors, factors.T @ self.offsets[self.trained]
+    def order_terms(self) -> tuple[Floats, Floats]:
+        """Items x (1 + rank) and one number an item: what orders a list is coefficients . row + number."""
+        if not self.by_popularity or self.popularity is None:
+            return self._design, self.offsets + self.centre
+        rows = np.column_stack([np.zeros(self.n_items), self.popularity[:, None] * self.factors])
+        return rows, self.popularity * (self.centre - self.scale.bounds[0] + self.offsets)
 
-    @property
-    def known(self) -> Bools:
-        """Of which items training learnt something; all of them where the model does not say how sure it is."""
+    def top(
+        self,
+        coefficients: Floats,
+        n: int,
+        seen: tuple[Indices, Indices] | None = None,
+        allowed: Bools | None = None,
+    ) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Positions (-1 where fewer remain) and scores (NaN there) of the ``n`` best items of each user.
+
+        The order follows the unclipped score, so that items above the range are still told apart; the score that is
+        handed out is the same number that `predict` gives.
+        """
+        if self.says_nothing:
+            allowed = np.zeros(self.n_items, np.bool_)
+        design, level = self.order_terms
+        indptr, items = (None, None) if seen is None else seen
+        laid_out = self._panels if len(coefficients) <= _FEW else design
+        index, scores = kernels.top_n(
+            coefficients, laid_out, level, min(n, self.n_items), indptr, items, allowed
+        )
+        if not self.by_popularity:
+            return index, self.clipped(scores)
+        found = index >= 0
+        scores[found] = self.predict(coefficients, np.nonzero(found)[0], index[found])
+        return index, scores
+
+    def common(self, item: int) -> tuple[float, float]:
+        """What is the same for everybody: the centre, and the item's own offset."""
+        return float(self.centre), float(self.offsets[item])
+
+    def terms(
+        self, indptr: Indices, items: Indices, values: Floats, item: int
+    ) -> tuple[float, Floats, Floats]:
+        """An item's score for one person, taken apart: without any rating, and each one's by level and by taste."""
+        base, parts = self.rule.parts(self.arrays, self._rows(indptr, items, values))
+        shown, factors = float(self.rule.shown(self.n_items)[item]), self.factors[item]
+        return float(shown * base[0] + base[1:] @ factors), shown * parts[:, 0], parts[:, 1:] @ factors
+
+    def marks(self, items: Sequence[int] | Indices) -> list[Mark | None]:
+        """What to say about each of these items."""
+        return [None] * len(items) if self.doubt is None else self.doubt.marks(np.asarray(items))
+
+    def similar(self, item: int, n: int, name: str) -> Neighbours:
+        """What is most like an item.
+
+        With doubt it is the correlation, over people, of the two items' scores: people's vectors have unit covariance,
+        so two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
+        ``|v_j|^2 + r_j F``, with r_j its noise ratio and F the mean square of true factors. The best of thousands of
+        pairs look alike in any
+        noise, so each item is held back by how much of it is known: not at all where all is, altogether where a
+        quarter of what its factors could be is still open. Without doubt it is the cosine, made smaller for factors
+        that are shorter than usual (root mean square): the direction of a short vector is mostly noise.
+        """
+        if self.rank == 0:
+            raise SettingsInvalid(
+                "this model has rank 0 (item offsets alone), so items have no direction to compare; "
+                "train with a rank of at least 1 (--rank 4), which may need a larger budget"
+            )
+        lengths = np.linalg.norm(self.factors, axis=1)
+        others: Bools = lengths > 0.0
+        if not others[item]:
+            raise HistoryInvalid(f"the model learned no direction for {name}: its factors are zero")
+        others[item] = False
         if self.doubt is None:
-            return np.ones(self.n_items, dtype=np.bool_)
-        return ~(self.doubt.unknown | self.doubt.added)
+            usual = float(np.sqrt(np.square(lengths).mean()))
+            wanted, believed = self.factors[[item]] / lengths[item], np.ones(len(lengths))
+            directions = self.factors / np.maximum(lengths, usual)[:, np.newaxis]
+        else:
+            noise = self.doubt.noise_ratio
+            # Estimates have the share 1 - r of what the truth varies by.
+            true = float(np.square(lengths).sum() / max(float((1.0 - noise).sum()), 1e-9))
+            spread = np.sqrt(np.square(lengths) + noise * true)
+            directions = self.factors / np.where(spread > 0.0, spread, 1.0)[:, np.newaxis]
+            wanted, believed = directions[[item]], _believed(1.0 - noise)
+            directions = np.sqrt(believed)[:, np.newaxis] * directions
+        nothing = np.zeros(self.n_items)
+        index, scores = kernels.top_n(wanted, directions, nothing, min(n, self.n_items), allowed=others)
+        (mark,) = self.marks([item])
+        notes = () if mark is None else (_ABOUT[mark].format(name),)
+        notes = (*notes, _NOTHING_ALIKE) if believed[item] == 0.0 else notes
+        found = index[0] >= 0
+        likeness = np.sqrt(believed[item]) * scores[0][found]
+        return Neighbours(index[0][found], likeness, np.full(len(likeness), np.nan), notes)
 
-    @property
-    def same_for_all(self) -> bool:
-        """Whether everybody's items are in the same order: no factors, and no item leans on the user's own mean."""
-        return self.rank == 0 and len(set(self.rule.shown(self.n_items).tolist())) == 1
+    def with_items(self, features: csr_array) -> ItemSide:
+        """With more items at the end, which are expected to be what their features say; nobody has taken them."""
+        assert self.feature_map is not None
+        assert self.doubt is not None
+        guessed, none = self.feature_map.guess(features), np.zeros(features.shape[0])
+        return replace(
+            self,
+            offsets=np.concatenate([self.offsets, guessed[:, 0]]),
+            factors=np.concatenate([self.factors, guessed[:, 1:]]),
+            popularity=None if self.popularity is None else np.concatenate([self.popularity, none]),
+            doubt=self.doubt.with_guesses(len(none), self.feature_map.noise_ratio),
+        )
 
     def check(self) -> None:
-        """Refuse arrays that do not fit each other, or numbers that are not finite.
-
-        Raises
-        ------
-        ModelInvalid
-            Naming what is wrong.
-        """
+        """Refuse arrays that do not fit each other, or numbers that are not finite (`ModelInvalid`)."""
         if self.offsets.ndim != 1 or self.factors.ndim != 2 or len(self.factors) != len(self.offsets):
             raise ModelInvalid(
                 f"offsets {self.offsets.shape} and factors {self.factors.shape} do not fit each other"
@@ -164,14 +318,51 @@ class ItemSide:
         if self.doubt is not None:
             self.doubt.check(self.n_items)
         if self.feature_map is not None:
-            self._check_feature_map(self.feature_map)
+            self.feature_map.check(self.rank)
+            if self.doubt is None:
+                raise ModelInvalid("a feature map needs doubt: its guesses would pass for what was learnt")
+            if self.rule.wrong(self.n_items + 1, self.rank) is not None:
+                raise ModelInvalid(
+                    f"a feature map needs a rule that takes new items; {type(self.rule).__name__} has a number of its "
+                    "own for each item"
+                )
 
-    def _check_feature_map(self, feature_map: FeatureMap) -> None:
-        feature_map.check(self.rank)
-        if self.doubt is None:
-            raise ModelInvalid("a feature map needs doubt: its guesses would pass for what was learnt")
-        if self.rule.wrong(self.n_items + 1, self.rank) is not None:
-            raise ModelInvalid(
-                f"a feature map needs a rule that takes new items; {type(self.rule).__name__} has a number of its own "
-                "for each item"
-            )
+    def design(self) -> Floats:
+        """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
+        return self._design
+
+    def listed(self, by_popularity: bool) -> ItemSide:
+        """The same with lists by popularity and prediction together, where that is wanted and can be, or not."""
+        wanted = by_popularity and self.goal == "rate" and self.popularity is not None
+        if wanted == self.by_popularity:
+            return self
+        side = replace(self)
+        object.__setattr__(side, "by_popularity", wanted)
+        return side
+
+    @cached_property
+    def _design(self) -> Floats:
+        return np.column_stack([self.rule.shown(self.n_items), self.factors])
+
+    @cached_property
+    def _panels(self) -> Panels:
+        return panels(self.order_terms[0])
+
+    def _rows(self, indptr: Indices, items: Indices, values: Floats) -> Rows:
+        return Rows(indptr, items, self.scale.opinions(values) if self.goal == "rank" else values)
+
+
+_NOTHING_ALIKE = (
+    "too little of this item is known beyond the noise: the model does not know which items are like it"
+)
+_ABOUT: dict[Mark, str] = {
+    "unknown": "next to nothing is known about {}: do not rely on what is said to be like it",
+    "guess": "{} was added after training: what is like it is guessed from its features",
+}
+
+
+def _believed(known: Floats) -> Floats:
+    """From 1 where all of an item is known to 0 where at most three quarters of it are."""
+    ratio = 3.0 * (1.0 - known) / np.maximum(known, np.finfo(np.float64).tiny)
+    believed: Floats = np.sqrt(np.maximum(1.0 - np.minimum(ratio, 1.0) ** 2, 0.0))
+    return believed

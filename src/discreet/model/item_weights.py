@@ -25,9 +25,10 @@ from discreet.errors import ModelInvalid
 from discreet.model.doubt import Mark
 from discreet.model.item_side import ItemSide
 from discreet.model.likeness import Likeness, joined
+from discreet.model.recommendations import FEW_STAND_OUT, NO_TASTE, NOTHING_LEARNT, TRUSTED, Neighbours
 from discreet.types import AnyArray, Bools, Floats, Indices, Ints, Singles
 
-__all__ = ["AnySide", "Evidence", "ItemWeights", "Neighbours", "Sums"]
+__all__ = ["AnySide", "Evidence", "ItemWeights", "Sums"]
 
 
 class Evidence(NamedTuple):
@@ -39,14 +40,6 @@ class Evidence(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
-
-
-class Neighbours(NamedTuple):
-    """Items that are taken with one item: positions, how alike, and the standard deviation of that by the noise."""
-
-    items: npt.NDArray[np.int32]
-    likeness: Floats
-    deviation: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +120,38 @@ class ItemWeights:
         return "rank"
 
     @property
+    def takes_dislikes(self) -> bool:
+        """A history may name what somebody does not like, of clicks as well."""
+        return True
+
+    @property
+    def feature_columns(self) -> int | None:
+        """For how many columns of features it has guesses; ``None`` for a model without."""
+        return None if self.likeness is None else len(self.likeness.roots)
+
+    @property
+    def best_known(self) -> Indices:
+        """Positions of all items, the most popular first."""
+        order: Indices = np.argsort(-self.counts, kind="stable")
+        return order
+
+    @property
+    def untrained(self) -> bool:
+        """Whether the arrays could be there without any ratings."""
+        return not (self.counts.any() or self.mass.any() or len(self.others) or self.sums)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about every list, and of popularity alone how far it is to be trusted."""
+        if not self.same_for_all:
+            return ()
+        if self.says_nothing:
+            return (NOTHING_LEARNT,)
+        if self.standing_out is None:
+            return (NO_TASTE,)
+        return NO_TASTE, TRUSTED.format(self.standing_out, self.n_items)
+
+    @property
     def known(self) -> Bools:
         """Which items the table speaks of."""
         known: Bools = np.diff(self.starts) > 0
@@ -170,6 +195,11 @@ class ItemWeights:
         """Scores for pairs of a person's row and an item."""
         return kernels.table_scores(evidence, self.table, self.base, users, items)
 
+    def score_pairs(self, evidence: Evidence, users: Indices, items: Indices) -> tuple[Floats, Floats]:
+        """What orders lists, and what is predicted: the same."""
+        scores = self.predict(evidence, users, items)
+        return scores, scores
+
     def clipped(self, scores: Floats) -> Floats:
         """Scores have no range."""
         return scores
@@ -185,22 +215,30 @@ class ItemWeights:
         indptr, items = (None, None) if seen is None else seen
         if self.says_nothing:
             allowed = np.zeros(self.n_items, np.bool_)
+        n = min(n, self.n_items)
         return kernels.table_top(
             evidence, self.table, self.base, n, exclude_indptr=indptr, exclude_items=items, allowed=allowed
         )
 
-    def parts(self, evidence: Evidence, item: int) -> Floats:
-        """What each entry of one person's history adds to an item."""
-        added = np.zeros(len(evidence.items))
-        for place, (one, opinion) in enumerate(zip(evidence.items, evidence.opinions, strict=True)):
+    def common(self, item: int) -> tuple[float, float]:
+        """What is the same for everybody: nothing in the middle, and the item's own base."""
+        return 0.0, float(self.base[item])
+
+    def terms(
+        self, indptr: Indices, items: Indices, values: Floats, item: int
+    ) -> tuple[float, Floats, Floats]:
+        """What each entry of one person's history adds to an item; nothing is said without one, nor by a level."""
+        added = np.zeros(len(items))
+        opinions = self.scale.opinions(values)
+        for place, (one, opinion) in enumerate(zip(items, opinions, strict=True)):
             row = slice(int(self.starts[one]), int(self.starts[one + 1]))
             (found,) = np.nonzero(self.others[row] == item)
             if len(found):
                 added[place] = opinion * float(self.weights[row][found[0]])
-        return added
+        return 0.0, np.zeros(len(items)), added
 
-    def neighbours(self, item: int) -> Neighbours:
-        """Items that stand out as taken with this one, the most alike first.
+    def similar(self, item: int, n: int, name: str) -> Neighbours:
+        """The items that stand out as taken with this one, the most alike first.
 
         Likeness is how often two items are taken together over the root of how often each is: at most about 1. Of the
         noise in thousands of pairs the largest would pass for likeness, so a pair must stand out of all of them: more
@@ -209,15 +247,17 @@ class ItemWeights:
         """
         if self.likeness is not None and not self.counted[item]:
             others, alike = self.likeness.nearest(item)
-            return Neighbours(others, alike, np.full(len(others), np.nan))
+            found = Neighbours(others[:n], alike[:n], np.full(len(others[:n]), np.nan))
+            return found._replace(notes=(_GUESSED.format(name),))
         row = slice(int(self.starts[item]), int(self.starts[item + 1]))
         others, together = self.others[row], self.together[row].astype(np.float64)
         bar = self.noise * math.sqrt(2.0 * math.log(max(int(np.count_nonzero(self.counted)), 2)))
         out = together > bar
         others, together = others[out], together[out]
         scale = 1.0 / np.sqrt(self.mass[item] * self.mass[others])
-        order = np.argsort(-together * scale, kind="stable")
-        return Neighbours(others[order], (together * scale)[order], (self.noise * scale)[order])
+        order = np.argsort(-together * scale, kind="stable")[:n]
+        notes = () if len(order) == n else (FEW_STAND_OUT,)
+        return Neighbours(others[order], (together * scale)[order], (self.noise * scale)[order], notes)
 
     def marks(self, items: Iterable[int]) -> list[Mark | None]:
         """Which of these items were added after training."""
@@ -310,6 +350,8 @@ class ItemWeights:
             if not 0.0 <= getattr(sums, name) < math.inf:
                 raise ModelInvalid(f"{name} is {getattr(sums, name)}, not a size of noise")
 
+
+_GUESSED = "no pairs of {} were counted: what is like it is guessed from its features"
 
 AnySide: TypeAlias = ItemSide | ItemWeights
 """What a model is made of: factors, or a table of weights."""

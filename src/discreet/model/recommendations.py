@@ -4,28 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from discreet.model.doubt import Mark
+from discreet.types import Floats
 
-__all__ = ["FEW_STAND_OUT", "NOTHING_LEARNT", "NO_TASTE", "SAME_ORDER", "Recommendation", "Recommendations"]
+__all__ = ["Neighbours", "Recommendation", "Recommendations"]
 
+# What to know about a list, in whole sentences.
 FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"
-"""Why there are fewer similar items than were asked for, of a table."""
-
 SAME_ORDER = "this model has no taste directions: everybody gets the same order, minus what they have seen"
-"""What is said with every list of a model that ranks alike for all."""
-
 NO_TASTE = "no taste stands out of the noise: everybody's list is popularity, minus what they have seen"
-"""What is said with every list of a table without weights."""
-
-
 NOTHING_LEARNT = (
     "nothing was learnt: no item's popularity stands out of the noise, so there is no list to give"
 )
-"""What is said in place of a list where everything was drowned by noise."""
+BY_POPULARITY = (
+    "items are in the order of popularity times predicted rating above the lowest, not of the ratings shown"
+)
+TRUSTED = (
+    "{} of {} items are clearly more popular than the average one, by over two deviations of the noise; the order of "
+    "the others is partly noise"
+)
+
+
+class Neighbours(NamedTuple):
+    """Items like one item: positions, how alike, the standard deviation of that by the noise (NaN: not known)."""
+
+    items: npt.NDArray[np.int32]
+    likeness: Floats
+    deviation: Floats
+    notes: tuple[str, ...] = ()
 
 
 class Recommendation(NamedTuple):
@@ -99,6 +112,11 @@ class Recommendations(Sequence[Recommendation]):
             lines.append(f"     ({self.shortfall} of {self.requested} missing: no more items are left)")
         lines.extend(f"     ({note})" for note in self.notes)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        said = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return self.to_polars()._repr_html_() + said
 
     def to_polars(self) -> pl.DataFrame:
         """A polars frame, a row for each item: ``rank``, and the fields of a `Recommendation`."""

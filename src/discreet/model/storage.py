@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from discreet.catalogue import Catalogue
 from discreet.catalogue.names import no_file
@@ -58,8 +58,7 @@ FILES = (ARRAYS, MODEL, CATALOGUE, STATEMENT)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(NamedTuple):
     """What a model consists of."""
 
     item_side: AnySide

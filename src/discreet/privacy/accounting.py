@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from decimal import ROUND_CEILING, Context, Decimal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -32,6 +33,7 @@ __all__ = [
     "mu_from",
     "mu_renyi",
     "remaining",
+    "round_up",
 ]
 
 # Relative margin put on every delta. The arithmetic below is good to some 1e-11 wherever the result is
@@ -187,6 +189,14 @@ def mu_renyi(epsilon: float, delta: float) -> float:
     epsilon, log_term = _epsilon(epsilon), -2.0 * math.log(_delta(delta))
     # sqrt(l + 2 epsilon) - sqrt(l) without the difference.
     return 2.0 * epsilon / (math.sqrt(log_term + 2.0 * epsilon) + math.sqrt(log_term))
+
+
+def round_up(value: float) -> str:
+    """Four digits, rounded up, so that what is read is never less than what is owed."""
+    if value == 0.0:
+        return "0"
+    number = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value)).normalize()
+    return f"{number:f}" if Decimal("1e-3") <= number < Decimal("1e6") else f"{number:e}"
 
 
 def _crossing(f: Callable[[float], float], lower: float, upper: float, tolerance: float) -> float:

@@ -1,4 +1,4 @@
-"""Runs whose releases something carries: a model that started from another, or a catalogue that a run has found.
+"""Runs beside the one a statement is about: those whose releases a model carries, and those on the same data.
 
 **Privacy.** Runs on the same people compose. Whoever was in all of them has given away the sum, so that sum is what a
 statement says first; proof notes: ``proofs/accounting.md`` and ``proofs/ledger.md``.
@@ -11,10 +11,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from discreet.privacy.account.records import Price
+from discreet.privacy.account.costs import Price
 from discreet.privacy.selection import Selection
 
-__all__ = ["Carried", "RunCost", "RunId"]
+__all__ = ["Carried", "EarlierRuns", "RunCost", "RunId"]
 
 RunId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 """Known by its id, a run is counted once, by whatever way it is carried."""
@@ -93,3 +93,41 @@ class Carried(_Frozen):
             runs=tuple(runs.values()),
             fault=next((one.fault for one in known if one.fault is not None), None),
         )
+
+
+class EarlierRuns(_Frozen):
+    """Runs on the same data that were in the ledger when this one began, and what all of them come to.
+
+    Parameters
+    ----------
+    ledger
+        Name of the data set.
+    group
+        Whose users this run is about, where the holder has declared groups to be disjoint. Runs of other groups are
+        not counted.
+    runs
+        How many earlier ones cost something.
+    earlier_epsilon, epsilon, delta
+        What the earlier ones cost together, and what they cost with this one, both at ``delta``.
+    cap_epsilon, cap_delta
+        What all of them may cost; ``None`` where no cap was set.
+    head
+        Hash of the ledger's record by which this run was entered: with it, ``discreet ledger verify --head`` finds a
+        ledger that was set back and has forgotten this run or one before it.
+    """
+
+    ledger: str = Field(min_length=1)
+    group: str | None = None
+    runs: int = Field(ge=0)
+    earlier_epsilon: float = Field(ge=0)
+    epsilon: float = Field(ge=0)
+    delta: float = Field(ge=0, lt=1)
+    cap_epsilon: float | None = Field(default=None, gt=0)
+    cap_delta: float | None = Field(default=None, gt=0, lt=1)
+    head: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.epsilon < self.earlier_epsilon:
+            raise ValueError("all runs together cannot cost less than the earlier ones")
+        return self

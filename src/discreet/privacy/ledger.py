@@ -1,37 +1,136 @@
-"""The ledger of one run: a release that is not charged, or exceeds the budget, is refused."""
+"""The ledger of one run: a release that is not charged, or exceeds the budget, is refused.
+
+A charge is a token: it is known by which object it is, so a copy is worthless, and it lets a release out once.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
+from threading import Lock
+from types import MappingProxyType
+from typing import Protocol
 
-from discreet.errors import BudgetExceeded, BudgetInvalid
+from discreet.errors import BudgetExceeded, BudgetInvalid, UnchargedRelease
 from discreet.privacy.accounting import compose, epsilon_from, remaining
 from discreet.privacy.budget import Budget
-from discreet.privacy.charges import Detail, Tokens, checked_detail, checked_name
 
-__all__ = ["Charge", "Ledger"]
+__all__ = ["Charge", "Charges", "Detail", "Journal", "Ledger", "PureLedger"]
 
 # Relative, on mu (1e-12 on the sum of squares). Shares of a budget rarely add up to it to the last bit;
 # mu_from holds back more than this, so the promise covers it.
 _TOLERANCE = 5e-13
+# The same on epsilon, where there is no delta. The sum that is stated includes whatever this lets in.
+_PURE_TOLERANCE = 1e-12
+
+Detail = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Charge:
-    """What one release costs, and the token that lets it out once.
-
-    Two charges are never equal: a token is known by which object it is, so a copy is worthless.
-    """
+    """What one release costs: ``mu``, and what it takes from delta directly, or ``epsilon`` where there is no delta."""
 
     name: str
     mu: float
+    epsilon: float
     delta: float
     detail: Mapping[str, Detail]
 
 
-class Ledger(Tokens[Charge]):
+class Journal(Protocol):
+    """Where charges are written so that they outlive the process (:mod:`discreet.privacy.account`)."""
+
+    def charge(self, charge: Charge) -> None:
+        """Write a charge down for good; raises where it cannot be, and then it must not count."""
+
+
+class Charges(ABC):
+    """The charges of one run. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._charges: list[Charge] = []
+        self._redeemed: list[bool] = []
+        self._closed = False
+        self._fault: str | None = None
+        self._journal: Journal | None = None
+        self._lock = Lock()
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """All charges so far, in order."""
+        with self._lock:
+            return tuple(self._charges)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended."""
+        with self._lock:
+            return self._closed
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing that was charged here is private, where that is so (:meth:`void`)."""
+        with self._lock:
+            return self._fault
+
+    def void(self, reason: str | None) -> None:
+        """Note why the run is not private, if there is a reason. The first one stays, and the statement gives it."""
+        with self._lock:
+            self._fault = self._fault or reason
+
+    def keep_in(self, journal: Journal | None) -> None:
+        """Write every charge from now on into a journal before it counts."""
+        with self._lock:
+            self._journal = journal
+
+    def redeem(self, charge: Charge) -> None:
+        """Use up a token. A gate calls this once for each release, and releases only if it returns.
+
+        Raises
+        ------
+        UnchargedRelease
+            When the token was used before, belongs to another run, or the run is over.
+        """
+        with self._lock:
+            found = next((i for i, known in enumerate(self._charges) if known is charge), None)
+            if found is None:
+                raise UnchargedRelease(f"a release was not charged to this run's ledger: {charge!r}")
+            if self._closed:
+                raise UnchargedRelease(f"{charge.name!r} cannot be released: the run is over")
+            if self._redeemed[found]:
+                raise UnchargedRelease(
+                    f"{charge.name!r} was released already; each release is charged on its own"
+                )
+            self._redeemed[found] = True
+
+    def close(self) -> None:
+        """End the run. What was charged stays spent, released or not; closing twice is harmless."""
+        with self._lock:
+            self._closed = True
+
+    def _pay(self, charge: Charge) -> Charge:
+        """Enter a charge, unless the run is over or cannot afford it."""
+        with self._lock:
+            if self._closed:
+                raise UnchargedRelease(
+                    f"{charge.name!r} cannot be charged: the run is over and its statement is fixed"
+                )
+            self._refuse_excess(charge)
+            if self._journal is not None:
+                self._journal.charge(charge)
+            self._charges.append(charge)
+            self._redeemed.append(False)
+        return charge
+
+    @abstractmethod
+    def _refuse_excess(self, charge: Charge) -> None:
+        """Raise BudgetExceeded where this charge, beside those before it, passes the budget."""
+
+
+class Ledger(Charges):
     """Keeps one run within its budget.
 
     Parameters
@@ -72,19 +171,14 @@ class Ledger(Tokens[Charge]):
     @property
     def remaining_mu(self) -> float:
         """Gaussian cost one more release may have, if it takes nothing from delta."""
-        charges = self.charges
-        spent = compose(charge.mu for charge in charges)
-        allowed = self._budget.mu_for(math.fsum(charge.delta for charge in charges))
-        return remaining(allowed, spent)
+        return remaining(self.budget.mu_for(self.spent_delta), self.spent_mu)
 
     @property
     def epsilon_spent(self) -> float:
         """Epsilon owed for all charges at the budget's delta, rounded up; never above the budget's."""
-        charges = self.charges
-        spent = compose(charge.mu for charge in charges)
-        extra = math.fsum(charge.delta for charge in charges)
+        owed = epsilon_from(self.spent_mu, self.budget.delta, self.spent_delta)
         # A run that spends everything owes its budget; the search for epsilon may end some 1e-14 above it.
-        return min(epsilon_from(spent, self._budget.delta, extra), self._budget.epsilon)
+        return min(owed, self.budget.epsilon)
 
     def charge(
         self, name: str, *, mu: float, delta: float = 0.0, detail: Mapping[str, Detail] | None = None
@@ -102,11 +196,6 @@ class Ledger(Tokens[Charge]):
         detail : mapping, optional
             Public facts about the release for the statement, such as the noise scale.
 
-        Returns
-        -------
-        Charge
-            The token to :meth:`redeem` when the release is made.
-
         Raises
         ------
         BudgetExceeded
@@ -114,17 +203,11 @@ class Ledger(Tokens[Charge]):
         UnchargedRelease
             When the ledger is closed.
         """
-        return self._pay(
-            Charge(
-                checked_name(name),
-                _release_mu(name, mu),
-                _release_delta(name, delta),
-                checked_detail(name, detail),
-            )
-        )
+        mu, delta = _release_mu(name, mu), _release_delta(name, delta)
+        return self._pay(Charge(_checked_name(name), mu, 0.0, delta, _checked_detail(name, detail)))
 
     def _refuse_excess(self, charge: Charge) -> None:
-        budget, spent = self._budget, compose(known.mu for known in self._charges)
+        budget, spent = self.budget, compose(known.mu for known in self._charges)
         extra = math.fsum([charge.delta, *(known.delta for known in self._charges)])
         allowed = budget.mu_for(extra)
         if compose([spent, charge.mu]) <= allowed * (1.0 + _TOLERANCE):
@@ -135,6 +218,49 @@ class Ledger(Tokens[Charge]):
             f"is left of {budget} (mu {budget.mu:.6g} in all, {spent:.6g} spent; {extra:g} of delta is used "
             "by this and earlier charges directly). Plan fewer or noisier releases, or raise epsilon"
         )
+
+
+class PureLedger(Charges):
+    """Keeps one run without delta within its epsilon.
+
+    Notes
+    -----
+    **Privacy.** Basic composition: mechanisms that are e_1-, e_2-, ... DP are together (e_1 + e_2 + ...)-DP, each
+    chosen with knowledge of the outcomes before it. :meth:`charge` before the noise is drawn, :meth:`redeem`
+    before anything leaves; what is charged never comes back.
+    """
+
+    def __init__(self, epsilon: float) -> None:
+        epsilon = float(epsilon)
+        if not (0.0 < epsilon < math.inf):
+            raise BudgetInvalid(f"epsilon must be above zero and finite, got {epsilon}")
+        super().__init__()
+        self.epsilon = epsilon
+
+    @property
+    def spent(self) -> float:
+        """Epsilon of all charges together."""
+        return math.fsum(charge.epsilon for charge in self.charges)
+
+    @property
+    def remaining(self) -> float:
+        """What one more release may cost."""
+        return max(0.0, self.epsilon - self.spent)
+
+    def charge(self, name: str, *, epsilon: float, detail: Mapping[str, Detail] | None = None) -> Charge:
+        """Pay for one release, before its noise is drawn; refused as by :class:`Ledger`."""
+        epsilon = float(epsilon)
+        if not epsilon > 0.0:
+            raise BudgetInvalid(f"{name!r} must cost more than nothing, got epsilon {epsilon}")
+        return self._pay(Charge(_checked_name(name), 0.0, epsilon, 0.0, _checked_detail(name, detail)))
+
+    def _refuse_excess(self, charge: Charge) -> None:
+        spent = math.fsum(known.epsilon for known in self._charges)
+        if not spent + charge.epsilon <= self.epsilon * (1.0 + _PURE_TOLERANCE):
+            raise BudgetExceeded(
+                f"{charge.name!r} asks for epsilon {charge.epsilon:.6g}, but only "
+                f"{max(0.0, self.epsilon - spent):.6g} is left of {self.epsilon:.6g}"
+            )
 
 
 def _release_mu(name: str, mu: float) -> float:
@@ -151,3 +277,26 @@ def _release_delta(name: str, delta: float) -> float:
     if not 0.0 <= delta < 1.0:
         raise BudgetInvalid(f"{name!r} must take between 0 and 1 of delta, got {delta}")
     return delta
+
+
+def _checked_name(name: str) -> str:
+    """A release's name, which the statement must be able to show."""
+    if not isinstance(name, str) or not name.strip():
+        raise BudgetInvalid(f"a release needs a name for the privacy statement, got {name!r}")
+    return name
+
+
+def _checked_detail(name: str, detail: Mapping[str, Detail] | None) -> Mapping[str, Detail]:
+    """Public facts about a release, fixed and fit for JSON."""
+    return MappingProxyType({key: _fact(name, key, value) for key, value in (detail or {}).items()})
+
+
+def _fact(name: str, key: str, value: object) -> Detail:
+    """A plain value that JSON can hold, so that the statement cannot fail after the money is spent."""
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and math.isfinite(float(value)):
+        return float(value)
+    raise BudgetInvalid(f"detail {key!r} of {name!r} must be text or a finite number, got {value!r}")

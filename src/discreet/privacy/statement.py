@@ -5,27 +5,21 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ModelInvalid
-from discreet.privacy.account.costs import Cost, shared_delta
-from discreet.privacy.account.earlier import EarlierRuns
-from discreet.privacy.account.records import Price
-from discreet.privacy.accounting import compose, delta_from, epsilon_from
-from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried, RunCost, RunId
-from discreet.privacy.charges import Detail
-from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.account.costs import Cost, Price, shared_delta
+from discreet.privacy.accounting import compose, delta_from
+from discreet.privacy.carried import Carried, EarlierRuns, RunCost, RunId
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.selection import Selection
-from discreet.privacy.statement_text import lines
+from discreet.privacy.statement_parts import OwnCost, Release, Silos, SiloTerms, owed_in_silos, shares_of
 
-__all__ = ["NOT_PROTECTED", "OwnCost", "Release", "SiloTerms", "Silos", "Statement", "owed_in_silos"]
+__all__ = ["NOT_PROTECTED", "Statement", "TrustModel"]
 
 NOT_PROTECTED = (
     "evaluation on private test data: its results are not noised",
@@ -35,82 +29,11 @@ NOT_PROTECTED = (
 )
 """What no run protects, in every statement of a private one."""
 
-_TUNING = NOT_PROTECTED[1]
-_FURTHER = (
-    "further fits on the same ratings: each costs its own budget; the selection stated here is paid for"
-)
-_TIMED = (
-    "the number of trials, towards whoever can watch the search (its duration, load or memory): the promise needs that "
-    "number to be secret, so nobody may watch but who holds the ratings"
-)
-
-
 TrustModel: TypeAlias = Literal["central", "silos", "local"]
 """Where the ratings are: on one server, in silos, or on people's own devices."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Release(_Frozen):
-    """One thing that left: its cost, and its share of its run's mu squared (or of its epsilon, where there is no mu).
-
-    A Gaussian release costs ``mu``; one that is purely differentially private costs ``epsilon``.
-    """
-
-    name: str = Field(min_length=1)
-    mu: float = Field(default=0.0, ge=0)
-    epsilon: float = Field(default=0.0, ge=0)
-    delta: float = Field(default=0.0, ge=0, lt=1)
-    share: float = Field(ge=0, le=1)
-    detail: dict[str, Detail] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _costs_something(self) -> Self:
-        if (self.mu > 0.0) == (self.epsilon > 0.0):
-            raise ValueError("a release costs either mu or epsilon")
-        return self
-
-
-class Silos(_Frozen):
-    """How several organisations trained together.
-
-    ``count`` is ``None`` where a silo speaks for itself alone. At least ``honest`` silos must have added their noise
-    for the statement to hold against the server; ``noise`` says who adds it. ``epsilon_in_two`` is what a user pays
-    whose ratings are in two silos.
-    """
-
-    count: int | None = Field(default=None, ge=1)
-    honest: int = Field(ge=1)
-    noise: Literal["shares", "server", "each silo"]
-    epsilon_in_two: float = Field(gt=0)
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if self.count is not None and self.honest > self.count:
-            raise ValueError("more honest silos than silos")
-        return self
-
-
-@dataclass(frozen=True)
-class SiloTerms:
-    """How many silos there are, how many must be honest, and who adds the noise."""
-
-    count: int | None
-    honest: int
-    noise: Literal["shares", "server", "each silo"]
-
-
-class OwnCost(_Frozen):
-    """What one run cost by itself: of its trials any one's mu, where it was a selection."""
-
-    epsilon: float = Field(ge=0)
-    delta: float = Field(ge=0, lt=1)
-    mu: float = Field(ge=0)
-
-
-class Statement(_Frozen):
+class Statement(BaseModel):
     """What is promised about one model. Build it with one of the class methods.
 
     ``epsilon``, ``delta`` and ``mu`` are about everything that the model carries, for somebody who was in all of it.
@@ -120,11 +43,12 @@ class Statement(_Frozen):
 
     A statement that calls itself private is checked whenever it is made or read: what each run cost must cover the
     releases listed, and the whole selection where the model was chosen among several; the sum must cover all runs.
-    ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; absent in older
-    files. ``earlier`` is what earlier runs on the same data cost, where a ledger was kept of them.
-    ``goal`` is what the model was trained for; absent before there is a model, and in older files.
+    ``domain`` says which data sets the promise is about, and what becomes of rows that cannot be used; ``earlier`` what
+    earlier runs on the same data cost, where a ledger was kept; ``goal`` what the model was trained for.
     ``print`` shows it as text of at most 100 columns, numbers rounded up.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     private: bool
     unit: Literal["one user, with all of that user's ratings"] = "one user, with all of that user's ratings"
@@ -164,25 +88,20 @@ class Statement(_Frozen):
     ) -> Statement:
         """State what a run promises, and end the run: its ledger takes no further charge.
 
-        A ledger that was made void (:meth:`~discreet.privacy.charges.Tokens.void`) gives a statement that the run
+        A ledger that was made void (:meth:`~discreet.privacy.ledger.Charges.void`) gives a statement that the run
         is not private, with the reason.
 
         Parameters
         ----------
-        ledger : Ledger
-            Of the run; with at least one charge.
-        public : iterable of str
-            What was given and not read off the ratings.
-        not_protected : iterable of str
-            What this run leaves open beside :data:`NOT_PROTECTED`.
-        adaptive : bool
+        public, not_protected, domain
+            What was given and not read off the ratings; what is open beside :data:`NOT_PROTECTED`; which data sets the
+            promise is about.
+        adaptive
             Whether number or cost of the releases followed from earlier releases. The statement then gives
             the budget itself, which the ledger held whatever happened.
-        silos : SiloTerms, optional
+        silos
             Where several organisations trained together.
-        domain : iterable of str
-            Which data sets the promise is about.
-        run : str, optional
+        run
             The run's id, where it has one already: in the ledger of a data set, or in an agreement.
 
         Notes
@@ -192,16 +111,10 @@ class Statement(_Frozen):
         itself depends on the ratings bounds nothing (``proofs/accounting.md``). Otherwise say ``adaptive``.
         """
         ledger.close()
-        releases = _releases(ledger.charges)
+        releases = shares_of(ledger.charges)
+        model: TrustModel = "central" if silos is None else "silos"
         if ledger.fault is not None:
-            return cls(
-                private=False,
-                reason=ledger.fault,
-                fixed_noise_key=ledger.fault == FIXED_KEY,
-                model="central" if silos is None else "silos",
-                releases=releases,
-                public=tuple(public),
-            )
+            return cls._void(ledger.fault, model, releases, public)
         if not releases:
             raise ModelInvalid("a run without any charged release has nothing to state; was the gate used?")
         if silos is not None and ledger.spent_delta > 0.0:
@@ -211,7 +124,7 @@ class Statement(_Frozen):
         mu = ledger.budget.mu_for(ledger.spent_delta) if adaptive else ledger.spent_mu
         return cls(
             private=True,
-            model="central" if silos is None else "silos",
+            model=model,
             epsilon=ledger.budget.epsilon if adaptive else ledger.epsilon_spent,
             delta=ledger.budget.delta,
             mu=mu,
@@ -234,23 +147,10 @@ class Statement(_Frozen):
         not_protected: Iterable[str] = (),
         domain: Iterable[str] = (),
     ) -> Statement:
-        """State what a run of purely differentially private mechanisms promises, and end the run.
+        """State what a run without delta promises, of one silo or one device: the whole budget that its ledger held.
 
-        Parameters
-        ----------
-        ledger
-            Of one silo, or of one device: what any one of them may spend.
-        model
-            ``"silos"``: add or remove one user. ``"local"``: replace all of one user's ratings, as the transcript of
-            one device is all there is.
-        silos
-            Number of silos that each spent this, where it is known.
-        public, not_protected, domain
-            As in :meth:`from_ledger`.
-
-        Notes
-        -----
-        **Privacy.** The statement gives the whole budget that the ledger held, whatever was charged.
+        The relation is to add or remove one user over silos, and to replace all of one user's ratings on devices, as
+        the transcript of one device is all there is. ``silos`` is how many silos each spent this, where it is known.
         """
         ledger.close()
         total = ledger.spent
@@ -264,14 +164,7 @@ class Statement(_Frozen):
             for charge in ledger.charges
         )
         if ledger.fault is not None:
-            return cls(
-                private=False,
-                reason=ledger.fault,
-                fixed_noise_key=ledger.fault == FIXED_KEY,
-                model=model,
-                releases=releases,
-                public=tuple(public),
-            )
+            return cls._void(ledger.fault, model, releases, public)
         if not releases:
             raise ModelInvalid("a run without any charged release has nothing to state")
         epsilon = max(ledger.epsilon, total)
@@ -292,55 +185,17 @@ class Statement(_Frozen):
         )
 
     @classmethod
-    def from_selection(
-        cls,
-        trial: Statement,
-        score: Ledger,
-        selection: Selection,
-        budget: Budget,
-        *,
-        public: Iterable[str] = (),
-        run: str | None = None,
+    def _void(
+        cls, fault: str, model: TrustModel, releases: tuple[Release, ...], public: Iterable[str]
     ) -> Statement:
-        """State what is owed for the whole selection that this trial came out of.
-
-        Parameters
-        ----------
-        trial
-            Of the chosen model's own run; private.
-        score
-            Ledger of the release of its score; closed hereby.
-        selection, budget
-            How the trial was chosen, and what the whole was allowed. The statement gives the budget, and as mu what
-            any one trial was allowed.
-        public, run
-            What the selection took as public beside what the trial did, and its id, as in :meth:`from_ledger`.
-        """
-        if not trial.private or not trial.releases:
-            raise ModelInvalid("only private trials that released something can be chosen from")
-        if trial.selection is not None:
-            raise ModelInvalid("a trial cannot be a selection itself: its cost is not that of one mechanism")
-        score.close()
-        if not score.charges:
-            raise ModelInvalid("the score that the trial was chosen by was not charged")
-        # What a trial was allowed, not what this one happened to spend.
-        allowed = compose([trial.own.mu, score.budget.mu])
-        if allowed > selection.trial_mu(budget) * (1.0 + 1e-9):
-            raise ModelInvalid("a trial was allowed to cost more than the selection accounts for")
-        kept = tuple(entry for entry in trial.not_protected if entry != _TUNING)
-        chosen = cls(
-            private=True,
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            mu=selection.trial_mu(budget),
-            releases=_releases([*trial.releases, *score.charges]),
-            selection=selection,
-            public=(*(entry for entry in trial.public if not entry.startswith("all settings")), *public),
-            not_protected=(*kept, _FURTHER, _TIMED),
-            domain=trial.domain,
-            run=secrets.token_hex(16) if run is None else run,
+        return cls(
+            private=False,
+            reason=fault,
+            fixed_noise_key=fault == FIXED_KEY,
+            model=model,
+            releases=releases,
+            public=tuple(public),
         )
-        return chosen.carrying(Carried(runs=trial.earlier_runs))
 
     @classmethod
     def nothing_released(cls, *, public: Iterable[str] = ()) -> Statement:
@@ -353,17 +208,7 @@ class Statement(_Frozen):
     def not_private(
         cls, reason: str, *, public: Iterable[str] = (), model: TrustModel = "central"
     ) -> Statement:
-        """Say in so many words that a model promises nothing, and why.
-
-        Parameters
-        ----------
-        reason
-            Why it promises nothing.
-        public
-            What was taken as public.
-        model
-            Where the ratings were: on one server, in silos, or on people's own devices.
-        """
+        """Say in so many words that a model promises nothing, and why."""
         return cls(private=False, reason=reason, public=tuple(public), model=model)
 
     @property
@@ -415,18 +260,12 @@ class Statement(_Frozen):
         return math.fsum(release.delta for release in self.releases)
 
     def carried(self, digest: str) -> Carried:
-        """What somebody carries on who builds on this model: all runs that are in it.
-
-        Parameters
-        ----------
-        digest
-            Of the model.
-        """
+        """What somebody carries on who builds on this model, of this digest: all runs that are in it."""
         if not self.private:
             return Carried(fault=f"model {digest[:16]} is not private ({self.reason}), and it is in this one")
         runs = self.earlier_runs
         if self.releases:
-            # A file from before runs had ids is known by its bytes.
+            # A statement without an id is known by the model's bytes.
             known = self.run or hashlib.sha256(digest.encode()).hexdigest()[:32]
             own = RunCost(
                 run=known, model=digest, epsilon=self.own.epsilon, delta=self.own.delta, price=self._price
@@ -510,6 +349,8 @@ class Statement(_Frozen):
         return self.model_dump_json(indent=2)
 
     def __str__(self) -> str:
+        from discreet.statements.lines import lines
+
         return "\n".join(lines(self))
 
     @model_validator(mode="after")
@@ -585,29 +426,3 @@ class Statement(_Frozen):
             raise ValueError("epsilon and delta are less than what this and the earlier runs cost together")
         if (self.mu is None) != (mu is None) or (mu is not None and mu > (self.mu or 0.0) * (1.0 + 1e-15)):
             raise ValueError("mu is less than what this and the earlier runs cost together")
-
-
-def owed_in_silos(terms: SiloTerms, budget: Budget, mu: float | None = None) -> Silos:
-    """What a user in two silos pays, where one in a single silo pays `mu`: the whole budget if left out.
-
-    Both contributions move the same sum, so its change is twice as large; where each silo releases sums of its own,
-    these are two releases of the same cost.
-    """
-    mu = budget.mu_for(0.0) if mu is None else mu
-    both = compose([mu, mu]) if terms.noise == "each silo" else 2.0 * mu
-    twice = epsilon_from(both, budget.delta)
-    return Silos(count=terms.count, honest=terms.honest, noise=terms.noise, epsilon_in_two=twice)
-
-
-def _releases(charges: Sequence[Charge | Release]) -> tuple[Release, ...]:
-    total = compose(charge.mu for charge in charges)
-    return tuple(
-        Release(
-            name=charge.name,
-            mu=charge.mu,
-            delta=charge.delta,
-            share=min(1.0, (charge.mu / total) ** 2),
-            detail=dict(charge.detail),
-        )
-        for charge in charges
-    )

@@ -1,16 +1,12 @@
-"""Quality on the holder's own ratings, beside baselines, with intervals, from head to tail. For the holder alone.
-
-Intervals are 95 % percentile intervals of a bootstrap over users, who are drawn with everything they rated: ratings of
-one user are not independent of each other.
-"""
+"""Quality on the holder's own ratings, beside baselines, with intervals over people. For the holder alone."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
@@ -18,26 +14,12 @@ from discreet.evaluation import baselines, metrics
 from discreet.evaluation.intervals import Measured
 from discreet.evaluation.protocol import pairs
 from discreet.model import Model
-from discreet.types import Bools, Floats
+from discreet.types import Floats
 
-__all__ = ["AT", "Quality", "Slice", "quality_of"]
+__all__ = ["AT", "Quality", "quality_of"]
 
 AT = 20
 """Length of the lists."""
-
-_DRAWS = 500
-_SLICES = (("head", 0.2), ("middle", 0.5), ("tail", 1.0))
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Part of the catalogue by popularity: how many test ratings, and how the model and the baseline do on them."""
-
-    name: str
-    items: int
-    ratings: int
-    model: float | None
-    baseline: float | None
 
 
 @dataclass(frozen=True)
@@ -54,14 +36,13 @@ class Quality:
     ratings: int
     scores: dict[str, Measured]
     better: Measured
-    slices: tuple[Slice, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return asdict(self) | {"slices": [asdict(one) for one in self.slices]}
+        return asdict(self)
 
 
-def quality_of(model: Model, history: Ratings, test: Ratings, rng: int = 0) -> Quality:
+def quality_of(model: Model, history: Ratings, test: Ratings) -> Quality:
     """Errors of predicted ratings, or recall of lists for a model that ranks.
 
     Notes
@@ -71,117 +52,57 @@ def quality_of(model: Model, history: Ratings, test: Ratings, rng: int = 0) -> Q
     if test.n_ratings == 0:
         raise RatingsInvalid("the test has no ratings that could be used; nothing can be measured")
     ((rows, _),) = pairs(model, history, test)
-    counts = np.bincount(history.items, minlength=model.item_side.n_items)
-    measure = _errors if model.goal == "rate" else _lists
-    return measure(model, history, rows, test, _groups(counts), np.random.default_rng(rng))
-
-
-def _errors(
-    model: Model,
-    history: Ratings,
-    rows: Ratings,
-    test: Ratings,
-    groups: list[Bools],
-    rng: np.random.Generator,
-) -> Quality:
-    overall = baselines.global_mean(history)
-    own = np.repeat(baselines.user_means(rows, overall), np.diff(test.indptr))
-    predicted = {
-        "model": model.score_pairs(rows, test.indptr, test.items)[1],
-        "global mean": np.full(len(test.values), overall),
-        "user mean": own,
-    }
-    owners = np.repeat(np.arange(len(test.indptr) - 1), np.diff(test.indptr))
-    users = len(test.indptr) - 1
-    squares = {name: np.square(one - test.values) for name, one in predicted.items()}
-    sums = {name: np.bincount(owners, weights=one, minlength=users) for name, one in squares.items()}
-    numbers = np.diff(test.indptr).astype(np.float64)
-    totals = _resampled(np.column_stack([*sums.values(), numbers]), rng)
-    drawn = {name: np.sqrt(totals[:, k] / np.maximum(totals[:, -1], 1.0)) for k, name in enumerate(sums)}
-    values = {name: metrics.rmse(one, test.values) for name, one in predicted.items()}
-    slices = []
-    for (name, _), group in zip(_SLICES, groups, strict=True):
-        here = group[test.items]
-        found = {one: float(np.sqrt(squares[one][here].mean())) if here.any() else None for one in squares}
-        slices.append(Slice(name, int(group.sum()), int(here.sum()), found["model"], found["user mean"]))
-    return _quality("rmse", True, test, users, values, drawn, tuple(slices))
-
-
-def _lists(
-    model: Model,
-    history: Ratings,
-    rows: Ratings,
-    test: Ratings,
-    groups: list[Bools],
-    rng: np.random.Generator,
-) -> Quality:
-    n_items = model.item_side.n_items
-    lists = {
-        "model": model.top_items(rows, AT),
-        "popularity": baselines.popularity_ranking(history, rows, n_items, AT),
-    }
-    with_target = np.diff(test.indptr) > 0
-    recalls = {
-        name: metrics.recalls(one, test.indptr, test.items, AT)[with_target] for name, one in lists.items()
-    }
-    totals = _resampled(np.column_stack([*recalls.values(), np.ones(int(with_target.sum()))]), rng)
-    drawn = {name: totals[:, k] / np.maximum(totals[:, -1], 1.0) for k, name in enumerate(recalls)}
-    values = {name: float(one.mean()) for name, one in recalls.items()}
-    slices = []
-    for (name, _), group in zip(_SLICES, groups, strict=True):
-        wanted = int(group[test.items].sum())
-        found = {}
-        for way, ranking in lists.items():
-            good = metrics.hits(ranking, test.indptr, test.items) & group[np.maximum(ranking, 0)]
-            found[way] = float(good.sum() / wanted) if wanted else None
-        slices.append(Slice(name, int(group.sum()), wanted, found["model"], found["popularity"]))
-    return _quality(f"recall@{AT}", False, test, int(with_target.sum()), values, drawn, tuple(slices))
-
-
-def _quality(
-    measure: str,
-    lower: bool,
-    test: Ratings,
-    users: int,
-    values: dict[str, float],
-    drawn: dict[str, npt.NDArray[Any]],
-    slices: tuple[Slice, ...],
-) -> Quality:
-    last, sign = list(values)[-1], (1.0 if lower else -1.0)
-    gain = sign * (drawn[last] - drawn["model"])
+    sizes = np.diff(test.indptr).astype(np.float64)
+    if errors := model.goal == "rate":
+        sums, owners = (
+            _squares(model, history, rows, test),
+            np.repeat(np.arange(len(sizes)), np.diff(test.indptr)),
+        )
+        sums = {name: np.bincount(owners, one, len(sizes)).astype(np.float64) for name, one in sums.items()}
+    else:
+        sums, sizes = _recalls(model, history, rows, test), np.minimum(sizes, 1.0)
+    here = sizes > 0.0
+    values, without = {}, {}
+    for name, one in sums.items():
+        left = np.maximum(one.sum() - one, 0.0)[here] / np.maximum((sizes.sum() - sizes)[here], 1.0)
+        values[name] = float(one.sum() / sizes.sum())
+        without[name] = left
+        if errors:
+            values[name], without[name] = math.sqrt(values[name]), np.sqrt(left)
+    last, sign = list(values)[-1], 1.0 if errors else -1.0
     return Quality(
-        measure=measure,
-        lower_is_better=lower,
-        users=users,
+        measure="rmse" if errors else f"recall@{AT}",
+        lower_is_better=errors,
+        users=len(sizes) if errors else int(here.sum()),
         ratings=test.n_ratings,
-        scores={name: _measured(value, drawn[name]) for name, value in values.items()},
-        better=_measured(sign * (values[last] - values["model"]), gain),
-        slices=slices,
+        scores={name: _measured(value, without[name]) for name, value in values.items()},
+        better=_measured(sign * (values[last] - values["model"]), sign * (without[last] - without["model"])),
     )
 
 
-def _measured(value: float, drawn: npt.NDArray[Any]) -> Measured:
-    low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
-    return Measured(value, low, high)
+def _squares(model: Model, history: Ratings, rows: Ratings, test: Ratings) -> dict[str, Floats]:
+    """Squared errors of the test ratings."""
+    overall = baselines.global_mean(history)
+    predicted = {
+        "model": model.score_pairs(rows, test.indptr, test.items)[1],
+        "global mean": np.full(len(test.values), overall),
+        "user mean": np.repeat(baselines.user_means(rows, overall), np.diff(test.indptr)),
+    }
+    return {name: np.square(one - test.values) for name, one in predicted.items()}
 
 
-def _resampled(columns: Floats, rng: np.random.Generator) -> Floats:
-    """Draws x columns: their sums over as many users, drawn with replacement."""
-    users = len(columns)
-    sums: Floats = np.empty((_DRAWS, columns.shape[1]))
-    for one in sums:
-        one[:] = np.bincount(rng.integers(users, size=users), minlength=users) @ columns
-    return sums
+def _recalls(model: Model, history: Ratings, rows: Ratings, test: Ratings) -> dict[str, Floats]:
+    """Recall of each user; 0 for users without a test rating, who do not count."""
+    lists = {
+        "model": model.top_items(rows, AT),
+        "popularity": baselines.popularity_ranking(history, rows, model.item_side.n_items, AT),
+    }
+    recalls = {name: metrics.recalls(one, test.indptr, test.items, AT) for name, one in lists.items()}
+    return {name: np.nan_to_num(one) for name, one in recalls.items()}
 
 
-def _groups(counts: npt.NDArray[np.int64]) -> list[Bools]:
-    """Items of the head, the middle and the tail, by how often they are in the histories."""
-    order = np.argsort(-counts, kind="stable")
-    groups, start = [], 0
-    for _, share in _SLICES:
-        end = round(share * len(order))
-        group = np.zeros(len(order), dtype=np.bool_)
-        group[order[start:end]] = True
-        groups.append(group)
-        start = end
-    return groups
+def _measured(value: float, without: Floats) -> Measured:
+    """With its 95 % interval; ``without`` is the same with each person left out (jackknife)."""
+    people = len(without)
+    reach = 1.96 * math.sqrt((people - 1) / people * float(np.square(without - without.mean()).sum()))
+    return Measured(value, value - reach, value + reach)

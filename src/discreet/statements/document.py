@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.model.description import Description, describe
 from discreet.privacy.statement import Statement
-from discreet.privacy.statement_text import grouped, label
+from discreet.statements.lines import grouped, label
 from discreet.statements.meaning import Meaning, meaning_of
 from discreet.statements.words import headline
 from discreet.version import __version__

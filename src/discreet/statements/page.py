@@ -14,9 +14,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from discreet.privacy.statement_text import selection_words
 from discreet.statements.document import Cost, Document, costs
 from discreet.statements.glossary import terms_for
+from discreet.statements.lines import selection_words
 from discreet.statements.text import identity
 from discreet.statements.words import (
     alone,
@@ -28,7 +28,7 @@ from discreet.statements.words import (
     printable,
 )
 
-__all__ = ["PARTS", "POLICY", "STYLE", "card", "escape", "page"]
+__all__ = ["POLICY", "STYLE", "TEMPLATES", "card", "escape", "page"]
 
 # Nothing is fetched, run or sent, whatever ids and names say.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -53,7 +53,7 @@ def page(document: Document) -> str:
         ("Which data the promise is about", statement.domain),
         ("Notes", statement.notes),
     )
-    return _TEMPLATES.get_template("page.html").render(
+    return TEMPLATES.get_template("page.html").render(
         **_told(document),
         policy=Markup(POLICY),
         style=Markup(STYLE),
@@ -71,7 +71,7 @@ def card(document: Document) -> str:
     tags = ["recommender-system", "collaborative-filtering"]
     tags += ["differential-privacy"] if statement.private else []
     goal = _GOALS.get(statement.goal or "", "to recommend items")
-    return _TEMPLATES.get_template("card.md").render(**_told(document), tags=tags, goal=goal)
+    return TEMPLATES.get_template("card.md").render(**_told(document), tags=tags, goal=goal)
 
 
 def escape(text: str) -> str:
@@ -111,18 +111,17 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_<>\[\]#|])", r"\\\1", " ".join(printable(text).split()))
 
 
-_TEMPLATES = jinja2.Environment(
+TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("discreet.statements", "."),
     autoescape=lambda name: name is not None and name.endswith(".html"),
     undefined=jinja2.StrictUndefined,
     keep_trailing_newline=True,
 )
-_TEMPLATES.filters |= {
+TEMPLATES.filters |= {
     "shown": lambda text: Markup(escape(text)),
     "hundred": in_a_hundred,
     "fewer": _fewer,
     "plain": _plain,
 }
-_TEMPLATES.globals |= {"most_entries": MOST_ENTRIES}
-PARTS: Any = _TEMPLATES.get_template("parts.html").module
-"""Pieces for other pages about a model: answers, bullets, tables, the curve."""
+TEMPLATES.globals |= {"most_entries": MOST_ENTRIES}
+"""Also of other pages about a model, which import parts.html."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from discreet.privacy.statement_text import lines
 from discreet.statements.document import Document
 from discreet.statements.glossary import terms_for
+from discreet.statements.lines import lines
 from discreet.statements.words import answers, attack_sentence, headline, in_a_hundred, printable
 
 __all__ = ["identity", "text_lines"]

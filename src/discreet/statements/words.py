@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from discreet.privacy.statement import Silos, Statement
-from discreet.privacy.statement_text import cap_words, round_up, run_rows
+from discreet.privacy.accounting import round_up
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import Silos
+from discreet.statements.lines import cap_words, run_rows
 from discreet.statements.meaning import Meaning
 
 __all__ = [

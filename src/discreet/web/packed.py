@@ -30,12 +30,11 @@ from discreet.model import Model
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import ItemWeights
-from discreet.model.recommendations import NOTHING_LEARNT
 from discreet.statements.document import Document
 from discreet.statements.words import alone, answers, attack_sentence, headline, printable
 from discreet.types import Floats, Ints, Singles
 
-__all__ = ["PRECISIONS", "Precision", "pack", "quantised", "rounded_weights", "well_known"]
+__all__ = ["PRECISIONS", "Precision", "pack", "quantised", "rounded_weights"]
 
 Precision: TypeAlias = Literal["int8", "int16", "float32", "float64"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -50,11 +49,12 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
     """The one file of numbers and words that the page loads."""
     side = model.item_side
     kind = np.float64 if precision == "float64" else np.float32
-    words, arrays = (
-        _of_weights(side, precision) if isinstance(side, ItemWeights) else _of_factors(side, precision)
-    )
-    base = side.base if isinstance(side, ItemWeights) else side.offsets
-    arrays |= {"offsets": base.astype(kind), "order": well_known(model).astype(np.int32)}
+    if isinstance(side, ItemWeights):
+        words: dict[str, Any] = {}
+        base, arrays = side.base, _packed_table(side, precision)
+    else:
+        base, (words, arrays) = side.offsets, _of_factors(side, precision)
+    arrays |= {"offsets": base.astype(kind), "order": side.best_known.astype(np.int32)}
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -62,11 +62,12 @@ def pack(model: Model, document: Document, precision: Precision = "int8") -> byt
         "method": model.method,
         "goal": model.goal,
         "scale": side.scale.range,
+        "opinions": _opinions(side.scale),
         **words,
         "precision": precision,
         "titles": _titles(model),
         "notes": model.notes,
-        "lists": NOTHING_LEARNT not in model.notes,
+        "lists": not side.says_nothing,
         "statement": _words(document),
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -87,10 +88,6 @@ def quantised(
     return whole.astype(kind), scales
 
 
-def _of_weights(side: ItemWeights, precision: Precision) -> tuple[dict[str, Any], Arrays]:
-    return {"opinions": _opinions(side.scale)}, _packed_table(side, precision)
-
-
 def _opinions(scale: RatingScale) -> list[float]:
     """What values of a history say, at five places of the range or of a click and its opposite."""
     low, high = scale.range or (-1.0, 1.0)
@@ -104,7 +101,7 @@ def _of_factors(side: ItemSide, precision: Precision) -> tuple[dict[str, Any], A
     if side.doubt is not None:
         marks = side.doubt.marks(np.arange(side.n_items))
         arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
-    return {"centre": side.centre, "opinions": _opinions(side.scale), "rule": rule}, arrays
+    return {"centre": side.centre, "rule": rule}, arrays
 
 
 def _factors(factors: Floats, precision: Precision) -> Arrays:
@@ -117,8 +114,8 @@ def _factors(factors: Floats, precision: Precision) -> Arrays:
 def _rule(side: ItemSide) -> tuple[dict[str, Any], Arrays]:
     """The rule's numbers by name, and its arrays."""
     rule = side.rule
-    numbers = {name: value for name, value in vars(rule).items() if isinstance(value, int | float)}
     arrays: Arrays = {name: value for name, value in vars(rule).items() if isinstance(value, np.ndarray)}
+    numbers = {name: value for name, value in vars(rule).items() if name not in arrays}
     if isinstance(rule, Clicks):
         arrays |= dict(zip(("squares", "product"), side.moments, strict=True))
     return {"kind": type(rule).__name__, **numbers}, arrays
@@ -181,17 +178,3 @@ def _steps(places: Ints, lengths: Ints) -> npt.NDArray[np.uint8]:
     packed = np.full(ends[-1] if len(ends) else 0, _ON, np.uint8)
     packed[ends - 1] = steps % _ON
     return packed
-
-
-def well_known(model: Model) -> npt.NDArray[np.int64]:
-    """Positions of all items, the best known first, as far as the model says which those are."""
-    side = model.item_side
-    if isinstance(side, ItemWeights):
-        known = side.counts
-    elif side.popularity is not None:
-        known = side.popularity
-    elif side.doubt is not None:
-        known = -side.doubt.noise_ratio
-    else:
-        known = side.offsets
-    return np.argsort(-known, kind="stable")

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import HistoryInvalid
 from discreet.model import History
 
-__all__ = [
-    "MOST",
-    "FoundItems",
-    "Id",
-    "Lists",
-    "Rated",
-    "RecommendRequest",
-    "Refusal",
-    "SearchQuery",
-    "SimilarQuery",
-]
+__all__ = ["Rated", "RecommendRequest", "SearchQuery", "SimilarQuery"]
 
 MOST = 10_000
 """Most entries in a history or a list of ids."""
 
 Id = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | Annotated[str, Field(max_length=1000)]
-Count = Annotated[int, Field(ge=1, le=1000, description="How many items.")]
+Count = Annotated[int, Field(ge=1, le=1000)]
 
 
 class _Asked(BaseModel):
@@ -60,6 +50,10 @@ class RecommendRequest(_Asked):
             )
         return [entry.item for entry in self.history]
 
+    def options(self) -> dict[str, Any]:
+        """Everything else, as `Model.recommend` takes it."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name != "history"}
+
 
 class SimilarQuery(BaseModel):
     """Which item, and how many like it; as words of an address, so numbers come as text."""
@@ -73,45 +67,3 @@ class SearchQuery(BaseModel):
 
     search: Annotated[str, Field(max_length=200)] = ""
     n: Count = 20
-
-
-class _Given(BaseModel):
-    """One item of an answer; what it does not have is left out."""
-
-    item: int | str
-    score: float
-    title: str | None = None
-    mark: Literal["unknown", "guess"] | None = None
-    deviation: float | None = None
-
-
-class Lists(BaseModel):
-    """Items in descending order of score."""
-
-    recommendations: list[_Given]
-    requested: int
-    shortfall: int
-    ignored: int
-    notes: list[str]
-    model: str
-
-
-class _Found(BaseModel):
-    """One item that a search found."""
-
-    item: int | str
-    title: str | None = None
-
-
-class FoundItems(BaseModel):
-    """Items that a search found, the best first, and how many there are in all."""
-
-    items: list[_Found]
-    found: int
-    model: str
-
-
-class Refusal(BaseModel):
-    """What is wrong with a request, in one sentence."""
-
-    error: str

@@ -195,10 +195,19 @@ class Limits:
     local
         Answer nobody who calls this machine by a name of the network. Without it, a web page opened here could
         command a server that has no token: its own name may come to mean 127.0.0.1 (DNS rebinding).
+    admitted
+        Whether a request may be answered, by its head; who may not is asked for a token, before the body is read.
     """
 
-    def __init__(self, app: ASGIApp, limit: Callable[[Scope], int], *, local: bool) -> None:
-        self._app, self._limit, self._local = app, limit, local
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: Callable[[Scope], int],
+        *,
+        local: bool,
+        admitted: Callable[[Scope], bool] = lambda scope: True,
+    ) -> None:
+        self._app, self._limit, self._local, self._admitted = app, limit, local, admitted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -210,6 +219,8 @@ class Limits:
         found: bytes | tuple[int, str]
         if self._local and not all(_is_local(value) for name, value in headers if name == b"host"):
             found = 421, "without a token, this answers to localhost and 127.0.0.1 only"
+        elif not self._admitted(scope):
+            found = 401, "this needs a token: Authorization: Bearer ..."
         elif len(declared) > 15 or not declared.isdigit() or int(declared) > limit:
             found = 413, f"the request is over {limit} bytes"
         else:

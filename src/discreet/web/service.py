@@ -1,17 +1,19 @@
 """The recommendation service: a released model behind HTTP, and the page, on a checked address.
 
-Whatever is wrong with a request is answered with a 4xx and one sentence. No request is written to a log.
+A request takes the one model that is served when it begins and keeps it to its end, so it never meets two; whatever is
+served was loaded and checked before. Whatever is wrong with a request is answered with a 4xx and one sentence. No
+request is written to a log.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field
 from starlette.applications import Starlette
@@ -19,34 +21,28 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
-from discreet.model import Recommendations
-from discreet.web.current import HANGUP, Current
-from discreet.web.interface import interface
+from discreet.errors import DiscreetError, ModelInvalid
+from discreet.model import Model, Recommendations
+from discreet.model.storage import MANIFEST
+from discreet.statements.document import Document, write_document
+from discreet.statements.page import page as statement_page
 from discreet.web.metrics import CONTENT_TYPE, Metrics
-from discreet.web.page import INDEX, SENT_WITH
-from discreet.web.prepared import Batches
+from discreet.web.page import INDEX, SENT_WITH, File, page_files
 from discreet.web.requests import RecommendRequest, SearchQuery, SimilarQuery
-from discreet.web.server import (
-    PRIVATE,
-    REFUSALS,
-    Limits,
-    Measured,
-    ServerSettings,
-    presents,
-    refusal,
-    run_server,
-)
+from discreet.web.search import Search
+from discreet.web.server import PRIVATE, REFUSALS, Limits, Measured, ServerSettings, presents, run_server
 
-__all__ = ["ServiceSettings", "make_app", "serve"]
+__all__ = ["Current", "Served", "ServiceSettings", "load", "make_app", "serve"]
 
 Q = TypeVar("Q", bound=BaseModel)
-_PATHS = frozenset(
-    {"/recommend", "/similar", "/items", "/statement", "/statement.html", "/health/live", "/health/ready"}
-    | {"/metrics", "/openapi.json", "/"}
-)
+_LISTS = frozenset({"/recommend", "/similar", "/items"})
+_PATHS = _LISTS | {"/statement", "/statement.html", "/health/live", "/health/ready", "/metrics", "/"}
 """Paths that metrics name."""
+
+log = logging.getLogger("discreet.web")
+Stamp = tuple[int, int, int] | None
 
 
 class ServiceSettings(ServerSettings):
@@ -61,7 +57,7 @@ class ServiceSettings(ServerSettings):
     page
         Serve the page that recommends in the browser.
     watch
-        Seconds between looks at the model folder; 0 means to look when told to (SIGHUP) and at no other time.
+        Seconds between looks at the model folder; 0 means never.
     """
 
     model: Path
@@ -83,79 +79,145 @@ def serve(settings: ServiceSettings, ready: Callable[[str], None] = lambda addre
     settings.check()
     metrics = Metrics(_PATHS)
     current = Current(settings.model, page=settings.page, tell=metrics.exchanged)
-    if HANGUP is not None:  # until the event loop takes it over it would end the process
-        signal.signal(HANGUP, lambda *_: current.look())
-    local = settings.token is None and not settings.anyone
-    bodies = Limits(make_app(settings, current, metrics), lambda scope: settings.largest_body, local=local)
-    run_server(settings, Measured(_Admitted(bodies, settings.token), metrics), ready)
+
+    def admitted(scope: Scope) -> bool:
+        """Who does not present the token learns whether the service is well, and nothing else."""
+        return scope["path"].startswith("/health/") or presents(dict(scope["headers"]), settings.token)
+
+    app = Limits(
+        make_app(settings, current, metrics),
+        lambda scope: settings.largest_body,
+        local=settings.token is None and not settings.anyone,
+        admitted=admitted,
+    )
+    run_server(settings, Measured(app, metrics), ready)
 
 
-class _Admitted:
-    """ASGI layer: who does not present the token learns whether the service is well, and nothing else."""
+@dataclass(frozen=True)
+class Served:
+    """One model with everything that is answered from it."""
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        self._app, self._token = app, token
+    model: Model
+    digest: str
+    search: Search
+    statement: bytes
+    statement_page: bytes
+    page: dict[str, File]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it before its body is read."""
-        free = self._token is None or scope["type"] != "http" or scope["path"].startswith("/health/")
-        if free or presents(dict(scope["headers"]), self._token):
-            await self._app(scope, receive, send)
-            return
-        why = "this needs a token: Authorization: Bearer ..."
-        await refusal(401, why, {"connection": "close"})(scope, receive, send)
+
+def load(folder: Path, *, page: bool) -> Served:
+    """Load, check and lay out a model folder.
+
+    Raises
+    ------
+    ModelInvalid
+        When it cannot be used, or was replaced again and again while it was read.
+    """
+    document, model = _read(folder)
+    ids, titles = model.catalogue.ids.tolist(), model.catalogue.titles
+    search = Search([titles.get(one, str(one)) for one in ids], model.item_side.best_known.tolist())
+    model.recommend([])  # compiles and lays out what no request shall wait for
+    files = page_files(model, document) if page else {}
+    about = document.to_json().encode(), statement_page(document).encode()
+    return Served(model, document.model.digest, search, *about, files)
+
+
+def _read(folder: Path) -> tuple[Document, Model]:
+    """Statement and model of one and the same folder, though another may take its place meanwhile."""
+    for _ in range(5):
+        before = _stamp(folder)
+        try:
+            both = write_document(folder), Model.load(folder)
+        except ModelInvalid:
+            if _stamp(folder) == before:
+                raise
+            continue
+        if _stamp(folder) == before:
+            return both
+    raise ModelInvalid(f"{folder} changes all the time; put a model there and leave it")
+
+
+def _stamp(folder: Path) -> Stamp:
+    """What changes when another model is put into the folder; None while there is none."""
+    try:
+        state = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns, state.st_size
+
+
+class Current:
+    """The one reference to what is served, exchanged when the folder has another model.
+
+    Parameters
+    ----------
+    folder, page
+        As for `load`.
+    tell
+        Called after each attempt, with whether a new model is served.
+    """
+
+    def __init__(self, folder: Path, *, page: bool, tell: Callable[[bool], None]) -> None:
+        self._folder, self._page, self._tell = folder, page, tell
+        self._seen = _stamp(self._folder)
+        self.served = load(folder, page=page)
+
+    async def watch(self, seconds: float) -> None:
+        """Look at the folder every so many seconds; what was served stays where the new one cannot be used."""
+        while True:
+            await asyncio.sleep(seconds)
+            stamp = _stamp(self._folder)
+            if stamp in (None, self._seen):
+                continue
+            self._seen = stamp
+            try:
+                self.served = await asyncio.to_thread(load, self._folder, page=self._page)
+            except (DiscreetError, OSError) as error:
+                log.error("the model was not exchanged: %s", error)
+                self._tell(False)
+            else:
+                self._tell(True)
 
 
 def make_app(settings: ServiceSettings, current: Current, metrics: Metrics) -> Starlette:
     """The application; limits, token and counts are put around it by `serve`."""
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
-        async with current.watched(settings.watch):
-            yield
+        task = asyncio.create_task(current.watch(settings.watch)) if settings.watch else None
+        yield
+        if task is not None:
+            task.cancel()
 
-    routes = [*_lists(current), *_about(current, metrics)]
-    if settings.page:
-        routes += [Route("/", _page(current)), Route("/{name}", _page(current))]
-    return Starlette(
-        routes=routes,
-        lifespan=live,
-        exception_handlers=REFUSALS,
-    )
-
-
-class _Recommend:
-    """``POST /recommend`` as an ASGI application: the usual request, for which a framework's wrapping is not small."""
-
-    def __init__(self, current: Current) -> None:
-        self._current, self._batches = current, Batches()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The best items for the owner of a history, which is forgotten with the answer."""
-        kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        if not kind.startswith(b"application/json"):
-            raise HTTPException(415, "send application/json")
-        message = await receive()  # whole: the limits have seen to it
-        asked = RecommendRequest.model_validate_json(message.get("body", b""))
-        prepared = self._current.served.prepared
-        found = await self._batches.recommend(prepared, prepared.person(asked))
-        await _listed(found, prepared.digest)(scope, receive, send)
+    page = _page(current) if settings.page else []
+    routes = [*_lists(current), *_about(current, metrics), *page]
+    return Starlette(routes=routes, lifespan=live, exception_handlers=REFUSALS)
 
 
 def _lists(current: Current) -> list[Route]:
+    async def recommend(request: Request) -> Response:
+        """The best items for the owner of a history, which is forgotten with the answer."""
+        if not request.headers.get("content-type", "").startswith("application/json"):
+            raise HTTPException(415, "send application/json")
+        asked, served = RecommendRequest.model_validate_json(await request.body()), current.served
+        history = asked.owned(served.model.item_side.scale.explicit)
+        return _listed(served, served.model.recommend(history, **asked.options()))
+
     async def similar(request: Request) -> Response:
-        asked, prepared = _query(SimilarQuery, request), current.served.prepared
-        found = await asyncio.to_thread(prepared.model.similar, asked.item, asked.n)  # looks at all factors
-        return _listed(found, prepared.digest)
+        asked, served = _query(SimilarQuery, request), current.served
+        found = await asyncio.to_thread(served.model.similar, asked.item, asked.n)  # looks at all factors
+        return _listed(served, found)
 
     async def items(request: Request) -> Response:
-        asked, prepared = _query(SearchQuery, request), current.served.prepared
-        found = prepared.search.find(asked.search)
-        content = {"items": prepared.items(found[: asked.n]), "found": len(found), "model": prepared.digest}
-        return JSONResponse(content, headers=PRIVATE)
+        asked, served = _query(SearchQuery, request), current.served
+        found = served.search.find(asked.search)
+        catalogue = served.model.catalogue
+        ids = catalogue.ids[found[: asked.n]].tolist()
+        named = [{"item": one} | _titled(catalogue.titles.get(one)) for one in ids]
+        return _answer({"items": named, "found": len(found), "model": served.digest})
 
     return [
-        Route("/recommend", _Recommend(current), methods=["POST"]),
+        Route("/recommend", recommend, methods=["POST"]),
         Route("/similar", similar),
         Route("/items", items),
     ]
@@ -172,14 +234,11 @@ def _about(current: Current, metrics: Metrics) -> list[Route]:
         return JSONResponse({"live": True})
 
     async def ready(_: Request) -> Response:
-        prepared = current.served.prepared
-        return JSONResponse({"ready": True, "model": prepared.digest, "items": len(prepared.model.catalogue)})
+        served = current.served
+        return JSONResponse({"ready": True, "model": served.digest, "items": len(served.model.catalogue)})
 
     async def counted(_: Request) -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE)
-
-    async def described(_: Request) -> Response:
-        return JSONResponse(interface())
 
     return [
         Route("/statement", statement),
@@ -187,11 +246,10 @@ def _about(current: Current, metrics: Metrics) -> list[Route]:
         Route("/health/live", live),
         Route("/health/ready", ready),
         Route("/metrics", counted),
-        Route("/openapi.json", described),
     ]
 
 
-def _page(current: Current) -> Callable[[Request], Awaitable[Response]]:
+def _page(current: Current) -> list[Route]:
     """Hands out the page's files from memory."""
 
     async def file(request: Request) -> Response:
@@ -206,12 +264,19 @@ def _page(current: Current) -> Callable[[Request], Awaitable[Response]]:
             content, headers = found.packed, headers | {"content-encoding": "gzip"}
         return Response(content, headers=headers, media_type=found.media_type)
 
-    return file
+    return [Route("/", file), Route("/{name}", file)]
 
 
-def _listed(found: Recommendations, digest: str) -> Response:
-    content = found.to_dict() | {"notes": list(found.notes), "model": digest}
+def _listed(served: Served, found: Recommendations) -> Response:
+    return _answer(found.to_dict() | {"notes": list(found.notes), "model": served.digest})
+
+
+def _answer(content: dict[str, Any]) -> Response:
     return JSONResponse(content, headers=PRIVATE)
+
+
+def _titled(title: str | None) -> dict[str, str]:
+    return {} if title is None else {"title": title}
 
 
 def _query(kind: type[Q], request: Request) -> Q:

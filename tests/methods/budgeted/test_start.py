@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
-from discreet.data import synthetic
 from discreet.errors import SettingsInvalid
 from discreet.methods.budgeted.public import start as starts
 from discreet.methods.budgeted.public import train
@@ -20,6 +19,7 @@ from discreet.model.doubt import Doubt
 from discreet.model.start import Start
 from discreet.privacy import Noise
 from discreet.privacy.accounting import compose, epsilon_from
+from tests.methods.budgeted.drifting import drifting_market
 
 BUDGET = Budget(8.0, 1e-5)
 KEY = bytes(range(32))
@@ -27,7 +27,7 @@ KEY = bytes(range(32))
 
 @pytest.fixture(scope="module")
 def months() -> list[Ratings]:
-    return synthetic.drifting_market(2, 2_000, 150, 60_000, new_items=10, drift=0.1, lift=1.0, rng=0)
+    return drifting_market(2, 2_000, 150, 60_000, new_items=10, drift=0.1, lift=1.0, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +112,8 @@ def test_a_trial_tells_a_start_of_the_same_market_from_another_one_at_a_small_bu
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Users counted by one over the length of their vectors hid in one run of three that the start still held."""
-    here = synthetic.drifting_market(2, 5_000, 1_000, 150_000, drift=0.2, lift=1.5, rng=3)
-    elsewhere = synthetic.drifting_market(1, 5_000, 1_000, 150_000, lift=1.5, rng=4)[0]
+    here = drifting_market(2, 5_000, 1_000, 150_000, drift=0.2, lift=1.5, rng=3)
+    elsewhere = drifting_market(1, 5_000, 1_000, 150_000, lift=1.5, rng=4)[0]
     caught: list[float] = []
     plain = starts.belief
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_a_start_is_refused_in_words(months: list[Ratings], first
         BudgetedALS().fit(months[1], BUDGET, start=replace(first, method="other"))
     with pytest.raises(SettingsInvalid, match="does not start from an earlier model"):
         DPALS().fit(months[1], BUDGET, start=first)
-    wider = synthetic.drifting_market(1, 300, 60, 5_000, rng=0, rating_range=(0.0, 10.0))[0]
+    wider = drifting_market(1, 300, 60, 5_000, rng=0, rating_range=(0.0, 10.0))[0]
     with pytest.raises(SettingsInvalid, match="same rating range"):
         BudgetedALS().fit(wider, BUDGET, start=first)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.audit.pure_recording import Record, Tape, change
-from discreet.audit.pure_recording import RecordingGate as _RecordingGate
+from discreet.audit.prototypes import Record, Tape, change
+from discreet.audit.prototypes import RecordingGate as _RecordingGate
 from discreet.privacy.pure.noise import PureNoise
 
 __all__ = ["Record", "RecordingGate", "Tape", "change"]

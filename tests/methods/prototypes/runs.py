@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.methods.prototypes import FactorSettings, PrototypeSettings
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement
 from discreet.silos.silo.prototype_silo import PrototypeSilo

@@ -41,14 +41,3 @@ def test_missing_is_missing_and_not_zero() -> None:
     sides = solve_nonnegative(entries.indptr, entries.items, entries.values, factors, np.full(60, 1e-3))
     hidden = (sides @ factors.T - truth)[~mask]
     assert np.sqrt(np.mean(hidden**2)) < 0.15 * truth.std()
-
-
-@pytest.mark.parametrize("unseen", [0.0, 0.5])
-def test_items_that_nobody_has_are_a_part_of_the_mean(unseen: float) -> None:
-    mask = np.ones((5, 3), dtype=bool)
-    mask[:, 1] = False
-    factors = nonnegative_factors(
-        Entries.of_dense(np.ones((5, 3)), mask), FactorSettings(rank=2, unseen=unseen), 0
-    )
-    assert factors[0].any()
-    assert np.allclose(factors[1], unseen * factors[[0, 2]].mean(axis=0))

@@ -10,10 +10,12 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
 from discreet.errors import ModelInvalid, SettingsInvalid
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeMessage, PrototypeSettings
 from discreet.methods.prototypes.private.lloyd import LevelPlan, release_levels
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.evidence import count_groups, differences, factors, offsets
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.test_lloyd import BUDGET, Anybody, WatchedGate

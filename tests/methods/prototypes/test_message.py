@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.catalogue import CLICKS, RatingScale
 from discreet.errors import ModelInvalid
-from discreet.methods.prototypes import PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from reproduction.silos.references import random_message
 from tests.methods.prototypes.worlds import ratings, silo
 from tests.sizes import sized
@@ -47,11 +45,6 @@ def test_sizes_are_checked_before_anything_is_made_of_them() -> None:
     huge = huge[:header] + struct.pack("<I", length + 5) + huge[header + 4 :]
     with pytest.raises(ModelInvalid, match="cut off or too large"):
         PrototypeMessage.from_bytes(huge)
-
-
-@pytest.mark.parametrize("scale", [RatingScale((0.0, 5.0)), CLICKS])
-def test_the_scale_survives_the_way(scale: RatingScale) -> None:
-    assert PrototypeMessage.from_bytes(replace(UP, scale=scale).to_bytes()).scale == scale
 
 
 @pytest.mark.parametrize("wrong", [b"[-1.0,5.0]", b"[5.0,0.0]", b"[0.0]"])

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.catalogue import RatingScale
 from discreet.errors import Refused
-from discreet.methods.prototypes import PrototypeMessage
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.silos.shared.agreements import open_model
 from discreet.silos.shared.model_message import encode_model
 from discreet.silos.shared.prototype_messages import decode_prototypes, encode_prototypes, largest

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet import kernels
 from discreet.errors import DiscreetError
-from discreet.methods.prototypes import PrivatePrototypes
 from discreet.methods.prototypes.private import silo as silo_module
 from discreet.methods.prototypes.private.rows import TooFewUsers
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
 from tests.methods.prototypes.recording import RecordingGate, Tape, change
@@ -65,7 +65,6 @@ def check(
     "changes",
     [
         {},
-        {"unrated": "missing"},
         {"support": "all", "trials": 1},
         {"support": 2, "max_ratings": 12},
         {"row_clip": 6.0, "row_sum": 9.0, "radius": 0.5},
@@ -99,7 +98,7 @@ def test_the_bounds_are_reached() -> None:
     assert {"silo count", "partition level", "values", "sizes"} <= reached
 
 
-@pytest.mark.parametrize("changes", [{}, {"unrated": "missing", "trials": 1}, {"threshold": 10**6}])
+@pytest.mark.parametrize("changes", [{}, {"trials": 1}, {"threshold": 10**6}])
 def test_whole_messages_follow_from_the_releases_alone(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +176,6 @@ ANY: dict[str, Any] = {
     "entry_clip": st.none() | st.floats(0.1, 9.0),
     "row_clip": st.none() | st.floats(0.1, 30.0),
     "row_sum": st.none() | st.floats(0.1, 90.0),
-    "unrated": st.sampled_from(["zero", "missing"]),
     "dimension": st.integers(1, 9) | st.just("auto"),
     "radius": st.none() | st.floats(0.1, 30.0),
     "depth": st.integers(1, 6) | st.just("auto"),

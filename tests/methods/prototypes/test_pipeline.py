@@ -7,25 +7,20 @@ import pytest
 
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.errors import CatalogueMissing, ModelInvalid, RatingsInvalid, SettingsInvalid
+from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.evaluation.metrics import rmse
-from discreet.methods.prototypes import (
-    FactorSettings,
-    PrivatePrototypes,
-    PrototypeMessage,
-    PrototypeSettings,
-    build_model,
-)
 from discreet.methods.prototypes.private.rows import TooFewUsers
-from discreet.methods.prototypes.public.server import factorise
-from discreet.methods.prototypes.settings import ShareTable
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.public.server import build_model
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, ShareTable
+from discreet.privacy.combined import state_over_silos
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.silo_statements import state_over_silos
-from reproduction.silos.references import central_factors, random_message
+from reproduction.silos.references import central_factors
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 WORKING = {
-    "prototypes": 4, "users": 2000, "dimension": 2, "support": "all", "max_ratings": ITEMS, "unrated": "missing",
+    "prototypes": 4, "users": 2000, "dimension": 2, "support": "all", "max_ratings": ITEMS, "unrated": "zero",
 }  # fmt: skip
 FACTORS = FactorSettings(rank=2, rounds=50)
 
@@ -129,21 +124,6 @@ def test_a_fixed_key_is_not_private() -> None:
     assert method.message(silos, 2.0).to_bytes() != method.message(silos, 2.0).to_bytes()
 
 
-def test_a_user_of_two_unlike_silos_pays_for_both() -> None:
-    """One silo without delta and one with: no pair of silos that are alike costs as much as these two together."""
-    silos = ratings(silo(2000, 0))
-    pure = PrivatePrototypes(PrototypeSettings.from_preset("swap", **WORKING)).message(silos, 4.0)
-    noisy = PrivatePrototypes(clustering="lloyd", **WORKING).message(silos, 6.0)
-    together = state_over_silos([pure.statement, noisy.statement]).silos
-    alike = state_over_silos([pure.statement] * 2).silos
-    assert pure.statement.epsilon is not None
-    assert noisy.statement.epsilon is not None
-    assert together is not None
-    assert together.epsilon_in_two >= pure.statement.epsilon + noisy.statement.epsilon
-    assert alike is not None
-    assert (alike.count, alike.epsilon_in_two) == (2, 8.0)
-
-
 def test_unsuitable_ratings_and_settings_are_refused() -> None:
     bare = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=None, rating_range=(0.0, 1.0))
     with pytest.raises(CatalogueMissing):
@@ -153,14 +133,3 @@ def test_unsuitable_ratings_and_settings_are_refused() -> None:
         PrivatePrototypes().message(negative, 1.0)
     with pytest.raises(SettingsInvalid, match="Known settings"):
         PrivatePrototypes(epsilon=1.0)
-
-
-def test_factors_of_another_catalogue_are_refused() -> None:
-    other = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=Catalogue([5]), rating_range=(0.0, 5.0))
-    assert other.catalogue is not None
-    with pytest.raises(ModelInvalid, match="another catalogue"):
-        build_model([random_message(ratings(silo(20, 0)), 2, 0)], other.catalogue, FACTORS, 0)
-    with pytest.raises(ModelInvalid, match="different catalogues"):
-        factorise([random_message(ratings(silo(20, 0)), 2, 0), random_message(other, 1, 0)], FACTORS)
-    with pytest.raises(ModelInvalid, match="no message"):
-        factorise([], FACTORS)

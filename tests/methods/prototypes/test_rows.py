@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 
 from discreet import kernels
 from discreet.methods.prototypes.private.rows import project, rows_of, settle_bounds
-from discreet.methods.prototypes.private.swap import cell_threshold
-from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
+from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.bounded_points import HALF_SIDE
 from discreet.privacy.bounded_rows import GRID
 from discreet.privacy.pure.clusters import LOSS_STEPS, Distances
@@ -21,16 +19,7 @@ CROWD = [*silo(50, 3), *hostile().values()]
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"row_clip": 4.0},
-        {"row_sum": 7.0},
-        {"entry_clip": 1.5},
-        {"unrated": "missing"},
-        {"max_ratings": 3},
-    ],
-    ids=str,
+    "changes", [{}, {"row_clip": 4.0}, {"row_sum": 7.0}, {"entry_clip": 1.5}, {"max_ratings": 3}], ids=str
 )
 def test_rows_are_within_their_bounds(changes: dict[str, Any]) -> None:
     chosen = PrototypeSettings.checked(**changes)
@@ -53,19 +42,6 @@ def test_projected_rows_are_clipped_again() -> None:
     assert norms.max() <= HALF_SIDE - 1
     # Without clipping most of them would be outside.
     assert (norms > 0.99 * HALF_SIDE).mean() > 0.5
-
-
-def test_projection_keeps_distances_roughly() -> None:
-    given = ratings(silo(60, 1))
-    bounds = settle_bounds(PrototypeSettings(), given)
-    bounds = replace(bounds, radius=3 * bounds.radius)
-    rows = rows_of(given, bounds, 0)
-    dense = np.zeros((rows.n_users, rows.n_items))
-    dense[rows.owners(), rows.pattern.items] = rows.values
-    points = project(rows, 400, (0, 0)) * (bounds.radius / (HALF_SIDE - 1))
-    wanted = np.linalg.norm(dense[:30] - dense[30:], axis=1)
-    found = np.linalg.norm(points[:30] - points[30:], axis=1)
-    assert np.allclose(found, wanted, rtol=0.25)
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
@@ -95,12 +71,3 @@ def test_swap_losses_are_the_losses_of_the_swapped_sets() -> None:
                 assert losses[out, into] == distances.loss(swapped)
     square = ((points[:, None] - candidates[None]) ** 2).sum(axis=2)
     assert (kernels.nearest_centres(points, candidates) == square.argmin(axis=1)).all()
-
-
-def test_printed_threshold_is_beyond_any_ordinary_silo() -> None:
-    printed = PrototypeSettings.from_preset("published", users=250_000)
-    shares = ShareTable.of(printed, 500, 0.1)
-    assert cell_threshold(printed, printed.n_dimensions(500), shares) > 250_000
-    assert (printed.n_dimensions(500), printed.n_levels, printed.n_trials) == (100, 13, 6)
-    usual = PrototypeSettings(users=10_000)
-    assert cell_threshold(usual, 6, ShareTable.of(usual, 500, 1.0)) < 200

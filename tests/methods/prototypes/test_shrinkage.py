@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes
 from discreet.methods.prototypes.private.rows import from_sums, settle_bounds, shrunken_means
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import factorise
-from discreet.methods.prototypes.settings import PrototypeSettings
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.privacy.bounded_rows import GRID
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
@@ -25,15 +25,6 @@ def test_noise_alone_leaves_flat_rows() -> None:
     assert flat >= 180
 
 
-def test_what_stands_out_is_kept() -> None:
-    rng = np.random.default_rng(1)
-    truth = rng.uniform(0.0, 5.0, (4, 60))
-    counts = np.full((4, 60), 500.0)
-    sums = truth * counts + rng.normal(0.0, 20.0, truth.shape)
-    assert shrunken_means(sums, counts, 400.0) == pytest.approx(sums / counts, abs=0.01)
-    assert shrunken_means(sums, counts, 0.0) == pytest.approx(sums / counts)
-
-
 @pytest.mark.parametrize("noise", [50.0, 150.0, 1_000.0])
 def test_shrunken_means_are_nearer_to_the_truth(noise: float) -> None:
     """Of means with noise of about the size of their differences, and far above it; crowded rows and small ones."""
@@ -48,30 +39,14 @@ def test_shrunken_means_are_nearer_to_the_truth(noise: float) -> None:
     assert drawn < 0.8 * raw
 
 
-def test_small_rows_are_drawn_harder_than_crowded_ones() -> None:
-    rng = np.random.default_rng(3)
-    counts = np.array([[1_000.0], [10.0]])
-    sums = (2.0 + rng.standard_normal((2, 200))) * counts + rng.normal(0.0, 30.0, (2, 200))
-    kept = shrunken_means(sums, counts, 900.0).std(axis=1) / (sums / counts).std(axis=1)
-    assert kept[0] > 0.95
-    assert kept[1] < 0.3
-
-
 def test_values_stay_within_what_a_users_row_can_hold() -> None:
     """A mean of clipped values is no larger than the clip, whatever the noise says."""
     world = ratings(silo(10, 0))
     bounds = settle_bounds(PrototypeSettings.checked(entry_clip=3.0), world)
     sums = np.array([[10 * GRID, -10 * GRID, 5 * GRID]])
-    found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, spread=None, noise=None)
+    found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, noise=None)
     assert found.values.tolist() == [[3.0, bounds.low, 3.0, 0.0]]
     assert found.mask.tolist() == [[True, True, True, False]]
-
-
-def test_a_single_item_with_a_size_of_its_own_can_be_missing() -> None:
-    bounds = settle_bounds(PrototypeSettings.checked(unrated="missing"), ratings(silo(10, 0)))
-    sums, sizes = np.array([[GRID], [GRID]]), np.array([[2], [50]])
-    found = from_sums(sums, sizes, np.array([[1], [1]]), 3, bounds, spread=10.0, noise=None)
-    assert found.mask.tolist() == [[False, False, False], [False, True, False]]
 
 
 @pytest.mark.parametrize("clustering", ["swap", "lloyd"])

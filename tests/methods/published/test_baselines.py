@@ -9,9 +9,8 @@ import pytest
 
 from discreet import Budget, Catalogue, Ratings
 from discreet.errors import BudgetInvalid, CatalogueInvalid, CatalogueMissing, SettingsInvalid
-from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean
-from discreet.privacy import Gate, Noise
+from discreet.privacy import Gate
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.tallies import Choices, ItemTallies, MeanOfMeans
@@ -80,17 +79,6 @@ def test_the_users_own_mean_costs_nothing(market: Ratings, monkeypatch: pytest.M
         assert (fitted.rank_, fitted.rounds_) == (0, 0)
 
 
-def test_the_users_own_mean_says_nothing_about_who_was_there(market: Ratings) -> None:
-    sides = [
-        UserMean().fit(data).model_.item_side
-        for data in (market, market.take_users([3]), market.take_users(slice(0, 0)))
-    ]
-    for side in sides:
-        assert side.centre == 3.0
-        np.testing.assert_array_equal(side.offsets, 0.0)
-        np.testing.assert_array_equal(side.rule.share, 1.0)
-
-
 @pytest.mark.parametrize("method", CHARGED)
 def test_what_is_charged_needs_a_budget_and_spends_it_in_one_release(market: Ratings, method: Method) -> None:
     with pytest.raises(BudgetInvalid, match="Budget"):
@@ -98,21 +86,6 @@ def test_what_is_charged_needs_a_budget_and_spends_it_in_one_release(market: Rat
     fitted = method().fit(market, BUDGET)
     assert [release.mu for release in fitted.statement_.releases] == [pytest.approx(BUDGET.mu, rel=1e-12)]
     assert (fitted.rank_, fitted.rounds_) == (0, 1)
-
-
-def test_a_mean_of_hardly_anybody_stays_inside_the_range(market: Ratings) -> None:
-    for data in (market.take_users(slice(0, 0)), market.take_users([0])):
-        assert 1.0 <= GlobalMean().fit(data, Budget(0.01, 1e-6)).model_.item_side.centre <= 5.0
-
-
-def test_predictions_are_the_means_they_are_named_after(market: Ratings) -> None:
-    history, items = {"item-0003": 4.5, "item-0017": 1.5}, ["item-0001", "item-0003"]
-    np.testing.assert_allclose(UserMean().fit(market).model_.predict(history, items), 3.0)
-    np.testing.assert_allclose(UserMean().fit(market).model_.predict({"item-0003": 4.5}, items), 4.5)
-    np.testing.assert_allclose(UserMean().fit(market).model_.predict({}, items), 3.0)
-    model = GlobalMean().fit(market, BUDGET).model_
-    np.testing.assert_array_equal(model.predict(history, items), model.predict({}, items))
-    np.testing.assert_array_equal(model.predict(history, items), model.item_side.centre)
 
 
 def test_close_to_the_exact_numbers(market: Ratings) -> None:
@@ -128,35 +101,6 @@ def test_close_to_the_exact_numbers(market: Ratings) -> None:
     weights = np.bincount(market.items, np.repeat(counts**-0.5, counts), 200)
     np.testing.assert_allclose(shares, weights / weights.sum(), atol=0.002)
     assert np.corrcoef(shares, taken)[0, 1] > 0.95
-
-
-def test_noise_draws_item_means_together(market: Ratings) -> None:
-    """The smaller the budget, the less an item's own mean is believed; drowned ones are hardly believed at all."""
-
-    def spread(epsilon: float) -> float:
-        sides = (ItemMean().fit(market, Budget(epsilon, 1e-6)).model_.item_side for _ in range(40))
-        return float(np.median([side.offsets.std() for side in sides]))
-
-    assert spread(0.01) < spread(0.2) < spread(20.0)
-    few = market.take_users(slice(0, 50))
-    errors = [evaluate_ratings(ItemMean().fit(few, BUDGET).model_, market, market).rmse for _ in range(10)]
-    assert np.median(errors) < 1.2
-
-
-def test_popularity_ranks_like_the_exact_one(market: Ratings, clicks: Ratings) -> None:
-    model = Popularity().fit(clicks, BUDGET).model_
-    scores = evaluate_ranking(model, clicks.keep(clicks.items % 2 == 0), clicks.keep(clicks.items % 2 == 1))
-    assert scores.recall > 0.9 * scores.popularity_recall
-    values_ignored = Popularity().fit(market, BUDGET, noise=Noise.fixed_key_not_private("k")).model_
-    plain = Ratings.from_arrays(
-        market.indptr,
-        market.items,
-        np.ones(market.n_ratings),
-        catalogue=market.catalogue,
-        rating_range=None,
-    )
-    same = Popularity().fit(plain, BUDGET, noise=Noise.fixed_key_not_private("k")).model_
-    np.testing.assert_array_equal(values_ignored.item_side.offsets, same.item_side.offsets)
 
 
 @pytest.mark.parametrize("method", [*CHARGED, UserMean])

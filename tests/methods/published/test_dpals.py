@@ -119,14 +119,6 @@ def test_items_left_to_the_users_own_mean_are_predicted_by_it(skewed: tuple[Rati
     assert fitted.model_.predict(history, [ids[rare]])[0] == pytest.approx(3.0)
 
 
-def test_frequent_items_are_those_with_the_most_ratings(skewed: tuple[Ratings, Ratings]) -> None:
-    train, _ = skewed
-    side = DPALS(**PAPER, frequent_share=0.1).fit(train, Budget(50.0, 1e-6), rng=0).model_.item_side
-    assert isinstance(side.rule, OwnMean)
-    counts = np.bincount(train.items, minlength=train.n_items)
-    assert set(np.argsort(-counts)[:40]) <= set(np.flatnonzero(side.rule.share == 0))
-
-
 def test_clicks_are_ranked_better_than_by_popularity(clicks: Ratings) -> None:
     train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
     model = (
@@ -195,11 +187,6 @@ def test_what_is_owed_includes_the_search_for_a_catalogue(share: float) -> None:
     assert fitted.accounting_.owed_renyi > fitted.accounting_.owed
 
 
-@pytest.mark.parametrize("settings", [{"split_users": True, "rounds": 1}, {"rank": 1, "start": "spectral"}])
-def test_the_smallest_settings_work(market: Ratings, settings: dict[str, Any]) -> None:
-    assert np.isfinite(DPALS(**(SMALL | settings)).fit(market, BUDGET, rng=0).model_.item_side.factors).all()
-
-
 def test_splitting_users_splits_their_ratings_evenly(
     market: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,12 +213,3 @@ def test_penalties_of_items_are_the_setting_on_average_over_ratings(exponent: fl
     ridge = item_ridge(DPALSSettings(penalty=80.0, item_exponent=exponent), counts)
     assert (ridge * counts).sum() / counts.sum() == pytest.approx(80.0)
     np.testing.assert_allclose(ridge / ridge[0], counts**exponent)
-
-
-def test_a_user_with_the_typical_ratings_has_the_penalty_that_was_set(
-    skewed: tuple[Ratings, Ratings],
-) -> None:
-    settings = PAPER | {"penalty": 20.0, "typical_ratings": 50.0, "rounds": 1}
-    rule = DPALS(**settings).fit(skewed[0], BUDGET, rng=0).model_.item_side.rule
-    assert isinstance(rule, OwnMean)
-    assert rule.factor_penalty * 50.0**rule.count_exponent == pytest.approx(20.0)

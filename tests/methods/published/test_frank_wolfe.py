@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from discreet import Budget, Ratings
-from discreet.data import splits, synthetic
-from discreet.evaluation import evaluate_ranking, evaluate_ratings
+from discreet.data import synthetic
+from discreet.evaluation import evaluate_ratings
 from discreet.methods.published.private.frank_wolfe import FrankWolfe
-from discreet.model.fold_in import FrankWolfeReplay
 from tests.conformance.runs import LARGE, record
 
 BUDGET = Budget(2.0, 1e-6)
@@ -46,31 +45,6 @@ def test_a_low_rank_world_is_learnt(settings: dict[str, Any], error: float) -> N
     train, test = synthetic.low_rank(3_000, n_items=200, rank=2, rng=0)
     model = FrankWolfe(**settings, row_clip=9.0).fit(train, LARGE, rng=0).model_
     assert evaluate_ratings(model, train, test).rmse < error
-
-
-def test_ratings_of_a_market_beat_the_global_mean(market: Ratings) -> None:
-    train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
-    scores = evaluate_ratings(FrankWolfe().fit(train, LARGE, rng=0).model_, train, test)
-    assert scores.rmse < 0.95 * scores.global_mean_rmse
-
-
-def test_clicks_are_ranked_far_better_than_by_chance(clicks: Ratings) -> None:
-    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
-    scores = evaluate_ranking(FrankWolfe().fit(train, LARGE, rng=0).model_, query, target)
-    assert scores.recall > 0.8 * scores.popularity_recall
-
-
-def test_the_model_says_what_its_steps_were(market: Ratings) -> None:
-    """Eigenvalues are those of the second moment of the rows in the ratings' own units."""
-    given = {"rounds": 4, "max_ratings": None, "row_clip": 25.0, "nuclear_bound": 50.0}
-    side = FrankWolfe(**given).fit(market, Budget(1e6, 1e-6), rng=0).model_.item_side
-    dense = np.zeros((market.n_users, market.n_items))
-    dense[np.repeat(np.arange(market.n_users), np.diff(market.indptr)), market.items] = market.values - 3.0
-    assert isinstance(side.rule, FrankWolfeReplay)
-    assert side.rule.eigenvalues[0] == pytest.approx(float(np.linalg.norm(dense, 2)) ** 2, rel=0.02)
-    assert (side.rule.nuclear_bound, side.rule.row_bound, side.centre) == (50.0, 25.0, 3.0)
-    np.testing.assert_allclose(np.linalg.norm(side.factors, axis=0), 1.0, rtol=1e-9)
-    assert not side.offsets.any()
 
 
 def test_automatic_bounds_do_not_look_at_the_ratings(market: Ratings) -> None:

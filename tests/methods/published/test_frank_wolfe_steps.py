@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet.model.fold_in.frank_wolfe import replay, take_step
+from discreet.model.fold_in import Arrays, FrankWolfeReplay, Rows, take_step
 from discreet.types import Floats
 
 
@@ -44,6 +44,21 @@ def dense_run(
     return rows
 
 
+def replay(
+    indptr: Floats,
+    items: Floats,
+    targets: Floats,
+    directions: Floats,
+    eigenvalues: Floats,
+    c: float,
+    bound: float,
+) -> Floats:
+    """Weights of each row on the directions, as a model serves them."""
+    arrays = Arrays(0.0, np.zeros(len(directions)), directions)
+    rule = FrankWolfeReplay(eigenvalues, c, bound)
+    return rule.coefficients(arrays, Rows(indptr, items, targets), np.float64)[:, 1:]
+
+
 @pytest.mark.parametrize(("c", "bound"), [(30.0, 5.0), (300.0, 3.0), (1.0, 1e9)])
 def test_replayed_weights_give_the_row_of_the_definition(c: float, bound: float) -> None:
     ratings, seen, directions, eigenvalues = world()
@@ -68,17 +83,3 @@ def test_training_and_serving_take_the_same_steps() -> None:
         )
     served = replay(indptr, items, ratings[seen], directions, eigenvalues, 60.0, 4.0) @ directions.T
     np.testing.assert_allclose(fit, served[seen], rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("eigenvalue", [0.0, -1.0])
-def test_a_direction_without_an_eigenvalue_changes_nothing(eigenvalue: float) -> None:
-    ratings, seen, directions, _ = world()
-    indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
-    items = np.nonzero(seen)[1].astype(np.int32)
-    fit = 0.1 * ratings[seen]
-    moved, weights, shrinks = take_step(
-        indptr, items, ratings[seen], fit, directions[:, 0], eigenvalue, 4, 60.0, 1e9
-    )
-    np.testing.assert_array_equal(moved, fit)
-    assert not weights.any()
-    assert (shrinks == 1.0).all()

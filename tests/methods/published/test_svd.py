@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from discreet import Budget, Ratings
-from discreet.data import splits, synthetic
-from discreet.evaluation import evaluate_ranking, evaluate_ratings
+from discreet.data import synthetic
+from discreet.evaluation import evaluate_ratings
 from discreet.methods.published.private.svd import PrivateSVD
-from tests.conformance.runs import LARGE
 
 BUDGET = Budget(2.0, 1e-6)
 
@@ -31,16 +30,6 @@ def test_a_low_rank_world_is_learnt_and_its_rank_found() -> None:
     assert evaluate_ratings(fitted.model_, train, test).rmse < 0.25
 
 
-def test_a_market_beats_means_and_factors_help(market: Ratings) -> None:
-    train, _, test = splits.by_rating(market, (0.9, 0.05, 0.05), rng=0)
-    scores = {
-        rank: evaluate_ratings(PrivateSVD(rank=rank).fit(train, LARGE, rng=0).model_, train, test)
-        for rank in (0, 16)
-    }
-    assert scores[0].rmse < 0.95 * scores[0].user_mean_rmse
-    assert scores[16].rmse < 0.97 * scores[0].rmse
-
-
 def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(market: Ratings) -> None:
     """Much budget: offsets around the global mean. Little: all items alike."""
     side = (
@@ -61,9 +50,3 @@ def test_a_row_bound_says_how_much_noise_there_is(market: Ratings) -> None:
     """A bound far above the rows drowns them: no factor is left."""
     assert PrivateSVD(row_clip=1e3).fit(market, Budget(5.0, 1e-6), rng=0).rank_ == 0
     assert PrivateSVD(row_clip=2.0).fit(market, Budget(5.0, 1e-6), rng=0).rank_ > 0
-
-
-def test_clicks_beat_popularity(clicks: Ratings) -> None:
-    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
-    scores = evaluate_ranking(PrivateSVD().fit(train, Budget(20.0, 1e-6), rng=0).model_, query, target, 10)
-    assert scores.recall > 1.1 * scores.popularity_recall

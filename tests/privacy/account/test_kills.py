@@ -20,6 +20,7 @@ import pytest
 
 from discreet import Budget, LedgerFile
 from discreet.privacy.account.account import Account, _enter
+from discreet.privacy.account.costs import Price
 from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, RefusedRun, Resume
 from discreet.silos.silo.stored_charges import stored_charges
 from tests.privacy.account.writers import BUDGET, KINDS, SILOS
@@ -161,7 +162,7 @@ def check_everything(ledger: LedgerFile, folder: Path) -> None:
     assert kinds[Charged] > 0
     if KILLS >= 100:
         states = Counter(known.state for known in account.runs.values())
-        assert min(states[state] for state in ("ended", "cut short", "refused")) > 10, states
+        assert min(states[state] for state in ("ended", "running", "refused")) > 10, states
         assert kinds[Resume] > 0
         print(f"\n{len(chain.records)} records, runs {dict(states)}, {kinds[End]} ends")
 
@@ -187,40 +188,52 @@ def check_no_overspend(ledger: LedgerFile) -> None:
 
 
 def test_of_two_runs_at_once_one_passes_a_cap_that_has_room_for_one(tmp_path: Path) -> None:
-    """Real processes that wait for each other and then ask at the same moment."""
+    """Real processes that wait for each other and then charge at the same moment."""
     ledger = LedgerFile(tmp_path / "people.ledger")
-    ledger.set_cap(BUDGET)
     code = (
         "import sys; from discreet import Budget, LedgerFile; from discreet.errors import BudgetExceeded\n"
-        "from discreet.privacy.account.records import Price\n"
+        "from discreet.privacy.account.costs import Price\n"
         "budget, ledger = Budget(2.0, 1e-5), LedgerFile(sys.argv[1])\n"
         "price = Price(kind='gaussian', mu=budget.mu)\n"
         "for _ in range(5):\n"
+        "    run = ledger.begin(budget, price, method='m', adaptive=True)\n"
         "    print('ready', flush=True); sys.stdin.readline()\n"
         "    try:\n"
-        "        run = ledger.begin(budget, price, method='m', adaptive=True)\n"
+        "        run.pay('all', price)\n"
+        "        print('passed', flush=True)\n"
         "    except BudgetExceeded:\n"
-        "        print('refused', flush=True); sys.stdin.readline(); continue\n"
-        "    print('passed', flush=True); sys.stdin.readline(); run.end()\n"
+        "        print('refused', flush=True)\n"
+        "    run.end(); sys.stdin.readline()\n"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    ledger.set_cap(BUDGET)
     asking = [
         subprocess.Popen([sys.executable, "-c", code, str(ledger.path)], **pipes)  # type: ignore[call-overload]
         for _ in range(2)
     ]
     try:
-        for _ in range(5):
+        for more in range(5):
             assert [process.stdout.readline() for process in asking] == ["ready\n"] * 2
             tell(asking)
             assert sorted(process.stdout.readline() for process in asking) == ["passed\n", "refused\n"]
+            ledger.set_cap(
+                Budget(ledger.account().with_run(_whole(more)).epsilon(BUDGET.delta), BUDGET.delta)
+            )
             tell(asking)
         assert [process.wait(240) for process in asking] == [0, 0]
     finally:
         for process in asking:
             process.kill()
             process.communicate()
-    states = Counter(known.state for known in ledger.account().runs.values())
-    assert states == {"ended": 5, "refused": 5}
+    assert [len(known.charges) for known in ledger.account().runs.values()].count(1) == 5
+
+
+def _whole(number: int) -> Open:
+    """A further run of the whole budget."""
+    price = Price(kind="gaussian", mu=BUDGET.mu)
+    return Open(
+        when="now", method="m", epsilon=2.0, delta=1e-5, run=f"{number:032x}", reserved=price, adaptive=True
+    )
 
 
 def tell(processes: list[Any]) -> None:

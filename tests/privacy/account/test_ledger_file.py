@@ -17,10 +17,10 @@ from discreet.data.synthetic import market
 from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid, UnchargedRelease
 from discreet.methods import tuning
 from discreet.methods.tuning import tune
-from discreet.privacy.account.costs import Cost
+from discreet.privacy.account.costs import Cost, Price
 from discreet.privacy.account.ledger_file import open_run
 from discreet.privacy.account.plan import Plan
-from discreet.privacy.account.records import Charged, Price
+from discreet.privacy.account.records import Charged
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Charge, Ledger
@@ -89,19 +89,31 @@ def test_a_cap_refuses_the_run_that_does_not_fit_and_notes_it(ledger: LedgerFile
     assert epsilon(ledger) == pytest.approx(epsilon_from(2 * BUDGET.mu, 1e-6))
 
 
-def test_what_is_reserved_is_not_there_for_others_until_the_run_is_over(ledger: LedgerFile) -> None:
+def test_a_run_that_has_charged_leaves_others_what_its_whole_budget_leaves(ledger: LedgerFile) -> None:
     ledger.set_cap(BUDGET)
     with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run:
-        with pytest.raises(BudgetExceeded, match="1 other runs go on"):
-            entered(ledger, HALF)
         run.pay("half of it", HALF)
+        with pytest.raises(BudgetExceeded, match="has no room"):
+            entered(ledger, HALF)
         run.end()
     with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as run:
         run.pay("the other half", HALF)
     assert epsilon(ledger) == pytest.approx(1.0)
 
 
-def test_a_charge_beyond_the_reservation_needs_room_under_the_cap(ledger: LedgerFile) -> None:
+def test_of_two_runs_at_once_the_first_to_charge_has_the_room(ledger: LedgerFile) -> None:
+    ledger.set_cap(BUDGET)
+    with (
+        ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as late,
+        ledger.begin(BUDGET, WHOLE, method="m", adaptive=False) as run,
+    ):
+        run.pay("round 1", HALF)
+        with pytest.raises(BudgetExceeded, match="beside all that runs"):
+            late.pay("round 1", HALF)
+    assert epsilon(ledger) == pytest.approx(epsilon_from(HALF.mu, 1e-6))
+
+
+def test_a_charge_beyond_its_budget_needs_room_under_the_cap(ledger: LedgerFile) -> None:
     ledger.set_cap(BUDGET)
     with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as run:
         run.pay("round 1", HALF)
@@ -121,12 +133,12 @@ def test_a_charge_beyond_the_reservation_needs_room_under_the_cap(ledger: Ledger
     ],
     ids=lambda price: price.kind,
 )
-def test_every_part_of_a_charge_beyond_the_reservation_needs_room(ledger: LedgerFile, beyond: Price) -> None:
+def test_every_part_of_a_charge_needs_room(ledger: LedgerFile, beyond: Price) -> None:
     entered(ledger, HALF)
     ledger.set_cap(BUDGET)
     with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as run:
         run.pay("round 1", Price(kind="gaussian", mu=0.9 * HALF.mu))
-        with pytest.raises(BudgetExceeded, match="more than this run reserved"):
+        with pytest.raises(BudgetExceeded, match="has no room"):
             run.pay("something else", beyond)
 
 
@@ -180,29 +192,26 @@ def test_groups_that_are_disjoint_pay_for_themselves_and_for_what_is_about_every
         entered(ledger, WHOLE)
 
 
-def test_a_run_whose_process_was_killed_frees_what_it_did_not_charge(ledger: LedgerFile) -> None:
-    ledger.set_cap(BUDGET)
+def test_a_run_whose_process_was_killed_counts_whole_once_it_has_charged(ledger: LedgerFile) -> None:
     code = (
-        "import os, sys; from discreet import Budget, LedgerFile; from discreet.privacy.account.records import Price; "
+        "import os, sys; from discreet import Budget, LedgerFile; from discreet.privacy.account.costs import Price; "
         f"run = LedgerFile({str(ledger.path)!r}).begin(Budget(1.0, 1e-6), Price(kind='gaussian', mu={WHOLE.mu!r}), "
-        f"method='m', adaptive=False); run.pay('a', Price(kind='gaussian', mu={HALF.mu!r})); os.kill(os.getpid(), 9)"
+        f"method='m', adaptive=False); charge = Price(kind='gaussian', mu={HALF.mu!r})\n"
+        "if sys.argv[1] == 'charged': run.pay('a', charge)\n"
+        "os.kill(os.getpid(), 9)"
     )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
-    (run,) = ledger.account().runs.values()
-    assert (run.state, len(run.charges)) == ("cut short", 1)
-    with ledger.begin(Budget(0.5, 1e-6), HALF, method="m", adaptive=False) as after:
-        after.pay("b", HALF)
-    assert epsilon(ledger) == pytest.approx(1.0)
-    assert [run.state for run in ledger.account().runs.values()] == ["cut short", "failed"]
+    for state, cost in (("begun", 0.0), ("charged", 1.0)):
+        assert subprocess.run([sys.executable, "-c", code, state]).returncode == -9
+        assert epsilon(ledger) == pytest.approx(cost)
+    assert [run.state for run in ledger.account().runs.values()] == ["running", "running"]
     assert [path.name for path in ledger.path.parent.iterdir()] == ["shop.ledger"]
 
 
-def test_a_run_that_was_taken_for_dead_can_charge_nothing_more(ledger: LedgerFile) -> None:
-    run = ledger.begin(BUDGET, WHOLE, method="m", adaptive=False)
-    (beside,) = ledger.path.parent.glob(".shop.ledger.run-*")
-    beside.unlink()
-    entered(ledger)
-    with pytest.raises(UnchargedRelease, match="cut short"):
+def test_a_run_that_another_process_has_ended_can_charge_nothing_more(ledger: LedgerFile) -> None:
+    known = {"method": "m", "adaptive": False, "run": "ab" * 16}
+    run, other = (ledger.begin(BUDGET, WHOLE, **known) for _ in range(2))  # type: ignore[arg-type]
+    other.end()
+    with pytest.raises(UnchargedRelease, match="has ended it"):
         run.pay("late", HALF)
     assert epsilon(ledger) == 0.0
 
@@ -328,7 +337,6 @@ def test_a_search_is_one_charge_and_nothing_tells_how_many_trials_there_were(
     ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ratings, budget = market(600, 30, 5_000, rng=0), Budget(8.0, 1e-5)
-    monkeypatch.setattr("discreet.privacy.account.store.now", lambda: "then")
     monkeypatch.setattr("discreet.privacy.account.ledger_file.now", lambda: "then")
     written = []
     for trials in (1, 4):
@@ -390,8 +398,6 @@ def test_a_run_that_may_be_stopped_goes_on_where_it_was(ledger: LedgerFile) -> N
     known = "ab" * 16
     for rounds in (2, 3):
         with ledger.begin(BUDGET, WHOLE, method="m", adaptive=True, trust="silos", run=known) as run:
-            with pytest.raises(SettingsInvalid, match="another process"):
-                ledger.begin(BUDGET, WHOLE, method="m", adaptive=True, trust="silos", run=known)
             for number in range(rounds):
                 run.pay(f"round {number}", Price(kind="gaussian", mu=0.01))
     with pytest.raises(LedgerInvalid, match="another budget"):

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerInvalid
+from discreet.privacy.account.costs import Price
 from discreet.privacy.account.ledger_file import LedgerFile
-from discreet.privacy.account.records import Price, Record
+from discreet.privacy.account.records import Record
 from discreet.privacy.account.store import LedgerStore, link
 from discreet.privacy.budget import Budget
 

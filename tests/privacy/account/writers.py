@@ -27,8 +27,7 @@ from discreet.data.synthetic import market
 from discreet.errors import BudgetExceeded, Refused
 from discreet.methods.method import PrivateMethod
 from discreet.methods.tuning import tune
-from discreet.privacy.account.costs import Cost, Selected
-from discreet.privacy.account.records import Price
+from discreet.privacy.account.costs import Cost, Price, Selected
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.privacy.selection import Selection
 from discreet.silos.server.coordinator import Coordinator
@@ -178,7 +177,7 @@ class Lines:
         sys.settrace(self._enter)
 
     def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
-        rooms = ("/privacy/account/", "/privacy/charges.py", "/gaussian/gate.py", "/silos/silo/")
+        rooms = ("/privacy/account/", "/privacy/ledger.py", "/gaussian/gate.py", "/silos/silo/")
         return self._line if any(room in frame.f_code.co_filename for room in rooms) else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:

@@ -8,8 +8,9 @@ from unittest import mock
 import numpy as np
 from randomgen import AESCounter
 
-from discreet.privacy.gaussian.blocks import ItemVector, Pattern, UserVector
+from discreet.privacy.gaussian.blocks import Pattern, UserVector
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.item_blocks import ItemVector
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from tests.privacy.worlds import BUDGET, MU, Floats

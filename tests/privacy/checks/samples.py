@@ -10,16 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.privacy.gaussian import gate as gate_module
-from discreet.privacy.gaussian.blocks import (
-    Block,
-    ItemMatrix,
-    ItemVector,
-    ItemWeight,
-    Pattern,
-    UserMatrix,
-    UserVector,
-)
+from discreet.privacy.gaussian.blocks import Block, Pattern, UserVector
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.item_blocks import ItemMatrix, ItemVector, ItemWeight, UserMatrix
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from tests.privacy.worlds import BUDGET, MU, Floats

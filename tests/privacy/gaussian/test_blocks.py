@@ -10,15 +10,8 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.privacy.gaussian.blocks import (
-    Block,
-    ItemMatrix,
-    ItemVector,
-    ItemWeight,
-    Pattern,
-    UserMatrix,
-    UserVector,
-)
+from discreet.privacy.gaussian.blocks import Block, Pattern, UserVector
+from discreet.privacy.gaussian.item_blocks import ItemMatrix, ItemVector, ItemWeight, UserMatrix
 from discreet.privacy.gaussian.noise import Noise
 from tests.kernels import reference
 from tests.privacy.checks.gate import check_repeated_pairs_are_refused

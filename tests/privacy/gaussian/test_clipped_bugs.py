@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.privacy.gaussian import blocks, clipped
+from discreet.privacy.gaussian import blocks, clipped, item_blocks
 from tests.privacy.bugs import Bug, apply, nothing, same_block
 from tests.privacy.mechanisms import CASES, hostile_users
 
 _KINDS = (
-    blocks.ItemVector,
-    blocks.ItemMatrix,
-    blocks.ItemWeight,
-    blocks.UserMatrix,
+    item_blocks.ItemVector,
+    item_blocks.ItemMatrix,
+    item_blocks.ItemWeight,
+    item_blocks.UserMatrix,
     blocks.UserVector,
-    blocks.CoMoment,
+    item_blocks.CoMoment,
 )
 _BLIND = tuple((kind, "without", same_block) for kind in _KINDS)
 _ROUND = (clipped.ItemNormalEquations, "blocks")

@@ -7,9 +7,18 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import DiscreetError
-from discreet.privacy import charges as tokens
 from discreet.privacy import ledger
-from discreet.privacy.gaussian import activity, blocks, energy_scaled, gate, noise, pattern, totals
+from discreet.privacy import ledger as tokens
+from discreet.privacy.gaussian import (
+    activity,
+    blocks,
+    energy_scaled,
+    gate,
+    item_blocks,
+    noise,
+    pattern,
+    totals,
+)
 from discreet.privacy.gaussian.clipped import clip_entries
 from tests.privacy.bugs import (
     Bug,
@@ -54,10 +63,10 @@ _RELEASE = (gate.Gate, "release_totals")
 _UNGUARDED = tuple(
     (kind, "without", same_block)
     for kind in (
-        blocks.ItemVector,
-        blocks.ItemMatrix,
-        blocks.ItemWeight,
-        blocks.UserMatrix,
+        item_blocks.ItemVector,
+        item_blocks.ItemMatrix,
+        item_blocks.ItemWeight,
+        item_blocks.UserMatrix,
         blocks.UserVector,
     )
 )
@@ -151,7 +160,7 @@ BUGS = [
     Bug(
         "the wrong ones silenced",
         check_attackers_are_silenced,
-        ((blocks, "_silenced", silence_others),),
+        ((blocks, "silenced", silence_others), (item_blocks, "silenced", silence_others)),
     ),
     Bug(
         "everybody silenced when one exceeds",
@@ -207,12 +216,12 @@ BUGS = [
     Bug(
         "noise not divided by the item's weight",
         check_scales,
-        ((blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "(mu + 0.0 * self.item_weights)")),),
+        ((item_blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "(mu + 0.0 * self.item_weights)")),),
     ),
     Bug(
         "noise multiplied by the item's weight",
         check_item_noise,
-        ((blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "mu * self.item_weights")),),
+        ((item_blocks._ItemBlock, "_sigma", ("(mu * self.item_weights)", "mu * self.item_weights")),),
     ),
     Bug(
         "noise smaller by 1 %",
@@ -266,13 +275,13 @@ BUGS = [
     Bug(
         "a release is not charged",
         check_every_release_is_charged,
-        ((tokens.Tokens, "_pay", ("self._charges.append(charge)", "pass")),),
+        ((tokens.Charges, "_pay", ("self._charges.append(charge)", "pass")),),
     ),
     Bug(
         "a release is not charged and the token not asked for",
         check_every_release_is_charged,
         (
-            (tokens.Tokens, "_pay", ("self._charges.append(charge)", "pass")),
+            (tokens.Charges, "_pay", ("self._charges.append(charge)", "pass")),
             (ledger.Ledger, "redeem", nothing),
         ),
     ),

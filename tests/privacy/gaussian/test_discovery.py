@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import norm
 
 from discreet.privacy import Budget, Gate, Ledger
-from discreet.privacy.gaussian.blocks import ItemWeight, Pattern
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.privacy.gaussian.discovery import MOST_ITEMS, _voted, discover, threshold
+from discreet.privacy.gaussian.item_blocks import ItemWeight
 
 PRIORITY = np.random.default_rng(0).integers(0, 2**63, 5_000).astype(np.uint64)
 

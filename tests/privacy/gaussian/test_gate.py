@@ -7,8 +7,9 @@ import pytest
 
 from discreet import kernels
 from discreet.errors import BudgetInvalid, SettingsInvalid, UnchargedRelease
-from discreet.privacy.gaussian.blocks import UserMatrix, UserVector
+from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.item_blocks import UserMatrix
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
 from tests.privacy.checks.gate import (

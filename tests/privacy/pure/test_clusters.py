@@ -20,7 +20,6 @@ from discreet.privacy.pure.clusters import (
     cluster_sizes,
     cluster_values,
     count_users,
-    item_sizes,
     nearest_tables,
     top_items,
 )
@@ -63,9 +62,9 @@ def distances(users: Users) -> Distances:
     )
 
 
-def nearest(gate: PureGate, users: Users, *, whole: bool) -> int:
+def nearest(gate: PureGate, users: Users) -> int:
     rows = clusters(users, norm=4.0).rows
-    return nearest_tables(gate, "x", rows, TABLES, loss_cap=2.0, whole=whole, epsilon=EPSILON)
+    return nearest_tables(gate, "x", rows, TABLES, loss_cap=2.0, epsilon=EPSILON)
 
 
 Ask = Callable[[PureGate, Users], Any]
@@ -76,10 +75,6 @@ CASES: dict[str, tuple[Ask, float]] = {
     "few values": (
         lambda gate, users: cluster_values(gate, "x", clusters(users, total=3.0), SUPPORT, epsilon=EPSILON),
         0.9,
-    ),
-    "sizes of items": (
-        lambda gate, users: item_sizes(gate, "x", clusters(users), SUPPORT, epsilon=EPSILON),
-        0.5,
     ),
     "sizes": (lambda gate, users: cluster_sizes(gate, "x", clusters(users), epsilon=EPSILON), 1),
     "swap": (
@@ -94,10 +89,9 @@ CASES: dict[str, tuple[Ask, float]] = {
         ),
         1,
     ),
-    "tables": (lambda gate, users: nearest(gate, users, whole=True), 0.9),
-    "tables, own items": (lambda gate, users: nearest(gate, users, whole=False), 0.9),
+    "tables": (lambda gate, users: nearest(gate, users), 0.9),
 }
-ONE_SIDED = ("support", "swap", "set", "tables", "tables, own items")
+ONE_SIDED = ("support", "swap", "set", "tables")
 
 
 def record(ask: Ask, users: Users) -> Record:
@@ -137,8 +131,6 @@ def test_bounds_are_the_least_of_what_rows_and_supports_allow() -> None:
         gate = RecordingGate(EPSILON, "clusters")
         noisy = cluster_values(gate, "x", clusters(users, **limits), support, epsilon=EPSILON)
         assert (gate.tape.records[0].bound, noisy.scale) == (bound, bound / EPSILON)
-    gate = RecordingGate(EPSILON, "clusters")
-    assert item_sizes(gate, "x", clusters(users), SUPPORT, epsilon=EPSILON).scale == 4.0
 
 
 def test_who_is_in_no_cluster_is_in_no_sum() -> None:
@@ -146,7 +138,6 @@ def test_who_is_in_no_cluster_is_in_no_sum() -> None:
     none = Clusters(clusters(users).rows, np.full(len(users), K), K)
     for ask in (
         lambda gate: cluster_values(gate, "x", none, SUPPORT, epsilon=EPSILON),
-        lambda gate: item_sizes(gate, "x", none, SUPPORT, epsilon=EPSILON),
         lambda gate: cluster_sizes(gate, "x", none, epsilon=EPSILON),
         lambda gate: top_items(gate, "x", none, 2, epsilon=EPSILON),
     ):
@@ -169,6 +160,6 @@ def test_a_release_takes_rows_of_its_own_bounds_only() -> None:
     users = hostile_users(0)
     loose, tight = clusters(users), clusters(users, norm=1.0)
     with pytest.raises(SettingsInvalid, match="other bounds"):
-        ClusterValues(M, K, tight.rows.bounds, each_item=True).blocks(loose)
+        ClusterValues(M, K, tight.rows.bounds).blocks(loose)
     with pytest.raises(SettingsInvalid, match="other bounds"):
-        ClusterValues(M, K + 1, loose.rows.bounds, each_item=True).blocks(loose)
+        ClusterValues(M, K + 1, loose.rows.bounds).blocks(loose)

@@ -9,10 +9,10 @@ import pytest
 from discreet import Budget
 from discreet.errors import BudgetExceeded, BudgetInvalid, ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.pure.ledger import PureLedger
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 
 
 def _spent(*costs: float, budget: float = 1.0) -> PureLedger:

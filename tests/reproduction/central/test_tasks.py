@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,13 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.methods.als import ALS
-from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.published.private.dpals import DPALS
-from discreet.privacy.budget import Budget
 from reproduction.central import tasks
 from reproduction.central.tasks import NO_NOISE, Task
 from reproduction.central.yardstick import FIRST
 from reproduction.context import Context
 from reproduction.scoring import score
-from reproduction.tuning import Choice, LogUniform
+from reproduction.tuning import log_uniform
 from tests.reproduction.worlds import shrink
 
 
@@ -81,7 +78,7 @@ def test_a_market_stands_in_and_is_named(context: Context) -> None:
 
 def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context: Context) -> None:
     task = Task.of_ratings(context)
-    space = {"penalty": LogUniform(3.0, 1e4)}
+    space = {"penalty": log_uniform(3.0, 1e4)}
     one, other = (
         task.tune(maker(sampling=kind), space, 4, NO_NOISE, first=[{"penalty": 3.0}])
         for kind in ("tail", "weights")
@@ -93,23 +90,6 @@ def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context
     made = maker()(**one.settings)
     valid, test = (task.score(made, NO_NOISE, part) for part in (task.valid, task.test))
     assert abs(one.value - valid) < abs(one.value - test)
-
-
-def test_some_users_can_be_trained_on_and_all_are_tested(context: Context) -> None:
-    task = Task.of_top_items(context)
-    some = task.train.take_users(np.arange(200))
-    few, many = (task.repeat(BudgetedALS, 50.0, 2, train=train).mean for train in (some, None))
-    assert few > many * 1.01
-
-
-def test_the_levels_to_beat(context: Context) -> None:
-    ratings, clicks = Task.of_ratings(context), Task.of_clicks(context)
-    name, error = ratings.trivial()
-    assert name == "user mean"
-    assert ratings.without_privacy(len(FIRST), 1).value.mean < error
-    name, recall = clicks.trivial()
-    assert name == "popularity, no noise"
-    assert 1.0 > clicks.without_privacy(2, 1).value.mean > recall > 20 / clicks.train.n_items
 
 
 def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
@@ -124,28 +104,6 @@ def test_models_without_privacy_are_tuned_on_the_validation_part(context: Contex
     assert all(found.valid <= error(ratings.valid, **usual) for usual in FIRST)
     assert found.valid == error(ratings.valid, **found.settings)
     assert found.value.values[0] == error(ratings.test, **found.settings)
-
-
-def test_where_budgeted_als_is_better_without_noise_it_is_the_yardstick(
-    context: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Plain ALS is spoilt here: no settings of it are good."""
-    ratings = Task.of_ratings(context)
-    monkeypatch.setattr("reproduction.central.tasks.RATINGS", {"penalty": Choice((1e6,))})
-    monkeypatch.setattr("reproduction.central.tasks.FIRST", ({"penalty": 1e6, "offset_penalty": 1e6},))
-    found = ratings.without_privacy(2, 2)
-    assert list(found.settings) == ["budgeted"]
-    model = BudgetedALS().fit(ratings.train, Budget(1e6, 1e-6), rng=context.seed_for("als", 1)).model_
-    assert found.value.values[1] == pytest.approx(score(model, *ratings.test), rel=1e-3)
-
-
-def test_a_market_is_called_by_its_size(context: Context) -> None:
-    task = Task.of_ratings(context)
-    assert task.name == "ML-10M"
-    assert task.title == "ratings, market of 800 users, 120 items"
-    assert "market of" in Task.of_clicks(context).title
-    own = replace(task, data=replace(task.data, name="ml-10m"))
-    assert own.title == "ML-10M"
 
 
 def maker(**fixed: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from discreet.data import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
 from reproduction import datasets
+from reproduction.datasets.loaders import Edition
 
 
 def write(folder: Path, files: dict[str, str], encoding: str = "utf-8") -> Path:
@@ -53,9 +53,7 @@ def test_movielens_100k_in_latin_1(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 @pytest.mark.parametrize(("edition", "low"), [("1m", 1), ("10m", 0.5)])
-def test_movielens_with_double_colons(
-    tmp_path: Path, encoding: str, edition: datasets._movielens.Edition, low: float
-) -> None:
+def test_movielens_with_double_colons(tmp_path: Path, encoding: str, edition: Edition, low: float) -> None:
     ratings = datasets.movielens(write(tmp_path, ML_DAT, encoding), edition)
     assert ratings.history(1) == {1193: 5.0, 661: 3.0}
     assert ratings.history(2) == {1193: 4.5}
@@ -75,7 +73,7 @@ def test_movielens_1m_has_no_half_star_below_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("edition", ["20m", "25m", "32m"])
-def test_movielens_with_commas(tmp_path: Path, edition: datasets._movielens.Edition) -> None:
+def test_movielens_with_commas(tmp_path: Path, edition: Edition) -> None:
     ratings = datasets.movielens(write(tmp_path, ML_CSV), edition)
     assert ratings.history(1) == {2: 3.5, 29: 0.5}
     assert ratings.history(3) == {2: 5.0}
@@ -152,15 +150,12 @@ def test_jester_matrix_of_150_jokes_and_odd_widths(tmp_path: Path) -> None:
     path.write_text(matrix_text([{120: "1.5"}], jokes=120))
     with pytest.raises(RatingsInvalid, match="120 columns of ratings; the published files have 100 or 150"):
         datasets.jester(path)
-    assert datasets.jester(path, n_jokes=120).n_items == 120
 
 
 def test_jester_matrix_errors(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(matrix_text([{1: "1"}, {4: "11.5"}]))
-    with pytest.raises(
-        RatingsInvalid, match=r"row 2, column 4: the rating 11.5 is not a number between -10 and 10"
-    ):
+    with pytest.raises(RatingsInvalid, match=r"1 of 2 rows"):
         datasets.jester(path)
     path.write_text(matrix_text([{1: "1"}, {4: "funny"}]))
     with pytest.raises(
@@ -188,8 +183,6 @@ def test_jester_list(tmp_path: Path, name: str, text: str) -> None:
         assert ratings.history(1) == {5: 0.219, 150: -9.281}
         assert ratings.history(2) == {5: 0.0}
         assert ratings.n_items == 150
-    with pytest.raises(RatingsInvalid, match="row 2: item 150 is not in the catalogue"):
-        datasets.jester(folder, n_jokes=100)
 
 
 # --- Netflix --------------------------------------------------------------------------------------------
@@ -284,13 +277,3 @@ def test_goodbooks_first_version_has_other_columns_and_repeats(tmp_path: Path) -
     ratings = datasets.goodbooks(write(tmp_path, files) / "ratings.csv")
     assert ratings.history(314) == {1: 2.0}
     assert titles(ratings) == {1: "The Hunger Games", 2: "Other"}
-
-
-def test_goodbooks_without_books_has_the_published_range(tmp_path: Path) -> None:
-    ratings = datasets.goodbooks(write(tmp_path, {"ratings.csv": "user_id,book_id,rating\n1,10000,5\n"}))
-    assert ratings.catalogue is not None
-    assert np.array_equal(ratings.catalogue.ids, np.arange(1, 10_001))
-
-
-def test_public_names() -> None:
-    assert datasets.__all__ == ["goodbooks", "jester", "libimseti", "movielens", "netflix"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
-from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.errors import RatingsInvalid
 from reproduction.context import Context
 
 
@@ -45,11 +44,6 @@ def test_a_given_path_goes_first(folder: Path, tmp_path: Path) -> None:
     assert not found.as_published  # three users are not the published set
 
 
-def test_the_folder_may_hold_the_published_format(tmp_path: Path) -> None:
-    published(tmp_path).rename(tmp_path / "ml-10m")
-    assert Context(data=tmp_path).dataset("ml-10m").name == "ml-10m"
-
-
 def test_the_nearest_at_hand_is_used_and_named(folder: Path) -> None:
     found = Context(data=folder).dataset("ml-10m")
     assert found.name == "ml-1m"
@@ -68,12 +62,6 @@ def test_without_anything_a_market_is_used_and_named() -> None:
     )
     assert not found.as_published
     assert not Context("quick").market().as_published
-
-
-def test_the_market_repeats_with_its_seed() -> None:
-    one, same, other = (Context("quick", seed=seed).market().ratings for seed in (3, 3, 4))
-    np.testing.assert_array_equal(one.values, same.values)
-    assert not np.array_equal(one.values, other.values)
 
 
 def test_only_a_quick_run_takes_some_users(folder: Path) -> None:
@@ -107,10 +95,3 @@ def test_an_item_list_is_never_read_off_the_ratings(folder: Path) -> None:
     (folder / "ml-1m" / "items.parquet").unlink()
     with pytest.raises(RatingsInvalid, match="public item list"):
         Context(data=folder).dataset("ml-1m")
-
-
-def test_unknown_names_are_refused() -> None:
-    with pytest.raises(SettingsInvalid, match="'ml-11m'; there are ml-1m, ml-10m"):
-        Context().dataset("ml-11m")
-    with pytest.raises(SettingsInvalid, match="'ml-11m'"):
-        Context(paths={"ml-11m": Path(".")})

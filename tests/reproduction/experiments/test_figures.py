@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from discreet.methods.published.public.dpals_noise import PRESETS
-from reproduction import Context, Dataset, perform
+from reproduction import Context, Dataset
 from reproduction.central import skew
-from reproduction.experiments import figure_02, figure_06, table_02, table_04
-from reproduction.experiments.figure_06 import Joint
-from reproduction.output.record import write
-from tests.reproduction.pictures import open_picture
-
-EXPERIMENTS = [figure_02.EXPERIMENT, figure_06.EXPERIMENT, table_02.EXPERIMENT, table_04.EXPERIMENT]
+from reproduction.experiments import figure_02, table_02, table_04
 
 
 @pytest.fixture(scope="module")
 def market() -> Dataset:
     return Context("quick").market(quick_users=1_000)
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
-def test_a_quick_run_writes_pictures_that_open(experiment: object, tmp_path: Path) -> None:
-    finished = perform(experiment, Context("quick"))  # type: ignore[arg-type]
-    write(finished, tmp_path)
-    height, width, marks = open_picture(tmp_path / f"{finished.experiment.name}.svg")
-    assert height > 2
-    assert width > 3
-    assert marks > 2  # a picture with something on it
-    assert finished.result.data
-    assert finished.result.findings
-    assert finished.seconds < 30
 
 
 def test_sampling_is_as_skewed_as_the_paper_says(market: Dataset) -> None:
@@ -47,17 +27,6 @@ def test_sampling_is_as_skewed_as_the_paper_says(market: Dataset) -> None:
     head = {kind: values[figure_02.FRACTIONS.index(0.2)].mean for kind, values in curves.items()}
     assert head["adaptive"] < head["original"] < head["uniform"]
     assert [finding.agrees for finding in figure_02.judge(market, head)] == [True, True]
-
-
-def test_figure_2_can_disagree(market: Dataset) -> None:
-    flat = {"original": 0.5, "uniform": 0.4, "adaptive": 0.6}
-    assert [finding.agrees for finding in figure_02.judge(market, flat)] == [False, False]
-    instead = Dataset("ml-10m", "market", "market", market.ratings, "")
-    assert [finding.agrees for finding in figure_02.judge(instead, flat)] == [None, False, False]
-    paper = Dataset("ml-10m", "ml-10m", "MovieLens 10M", market.ratings, "")
-    assert [finding.agrees for finding in figure_02.judge(paper, flat)] == [False, False, False]
-    steep = {"original": 0.86, "uniform": 0.9, "adaptive": 0.8}
-    assert [finding.agrees for finding in figure_02.judge(paper, steep)] == [True, True, True]
 
 
 def test_nobody_keeps_more_than_the_sample_allows(market: Dataset) -> None:
@@ -85,29 +54,6 @@ def test_top_share_by_hand() -> None:
     assert skew.top_share(counts, 1.0) == 1.0
 
 
-def test_figure_6_sees_the_correlation_it_is_given(market: Dataset) -> None:
-    counts = np.arange(1, 101)
-    edges = np.array([0.5, 50.5, 101.0])
-    falling, rising = Joint(counts, counts[::-1], edges, edges), Joint(counts, counts, edges, edges)
-    assert falling.correlation() == pytest.approx(-1.0)
-    assert rising.correlation() == pytest.approx(1.0)
-    everything, lower = np.ones(100, dtype=bool), counts <= 50
-    np.testing.assert_allclose(rising.histogram(everything), [[0.5, 0.0], [0.0, 0.5]])
-    low, high = rising.popular(lower), rising.popular(~lower)
-    shares = {"original": rising.popular(everything), "uniform": low, "adaptive": high}
-    assert [f.agrees for f in figure_06.judge(market, rising, shares)] == [False, None, False, False]
-    shares |= {"uniform": high, "adaptive": low}
-    assert [f.agrees for f in figure_06.judge(market, rising, shares)] == [False, None, True, True]
-
-
-def test_figure_6_histograms_are_probabilities(market: Dataset) -> None:
-    joint = Joint.of(market)
-    for mask in skew.samples(market.ratings, seed=1).values():
-        assert joint.histogram(mask).sum() == pytest.approx(1.0)
-        assert joint.histogram(mask).shape == (figure_06.BINS, figure_06.BINS)
-    assert joint.correlation() < 0
-
-
 def test_table_2_compares_only_what_is_the_same(market: Dataset) -> None:
     assert [finding.agrees for finding in table_02.judge({})] == [None, None, None]
     other = Dataset("ml-10m", "ml-10m", "MovieLens 10M", market.ratings, "")
@@ -123,10 +69,3 @@ def test_table_4_counts_as_worked_out_by_hand() -> None:
     for epsilon, counted in ((1, 1.001), (5, 5.008), (10, 10.041), (20, 19.824)):
         assert rows[f"ml-10m-eps-{epsilon}"]["as in the paper"] == pytest.approx(counted, abs=5e-4)
     assert [finding.agrees for finding in table_04.judge(list(rows.values()))] == [False] * 4
-
-
-def test_table_4_can_agree() -> None:
-    row = {"column": "a", "heading": 1.0, **dict.fromkeys(table_04.COUNTED, 0.99)}
-    assert [finding.agrees for finding in table_04.judge([row])] == [True] * 4
-    barely = {**row, "owed, exact": math.nextafter(1.0, 2.0)}
-    assert [finding.agrees for finding in table_04.judge([barely])] == [True, True, True, False]

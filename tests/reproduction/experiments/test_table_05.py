@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reproduction import Context, perform
+from reproduction import Context
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import OURS, PUBLISHED, TAIL, TUNED, WEIGHTS, Panel, first, space
 from reproduction.central.yardstick import Yardstick
-from reproduction.experiments import table_05
-from reproduction.experiments.table_05 import judge, tabulate
-from reproduction.output.record import write
+from reproduction.experiments.table_05 import judge
 from reproduction.scoring import Draws
-from tests.reproduction.pictures import open_picture
 from tests.reproduction.worlds import shrink, verdicts
 
 RATINGS = {"tail": 0.8373, "weights": 0.82, "ours": 0.8, "tuned": 0.795, "trivial": 0.99, "plain": 0.79}
@@ -84,17 +80,6 @@ def test_published_numbers_are_compared_on_the_papers_data_only() -> None:
     assert verdicts(judge([panel(tail=0.86)]))[1] is None
 
 
-def test_rows_have_what_is_published_and_the_ratio() -> None:
-    rows = {row["method"]: row for row in tabulate(panel())}
-    assert rows[TAIL]["published on MovieLens"] == 0.8373
-    assert rows[TAIL]["its spread"] == 0.0005
-    assert rows[TAIL]["ours / this"] == pytest.approx(0.8 / 0.8373)
-    assert rows[TAIL]["settings"] == "rank 8, penalty 12.3"
-    assert rows[WEIGHTS]["published on MovieLens"] is None
-    assert (rows[OURS]["ours / this"], rows[OURS]["settings"]) == (1.0, "defaults")
-    assert rows["user mean"]["mean"] == 0.99
-
-
 def test_the_papers_settings_are_tried_on_the_papers_data(monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch)
     for task in (Task.of_top_items(Context("quick")), Task.of_clicks(Context("quick"))):
@@ -106,19 +91,3 @@ def test_the_papers_settings_are_tried_on_the_papers_data(monkeypatch: pytest.Mo
             assert {"rank", "penalty", "max_ratings"} <= set(preset)
             assert not any(name.startswith("sigma") for name in preset)
         assert ("gravity" in space(task)) is not task.explicit
-
-
-def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink(monkeypatch)
-    finished = perform(table_05.EXPERIMENT, Context("quick", draws=2))
-    write(finished, tmp_path)
-    assert open_picture(tmp_path / "table-5.svg")[2] > 2
-    rows = finished.result.tables[0].rows
-    assert len(rows) == 2 * (2 + 4 * 2) + (2 + 3 * 2), (
-        "two tasks of ratings; for clicks nothing of ours is tuned"
-    )
-    assert not {row["task"] for row in rows} & set(PUBLISHED)  # a market is not called after the paper's data
-    assert all("market of" in row["task"] for row in rows)
-    assert "Every private method over 2 noise draws" in finished.result.notes[1]
-    assert "not charged" in finished.result.notes[0]
-    assert len(finished.result.data) == 3

@@ -10,9 +10,8 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.local.coin import Coin
-from reproduction.local.channel import OneCoordinate, Round
+from reproduction.local.channel import OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
-from reproduction.local.projection import Projected, Projection
 from tests.privacy.local.ratios import ratio
 
 
@@ -46,12 +45,7 @@ def test_whole_messages_enumerated_for_every_coordinate(kind: str, epsilon: floa
         found = []
         for profile in ([1.0, 1.0], [1.0, -1.0], [-2.0, 3.0], [0.0, 0.1], [50.0, -50.0]):
             asked = Round(
-                crowd,
-                np.tile(profile, (crowd.size, 1)),
-                items,
-                epsilon,
-                np.random.default_rng(0),
-                Coin(),
+                crowd, np.tile(profile, (crowd.size, 1)), items, epsilon, np.random.default_rng(0), Coin()
             )
             at = np.full(crowd.size, place), np.full(crowd.size, factor)
             found.append(channel.values(asked, *at))

@@ -9,13 +9,21 @@ from scipy import sparse
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.privacy.local.coin import Coin
-from reproduction.local import naive
-from reproduction.local.channel import Channel, Exact, OneCoordinate, Round
+from reproduction.local import channel as channels
+from reproduction.local.channel import (
+    Channel,
+    Exact,
+    Hua,
+    Naive,
+    OneCoordinate,
+    Projected,
+    Projection,
+    Round,
+    laplace_sums,
+    stream_of,
+)
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, descend
-from reproduction.local.hua import Hua
-from reproduction.local.naive import Naive, laplace_sums, stream_of
-from reproduction.local.projection import Projected, Projection
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +69,6 @@ def test_exactly_k_rounds_and_no_device_spends_more_than_epsilon(
     assert found.statement.model == "local"
 
 
-def test_devices_may_come_and_go(ratings: Ratings) -> None:
-    watched = Watched()
-    descend(ratings, watched, 0.8, Descent(2, 20, presence=0.5))  # type: ignore[arg-type]
-    assert 250 < np.mean(watched.sizes) < 350
-    assert len(set(watched.sizes)) > 3
-
-
 def asked(ratings: Ratings, epsilon: float, seed: int = 0) -> Round:
     rng = np.random.default_rng(seed)
     crowd = Crowd.of(ratings)
@@ -91,7 +92,7 @@ def test_estimates_are_right_on_average(ratings: Ratings, channel: Channel, epsi
 
 
 def test_projected_estimates_are_right_in_the_reduced_space(ratings: Ratings) -> None:
-    one, channel = asked(ratings, 2.0), Projected(Projection(4, 12, np.random.default_rng(1), "signs"))
+    one, channel = asked(ratings, 2.0), Projected(Projection(4, 12, np.random.default_rng(1)))
     exact = channel.projection.matrix @ Exact().gradient(one)
     runs = np.stack([channel.reduced(one) for _ in range(600)])
     error = (runs.mean(axis=0) - exact) / (runs.std(axis=0) / np.sqrt(len(runs)))
@@ -155,9 +156,9 @@ def test_the_naive_scheme_splits_its_epsilon_over_all_items(
     """Bits at epsilon / 2 / m, Laplace noise of scale 2 m d / (epsilon / 2)."""
     asked_for: list[float] = []
     scales: list[float] = []
-    respond, sums = naive.respond, naive.laplace_sums
-    monkeypatch.setattr(naive, "respond", lambda v, e, c: asked_for.append(e) or respond(v, e, c))
-    monkeypatch.setattr(naive, "laplace_sums", lambda c, s, d, g: scales.append(s) or sums(c, s, d, g))
+    respond, sums = channels.respond, channels.laplace_sums
+    monkeypatch.setattr(channels, "respond", lambda v, e, c: asked_for.append(e) or respond(v, e, c))
+    monkeypatch.setattr(channels, "laplace_sums", lambda c, s, d, g: scales.append(s) or sums(c, s, d, g))
     Naive().gradient(asked(ratings, 1.0))
     assert asked_for == [pytest.approx(0.5 / 12)]
     assert scales == [pytest.approx(2 * 12 * 2 / 0.5)] * 2
@@ -188,14 +189,6 @@ def test_nobody_can_make_a_weak_scheme_claim_to_protect_users(channel: type[Chan
         channel(protects="user")  # type: ignore[call-arg]
 
 
-def test_the_model_recommends(ratings: Ratings) -> None:
-    assert ratings.catalogue is not None
-    model = descend(ratings, Exact(), None, Descent(2, 10, correction=0.0)).model(ratings.catalogue)
-    history = ratings.history(ratings.user_ids[0])
-    assert len(model.recommend(history, 3)) == 3
-    assert all(1.0 <= value <= 5.0 for value in model.predict(history, ratings.catalogue.ids))
-
-
 def test_without_noise_more_rounds_fit_better(ratings: Ratings) -> None:
     users = np.repeat(np.arange(ratings.n_users), np.diff(ratings.indptr))
 
@@ -211,10 +204,8 @@ def test_one_user_moves_nobody_else(ratings: Ratings) -> None:
     crowd, rng = Crowd.of(ratings), np.random.default_rng(0)
     profiles, items = rng.normal(size=(crowd.size, 2)), rng.normal(size=(12, 2))
     without = np.arange(1, crowd.size)
-    for rate in (None, 0.1):
-        whole = crowd.step(profiles, items, 0.01, rate)
-        part = crowd.part(without).step(profiles[without], items, 0.01, rate)
-        np.testing.assert_array_equal(whole[without], part)
+    part = crowd.part(without).step(profiles[without], items, 0.01)
+    np.testing.assert_array_equal(crowd.step(profiles, items, 0.01)[without], part)
 
 
 def test_what_makes_no_sense_is_refused(ratings: Ratings) -> None:
@@ -224,8 +215,6 @@ def test_what_makes_no_sense_is_refused(ratings: Ratings) -> None:
         descend(ratings, Hua(), -1.0)
     with pytest.raises(SettingsInvalid, match="at least 1"):
         Descent(rounds=0)
-    with pytest.raises(SettingsInvalid, match="chance"):
-        Descent(presence=0.0)
     clicks = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=[1], rating_range=None)
     with pytest.raises(RatingsInvalid, match="values"):
         descend(clicks, Exact(), None)

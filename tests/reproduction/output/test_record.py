@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, Table, perform
 from reproduction.output.record import as_record, read_all, write
-from tests.reproduction.output.made_up import CONTEXT, experiment, run
+from tests.reproduction.made_up import CONTEXT, experiment, run
 
 
 def test_the_record_and_its_pictures_are_all_that_is_written(finished: Finished, tmp_path: Path) -> None:
@@ -38,15 +38,6 @@ def test_a_record_read_again_holds_what_was_written(finished: Finished, tmp_path
         assert Table.from_dict(read).to_markdown() == written.to_markdown()
 
 
-def test_a_picture_that_an_experiment_no_longer_has_goes(finished: Finished, tmp_path: Path) -> None:
-    write(finished, tmp_path)
-    (tmp_path / "figure-22.svg").write_text("another's")
-    assert (tmp_path / "figure-2-more.svg").is_file()
-    finished.result.figure = None
-    assert write(finished, tmp_path) == [tmp_path / "figure-2.json"]
-    assert {path.name for path in tmp_path.iterdir()} == {"figure-2.json", "figure-22.svg"}
-
-
 def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
     for part in ("one", "two"):
         write(perform(experiment(), CONTEXT), tmp_path / part)
@@ -60,12 +51,6 @@ def test_the_data_are_named_even_if_the_experiment_does_not() -> None:
         "A synthetic market (3,000 users, 500 items, 150,000 ratings).",
         "A made-up world.",
     ]
-
-
-def test_the_data_are_named_once() -> None:
-    said = perform(experiment(), Context("quick")).result.data
-    assert len(said) == 1
-    assert said[0].endswith("drawn at random. Split in two.")
 
 
 def test_an_interrupted_write_leaves_no_old_record(

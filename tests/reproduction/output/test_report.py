@@ -12,7 +12,7 @@ from reproduction import Context, Finished, perform
 from reproduction.output.record import write
 from reproduction.output.report import build_report
 from reproduction.output.tables import write_tables
-from tests.reproduction.output.made_up import experiment
+from tests.reproduction.made_up import experiment
 
 
 def test_the_page_has_everything_a_reader_needs(finished: Finished, tmp_path: Path) -> None:
@@ -53,11 +53,6 @@ def test_the_report_refuses_quick_runs_unless_asked_and_marks_them(tmp_path: Pat
     assert "**Quick run" in build_report(tmp_path, tmp_path / "docs", allow_quick=True).read_text()
 
 
-def test_the_report_needs_results(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match="holds no results"):
-        build_report(tmp_path, tmp_path / "docs")
-
-
 def test_tables_and_pages_are_made_from_records_alone(finished: Finished, tmp_path: Path) -> None:
     write(finished, tmp_path / "results")
     tables = tmp_path / "some" / "tables"
@@ -68,13 +63,6 @@ def test_tables_and_pages_are_made_from_records_alone(finished: Finished, tmp_pa
     page = files[2].read_text()
     assert page.startswith("# Figure 2: a test\n")
     assert "(../../results/figure-2.svg)" in page
-
-
-def test_tables_of_quick_runs_must_be_asked_for(tmp_path: Path) -> None:
-    write(perform(experiment(), Context("quick")), tmp_path)
-    with pytest.raises(SettingsInvalid, match="--allow-quick"):
-        write_tables(tmp_path, tmp_path / "tables")
-    assert not (tmp_path / "tables").exists()
 
 
 def test_a_missing_picture_is_named(finished: Finished, tmp_path: Path) -> None:

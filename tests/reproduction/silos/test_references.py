@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes import FactorSettings
+from discreet.methods.prototypes.settings import FactorSettings
 from reproduction.silos.references import k_means_message, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 

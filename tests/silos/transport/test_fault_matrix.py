@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from discreet import Model
-from discreet.methods.prototypes import FactorSettings, PrototypeSettings
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement

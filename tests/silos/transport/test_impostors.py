@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from discreet.cli import main
 from discreet.errors import Refused, SettingsInvalid
-from discreet.methods.prototypes import FactorSettings, PrototypeSettings
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreements import parse_agreement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement

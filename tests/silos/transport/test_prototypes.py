@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from discreet.methods.prototypes import (
-    FactorSettings,
-    PrivatePrototypes,
-    PrototypeMessage,
-    PrototypeSettings,
-    build_model,
-)
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.message import PrototypeMessage
+from discreet.methods.prototypes.public.server import build_model
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.model import Model
 from discreet.privacy.pure.noise import PureNoise
 from discreet.silos.shared.model_message import encode_model
@@ -105,9 +102,7 @@ def test_one_message_up_and_one_down_for_each_silo(calm: Hall) -> None:
         wire = [json.loads(line) for line in (calm.folder / f"{name}.wire").read_text().splitlines()]
         [(message,)] = stored(calm, name, "SELECT message FROM outcome")
         own = key_in(calm.tls / "silos" / name, agreement, name)
-        up = [
-            ("answer", len(own.seal("answer", message))),
-        ]
+        up = [("answer", len(own.seal("answer", message)))]
         assert [(what, size) for what, size, _ in wire if size] == up
         assert [size for what, _, size in wire if what == "question" and size] == [asked, sealed]
 

@@ -29,7 +29,9 @@ import numpy.typing as npt
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.public.settings import BudgetedSettings
-from discreet.methods.prototypes import FactorSettings, PrivatePrototypes, PrototypeSettings, build_model
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
+from discreet.methods.prototypes.public.server import build_model
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.model.directory import replace_file
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
@@ -41,12 +43,7 @@ from discreet.silos.shared.saving import save_once
 from discreet.silos.shared.seal import SERVER, SigningKey
 from discreet.silos.silo.silo import Silo
 from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import (
-    SIGNING_KEY,
-    client_context,
-    read_signing_key,
-    server_context,
-)
+from discreet.silos.transport.identity import SIGNING_KEY, client_context, read_signing_key, server_context
 from discreet.silos.transport.participate import participate
 from discreet.silos.transport.passes import holder_of, pass_of
 from discreet.silos.transport.server import Server, Terms
@@ -113,14 +110,7 @@ COORDINATORS = {"honest": Coordinator, "less-noise": LessNoise, "one-more": OneM
 
 
 def serve(
-    folder: Path,
-    tls: Path,
-    agreement: Agreement,
-    ratings: Ratings,
-    *,
-    port: int,
-    kind: str,
-    **options: Any,
+    folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, *, port: int, kind: str, **options: Any
 ) -> None:
     catalogue = ratings.catalogue
     assert catalogue is not None

@@ -14,7 +14,7 @@ from discreet.cli.ledger_option import given_ledger, ledger_options
 from discreet.cli.row_options import ROW_OPTIONS, row_options
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueInvalid, RatingsInvalid, SettingsInvalid
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement

@@ -20,9 +20,9 @@ from discreet.cli.federate.terms import agreement_options, make_agreement
 from discreet.cli.holder import counts
 from discreet.cli.output import json_option, print_json
 from discreet.cli.row_options import ROW_OPTIONS, row_options
-from discreet.data.checks import Columns, check_columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, without_types
+from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target

@@ -14,8 +14,8 @@ from discreet.errors import BudgetInvalid
 from discreet.privacy.account.account import Account
 from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.plan import Plan
+from discreet.privacy.accounting import round_up
 from discreet.privacy.budget import Budget
-from discreet.privacy.statement_text import round_up
 
 __all__ = ["plan_command"]
 

@@ -14,7 +14,7 @@ from discreet.cli.output import json_option, print_json, printer
 from discreet.errors import BudgetInvalid
 from discreet.privacy.account.account import Account, Run
 from discreet.privacy.account.ledger_file import LedgerFile
-from discreet.privacy.statement_text import round_up
+from discreet.privacy.accounting import round_up
 
 __all__ = ["show_command"]
 

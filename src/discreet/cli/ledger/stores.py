@@ -7,7 +7,8 @@ from pathlib import Path
 from discreet.devices.device.store import APPLICATION, DeviceStore, StoreInvalid
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.account.account import Account, Run
-from discreet.privacy.account.records import Charged, Open, Price
+from discreet.privacy.account.costs import Price
+from discreet.privacy.account.records import Charged, Open
 from discreet.privacy.account.store import APPLICATION as LEDGER
 from discreet.privacy.accounting import compose, epsilon_from
 from discreet.silos.silo.stored_charges import StoredCharges, application_of, stored_charges

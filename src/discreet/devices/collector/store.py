@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.account.locks import try_lock
-from discreet.private_files import make_private, open_private
+from discreet.private_files import make_private, open_private, try_lock
 
 __all__ = [
     "RECORD",

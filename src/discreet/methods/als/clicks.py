@@ -12,8 +12,8 @@ from discreet.data.ratings import Ratings
 from discreet.evaluation.metrics import recall_at_k
 from discreet.methods.als.ratings import Progress
 from discreet.methods.als.settings import ALSSettings
-from discreet.model.blocks import fold_in_blocks, score_top
 from discreet.model.fold_in import Clicks
+from discreet.model.history import top_items
 from discreet.model.item_side import ItemSide
 from discreet.types import Singles
 
@@ -59,10 +59,16 @@ class ClicksFit:
     def round(self, penalty: float) -> None:
         """One pass over both sides."""
         ridge = np.full(self._rank, penalty, dtype=np.float32)
-        rows = self._indptr, self._users, self._by_item, self._solve_users(ridge)
-        self._offsets, self._factors = kernels.solve_offset_rows(
-            *rows, ridge, self._item_scale, self._gravity
+        users = self._solve_users(ridge)
+        # About their mean: what all users share is the offset's, and would cost the factors their digits.
+        mean = users.mean(axis=0)
+        design = np.insert(users - mean, 0, 1.0, axis=1)
+        solved = kernels.solve_rows(
+            *(self._indptr, self._users, self._by_item, design, np.insert(ridge, 0, 0.0), self._item_scale),
+            gram=self._gravity * (design.T @ design),
         )
+        self._factors = solved[:, 1:]
+        self._offsets = solved[:, 0] - self._factors @ mean
 
     def item_side(self, penalty: float) -> ItemSide:
         """What serves, with the same penalty for people who join later."""
@@ -74,10 +80,7 @@ class ClicksFit:
         """Recall@20 of the same users' held-out clicks, at most some thousand users'."""
         side, users = self.item_side(penalty), np.arange(min(self._ratings.n_users, _MOST_USERS))
         kept, held_out = self._ratings.take_users(users), held_out.take_users(users)
-        ranking = np.full((len(users), min(_LISTED, side.n_items)), -1, dtype=np.int32)
-        for part in fold_in_blocks(side, kept):
-            ranking[part.users], _ = score_top(side, part.coefficients, _LISTED, (part.indptr, part.items))
-        return recall_at_k(ranking, held_out.indptr, held_out.items, _LISTED)
+        return recall_at_k(top_items(side, kept, _LISTED), held_out.indptr, held_out.items, _LISTED)
 
     def _solve_users(self, ridge: Singles) -> Singles:
         ratings, factors, offsets = self._ratings, self._factors, self._offsets

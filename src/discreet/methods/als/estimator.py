@@ -25,8 +25,8 @@ class ALS(Estimator):
     Explicit feedback has user and item offsets inside the least squares; implicit feedback has item offsets and the
     gravity term (all unseen items as zeros with a small weight).
 
-    Every default is ``"auto"``: it is chosen from the data, so that the yardstick is a strong one without tuning
-    (``benchmarks/results/yardsticks.md``). A tenth of the ratings or clicks is held out to judge by, which about
+    Every default is ``"auto"``: it is chosen from the data, so that the yardstick is a strong one without tuning.
+    A tenth of the ratings or clicks is held out to judge by, which about
     doubles the time of training.
 
     Notes

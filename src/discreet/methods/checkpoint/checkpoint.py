@@ -26,10 +26,9 @@ from safetensors.numpy import load, save
 
 from discreet.errors import SettingsInvalid
 from discreet.model.directory import remove_partial, replace_file
-from discreet.privacy.account.locks import try_lock
 from discreet.privacy.gaussian.kept_gate import Intent, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES
-from discreet.private_files import open_private, private_folder
+from discreet.private_files import open_private, private_folder, try_lock
 from discreet.types import Floats
 
 __all__ = ["Checkpoint"]

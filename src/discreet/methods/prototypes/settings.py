@@ -14,7 +14,7 @@ from discreet.methods.settings import Auto, Exponent, Positive, Settings, Share
 __all__ = ["PRESETS", "FactorSettings", "PrototypeSettings", "ShareTable", "Shares"]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Unrated = Literal["level", "zero", "missing"]
+Unrated = Literal["level", "zero"]
 
 _PROTOTYPES, _MAX_RATINGS = 10, 100
 _DIMENSIONS, _LEVEL_DIMENSIONS = 6, 32
@@ -33,7 +33,7 @@ class Shares(Settings):
         Of all trials together: cells (an even part each level), swaps (an even part each step and the choice among
         steps), the items of each prototype, and their sums.
     sizes
-        How many users stand behind a sum: of a cluster, or of each item in it.
+        How many users a cluster has.
     choice
         The choice among trials, where there are several.
     """
@@ -93,9 +93,8 @@ class PrototypeSettings(Settings):
     unrated
         ``"level"``: an unrated item counts as the user's own level, and a prototype says how far from it ratings are;
         with ratings and ``clustering="lloyd"`` only. ``"zero"``: an unrated item counts as zero, as in the paper, and
-        a prototype is the mean over all users of its cluster. ``"missing"``: the mean over those who rated the item,
-        centred at the middle of the range.
-        ``"auto"``: the level where there is one, zero for clicks and with ``clustering="swap"``.
+        a prototype is the mean over all users of its cluster. ``"auto"``: the level where there is one, zero for clicks
+        and with ``clustering="swap"``.
     dimension
         p, of the random projection; ``"auto"`` is the paper's min(8 ln users, items). Where left out, 6; 32 with
         ``unrated="level"``.
@@ -122,8 +121,8 @@ class PrototypeSettings(Settings):
         The paper's delta: a chance of a bad clustering, nothing about privacy.
     minimum_users
         Noisy number of users below which a silo is refused; ``"auto"`` refuses one user but for `refusal_risk`.
-    rounds, delta, growth
-        Of Lloyd's steps: their number, the privacy delta, and how many times the mu^2 of the step before each gets.
+    rounds, delta
+        Of Lloyd's steps: their number, and the privacy delta.
     seed
         Public, for projection and starts.
     """
@@ -153,7 +152,6 @@ class PrototypeSettings(Settings):
     refusal_risk: Share = 1e-3
     rounds: Annotated[int, Field(ge=1, le=100)] = 5
     delta: Share = 1e-6
-    growth: Positive = 1.0
     shares: Shares = Shares()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 

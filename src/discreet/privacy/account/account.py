@@ -6,7 +6,7 @@ Proof note: ``privacy/proofs/ledger.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -19,7 +19,7 @@ from discreet.privacy.carried import RunCost
 
 __all__ = ["Account", "Run", "State"]
 
-State: TypeAlias = Literal["running", "ended", "failed", "stopped", "cut short", "refused"]
+State: TypeAlias = Literal["asked", "running", "ended", "failed", "stopped", "refused"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,15 @@ class Run:
 
     @property
     def cost(self) -> Cost:
-        """What it counts as: all it reserved while it goes on, or where its schedule was not public."""
-        charged = self.charged
-        if isinstance(self.asked, RefusedRun) or (self.state != "running" and not self.charges):
+        """What it counts as: from its first charge on its whole budget; once it is over, what it has charged.
+
+        It stays with the whole budget where its schedule was not public. A run that is only asked for is looked at as
+        if it had charged.
+        """
+        if isinstance(self.asked, RefusedRun) or not (self.charges or self.state == "asked"):
             return Cost()
-        if self.state == "running" or self.asked.adaptive:
+        charged = self.charged
+        if self.state in ("asked", "running") or self.asked.adaptive:
             return _at_least(self.asked.reserved.cost, charged)
         return charged
 
@@ -138,15 +142,11 @@ class Account:
         mus = [cost.gaussian_mu for cost in self._groups()]
         return None if any(mu is None for mu in mus) else max(mu for mu in mus if mu is not None)
 
-    def has_room(self, run: str, asked: Open) -> bool:
-        """Whether the cap allows this run, going on, beside all others."""
-        return self.with_run(run, asked).within_cap
-
-    def with_run(self, run: str, asked: Open) -> Account:
-        """The same, with this run going on."""
-        known = self.runs.get(run)
-        entered = Run(asked, "running", () if known is None else known.charges)
-        return replace(self, runs={**self.runs, run: entered})
+    def with_run(self, asked: Open) -> Account:
+        """The same, if this run went on and charged something."""
+        known = self.runs.get(asked.run)
+        entered = Run(asked, "asked", () if known is None else known.charges)
+        return replace(self, runs={**self.runs, asked.run: entered})
 
     @property
     def within_cap(self) -> bool:
@@ -157,10 +157,6 @@ class Account:
     def without(self, run: str) -> Account:
         """The same, as it was without a run."""
         return replace(self, runs={key: known for key, known in self.runs.items() if key != run})
-
-    def going_on(self) -> Iterable[str]:
-        """Ids of the runs that are entered as going on."""
-        return [run for run, known in self.runs.items() if known.state == "running"]
 
     def _groups(self) -> list[Cost]:
         return [self.cost(group) for group in (*self.groups, None)]

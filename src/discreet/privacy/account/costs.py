@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal, Self
 
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scipy.special import expit, ndtri
 
 from discreet.privacy.accounting import MIN_DELTA, compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.selection import composed_epsilon
 
-__all__ = ["Cost", "Selected", "mu_of_pure", "shared_delta"]
+__all__ = ["Cost", "Price", "Selected", "mu_of_pure", "shared_delta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,46 @@ class Cost:
             yield pure + composed_epsilon(self.mu, trials, rest)
             if self.pure and math.isfinite(as_gaussian):
                 yield composed_epsilon(as_gaussian, trials, rest)
+
+
+class Price(BaseModel):
+    """What a run reserves, or one charge costs.
+
+    ``gaussian``: ``mu``, and ``delta`` taken directly. ``pure``: ``epsilon``. ``approximate``: ``epsilon`` and
+    ``delta``, and nothing else is known. ``selection``: ``mu`` of any one trial and their mean number, and the
+    ``epsilon`` and ``delta`` that the whole satisfies.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    kind: Literal["gaussian", "pure", "approximate", "selection"]
+    mu: float = Field(default=0.0, ge=0)
+    epsilon: float = Field(default=0.0, ge=0)
+    delta: float = Field(default=0.0, ge=0, lt=1)
+    mean_trials: float | None = Field(default=None, gt=1)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        given = (self.mu > 0.0, self.epsilon > 0.0, self.mean_trials is not None)
+        needed = {
+            "gaussian": (True, False, False),
+            "pure": (False, True, False),
+            "approximate": (False, True, False),
+            "selection": (True, True, True),
+        }
+        if given != needed[self.kind] or (self.kind == "pure" and self.delta):
+            raise ValueError(f"not what a {self.kind} release costs")
+        return self
+
+    @property
+    def cost(self) -> Cost:
+        """As a cost that composes."""
+        if self.kind == "gaussian":
+            return Cost(mu=self.mu, delta=self.delta)
+        if self.kind in ("pure", "approximate"):
+            return Cost(pure=(self.epsilon,), delta=self.delta)
+        assert self.mean_trials is not None
+        return Cost(selections=(Selected(self.mu, self.mean_trials, self.epsilon, self.delta),))
 
 
 def shared_delta(deltas: Iterable[float], direct: float) -> float:

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from types import TracebackType
+from typing import Literal, Self, TypeAlias
 
 from pydantic import ValidationError
 
-from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid
-from discreet.privacy.account.account import Account
-from discreet.privacy.account.costs import shared_delta
-from discreet.privacy.account.earlier import EarlierRuns
-from discreet.privacy.account.records import (
-    Cap,
-    Charged,
-    End,
-    Open,
-    Price,
-    Record,
-    RefusedRun,
-    Resume,
-    TrustModel,
+from discreet.errors import (
+    BudgetExceeded,
+    BudgetInvalid,
+    DiscreetError,
+    LedgerInvalid,
+    SettingsInvalid,
+    UnchargedRelease,
 )
-from discreet.privacy.account.run import LedgerRun, RunLock
+from discreet.privacy.account.account import Account
+from discreet.privacy.account.costs import Price, shared_delta
+from discreet.privacy.account.records import Cap, Charged, End, Open, Record, RefusedRun, Resume, TrustModel
 from discreet.privacy.account.store import Chain, LedgerStore, Locked, now
+from discreet.privacy.accounting import round_up
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried, RunCost
-from discreet.privacy.statement_text import round_up
+from discreet.privacy.carried import Carried, EarlierRuns, RunCost
+from discreet.privacy.ledger import Charge
 
-__all__ = ["AnyLedger", "LedgerFile", "open_run"]
+__all__ = ["AnyLedger", "LedgerFile", "LedgerRun", "ResumedRun", "open_run"]
 
 
 class LedgerFile:
@@ -47,8 +46,8 @@ class LedgerFile:
 
     Notes
     -----
-    **Privacy.** Unit: one user with all ratings. Relation: add or remove one user. A run reserves its budget before
-    it starts; every charge is on the disk before its noise is drawn. Proof note: ``privacy/proofs/ledger.md``.
+    **Privacy.** Unit: one user with all ratings. Relation: add or remove one user. A run is entered
+    before it starts; every charge is on the disk before its noise is drawn. Proof note: ``privacy/proofs/ledger.md``.
 
     Examples
     --------
@@ -78,14 +77,14 @@ class LedgerFile:
         run: str | None = None,
         carried: Carried | None = None,
     ) -> LedgerRun:
-        """Enter a run and reserve what it may cost, if the cap has room for it.
+        """Enter a run, if the cap has room for all it may cost.
 
         Parameters
         ----------
         budget
             The run's own: a Budget, or an epsilon where there is no delta.
         price
-            What it reserves.
+            All it may cost: what it counts as from its first charge until it has ended.
         method, model, trust
             What is trained, under which name, and where the ratings are.
         adaptive
@@ -137,15 +136,8 @@ class LedgerFile:
             locked.append([Cap(epsilon=epsilon, delta=delta, when=now())])
 
     def account(self) -> Account:
-        """All runs and what they come to, checked; runs whose process is gone are told from those that go on."""
-        with self._file.reading() as chain:
-            account = Account.from_chain(chain)
-            gone: list[Record] = [
-                End(run=run, state="cut short")
-                for run in account.going_on()
-                if not RunLock(self.path, run).held()
-            ]
-        return account.with_records(gone)
+        """All runs and what they come to, checked."""
+        return Account.from_chain(self._file.read())
 
     def verify(self, head: str | None = None) -> Chain:
         """Check every line, and that a head kept elsewhere is among them.
@@ -155,9 +147,8 @@ class LedgerFile:
         LedgerInvalid
             When a line was damaged or edited, or the file was set back behind that head.
         """
-        self._file.check()
-        with self._file.reading() as chain:
-            Account.from_chain(chain)
+        chain = self._file.read()
+        Account.from_chain(chain)
         if head is not None and head not in chain.hashes:
             raise LedgerInvalid(
                 f"{self.path} was set back, cut or replaced: its lines are whole, but the head {head[:16]}... is none "
@@ -166,62 +157,199 @@ class LedgerFile:
         return chain
 
     def _enter(self, locked: Locked, asked: Open, carried: Sequence[RunCost]) -> LedgerRun:
-        account = self._without_the_dead(locked, asked.run)
+        account = Account.from_chain(locked.chain)
         known = account.runs.get(asked.run)
         if known is not None:
             if not isinstance(known.asked, Open) or _terms(known.asked) != _terms(asked):
                 raise LedgerInvalid(f"{self.path} has this run with another budget, method or group")
             asked = known.asked
-        held = RunLock(self.path, asked.run)
-        if not held.take():
-            raise SettingsInvalid(
-                f"this run goes on in another process, as {self.path} knows; end that one first"
-            )
-        try:
-            strange = [run for run in carried if not account.knows(run)]
-            entries: list[Record] = [record for run in strange for record in _entered(run)]
-            account = account.with_records(entries)
-            if not account.has_room(asked.run, asked):
-                self._refuse(locked, account, asked, strange)
-            earlier = _earlier(account.without(asked.run), asked)
-            if known is None:
-                entries.append(asked)
-            elif known.state != "running":
-                entries.append(Resume(run=asked.run))
-            if entries:
-                locked.append(entries)
-        except BaseException:
-            held.give_back()
-            raise
-        head = locked.chain.head
+        strange = [run for run in carried if not account.knows(run)]
+        entries: list[Record] = [record for run in strange for record in _entered(run)]
+        account = account.with_records(entries)
+        if not account.with_run(asked).within_cap:
+            self._refuse(locked, account, asked, strange)
+        earlier = _earlier(account.without(asked.run), asked)
+        if known is None:
+            entries.append(asked)
+        elif known.state != "running":
+            entries.append(Resume(run=asked.run))
+        head = locked.append(entries)
         entered = frozenset(run.run for run in carried)
-        return LedgerRun(self._file, asked, earlier.model_copy(update={"head": head}), held, head, entered)
-
-    def _without_the_dead(self, locked: Locked, own: str) -> Account:
-        """The account, after runs whose process is gone were entered as cut short: they can charge nothing more."""
-        dead: list[Record] = []
-        for run in Account.from_chain(locked.chain).going_on():
-            held = RunLock(self.path, run)
-            if run != own and held.take():
-                dead.append(End(run=run, state="cut short"))
-                held.give_back()
-        if dead:
-            locked.append(dead)
-        return Account.from_chain(locked.chain)
+        return LedgerRun(self._file, asked, earlier.model_copy(update={"head": head}), head, entered)
 
     def _refuse(self, locked: Locked, account: Account, asked: Open, strange: Sequence[RunCost]) -> None:
         fields = asked.model_dump(exclude={"kind", "run", "reserved", "adaptive"})
         locked.append([RefusedRun(**fields)])
         assert account.cap is not None
-        cap, waiting = account.cap, len(list(account.going_on()))
+        cap = account.cap
         spent = round_up(account.epsilon(cap.delta))
-        total = round_up(account.with_run(asked.run, asked).epsilon(cap.delta))
+        total = round_up(account.with_run(asked).epsilon(cap.delta))
         raise BudgetExceeded(
             f"the cap of {self.path} ({cap}) has no room for epsilon {asked.epsilon:g}, delta {asked.delta:g}: "
-            f"epsilon {spent} is spent or reserved ({waiting} other runs go on){_counted(strange)}, and with this run "
-            f"it would be {total}. No ratings were used. See 'discreet ledger plan' for an epsilon that fits, or "
-            "raise the cap"
+            f"epsilon {spent} is spent{_counted(strange)}, and with this run it would be {total}. No ratings were "
+            "used. See 'discreet ledger plan' for an epsilon that fits, or raise the cap"
         )
+
+
+class LedgerRun:
+    """A run that is entered in a ledger; ``with`` ends it. Made by :meth:`LedgerFile.begin`.
+
+    Parameters
+    ----------
+    file, asked, earlier, head, carried
+        The ledger, the run as it was entered, what was there before it, the hash of the last record, and ids of earlier
+        runs that its model carries, which are entered too.
+
+    Notes
+    -----
+    **Privacy.** :meth:`charge` returns after the charge is on the disk, and raises where it is not: the run has ended,
+    the cap has no room, the ledger was damaged or set back, or the disk is full. Proof note:
+    ``privacy/proofs/ledger.md``. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        file: LedgerStore,
+        asked: Open,
+        earlier: EarlierRuns,
+        head: str,
+        carried: frozenset[str] = frozenset(),
+    ) -> None:
+        self.asked, self.earlier, self.carried = asked, earlier, carried
+        self.over = False
+        self._file, self._head = file, head
+        self._lock = Lock()
+
+    @property
+    def charges(self) -> tuple[Charged, ...]:
+        """What the ledger has of this run, in order."""
+        return Account.from_chain(self._file.read()).runs[self.asked.run].charges
+
+    def charge(self, charge: Charge) -> None:
+        """Enter a charge of the run's own ledger, before it counts there."""
+        self.pay(charge.name, _price(charge))
+
+    def pay(self, name: str, price: Price, *, last: bool = False) -> None:
+        """Enter a charge; with ``last`` the run is ended in the same breath.
+
+        Raises
+        ------
+        BudgetExceeded
+            When all runs would pass the cap. Nothing is charged then.
+        UnchargedRelease
+            When the run is over.
+        """
+        charged = Charged(run=self.asked.run, name=name, price=price)
+        with self._lock, self._file.locked() as locked:
+            account = self._checked(locked).with_records([charged])
+            if not account.within_cap:
+                raise BudgetExceeded(
+                    f"{name!r} cannot be charged: the cap of {self._file.path} ({account.cap}) has no room for it "
+                    "beside all that runs have charged"
+                )
+            head = locked.append([charged, End(run=self.asked.run, state="ended")] if last else [charged])
+        self._head, self.over = head, last
+
+    def settle(self, known: Iterable[Charge]) -> None:
+        """Enter those of a silo's charges that the ledger lacks, because the silo began without one.
+
+        Parameters
+        ----------
+        known
+            All charges that the silo's own store holds.
+        """
+        stored = Counter((charge.name, _price(charge)) for charge in known)
+        with self._lock, self._file.locked() as locked:
+            entered = self._checked(locked).runs[self.asked.run].charges
+            missing = stored - Counter((charge.name, charge.price) for charge in entered)
+            head = locked.append(
+                [Charged(run=self.asked.run, name=name, price=price) for name, price in missing.elements()]
+            )
+        self._head = head
+
+    def end(self, state: Literal["ended", "failed", "stopped"] = "ended") -> None:
+        """Say that nothing more will be charged; what was not needed is free again."""
+        with self._lock:
+            if self.over:
+                return
+            self.over = True
+            with self._file.locked() as locked:
+                run = Account.from_chain(locked.chain).runs.get(self.asked.run)
+                if run is not None and run.state == "running":
+                    locked.append([End(run=self.asked.run, state=state)])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.end("stopped" if self.asked.trust == "silos" else "failed")
+        except (DiscreetError, OSError):
+            # What went wrong before is what must be told; a run that has not ended counts whole.
+            if error is None:
+                raise
+
+    def _checked(self, locked: Locked) -> Account:
+        """The account, if the run may still charge and the ledger still knows what it told us."""
+        if self.over:
+            raise UnchargedRelease("the run is over; nothing more can be charged to the ledger")
+        if self._head not in locked.chain.hashes:
+            raise LedgerInvalid(
+                f"{self._file.path} was set back or replaced while a run went on: a record it had is gone. Nothing was "
+                "charged; restore it from a backup"
+            )
+        account = Account.from_chain(locked.chain)
+        if account.runs[self.asked.run].state != "running":
+            raise UnchargedRelease(
+                f"{self._file.path} does not have this run as going on: another process has ended it. Nothing was "
+                "charged"
+            )
+        return account
+
+
+class ResumedRun:
+    """A journal for the ledger of a run (:meth:`discreet.privacy.ledger.Ledger.keep_in`).
+
+    Parameters
+    ----------
+    run
+        In the data set's ledger.
+    released, intended
+        How many releases the run has kept, and whether one more was begun. Proof note:
+        ``privacy/gaussian/proofs/kept.md``.
+
+    Raises
+    ------
+    LedgerInvalid
+        When the ledger has charges of the run that it knows nothing of, or lacks some: either was set back.
+    """
+
+    def __init__(self, run: LedgerRun, *, released: int, intended: bool) -> None:
+        self._run, self._entered = run, list(run.charges)
+        found = len(self._entered)
+        if found > released + intended:
+            raise LedgerInvalid(
+                f"the ledger has {found} charges of this run, and its folder knows of {released + intended}: that "
+                "was set back, and what was released since cannot be drawn again. Begin a new run"
+            )
+        if found < released:
+            raise LedgerInvalid(
+                f"the run has made {released} releases, and the ledger has {found} charges of it: the ledger was set "
+                "back. Restore it from a backup"
+            )
+
+    def charge(self, charge: Charge) -> None:
+        """Enter a charge, unless it is the next of those that are there."""
+        if not self._entered:
+            self._run.charge(charge)
+            return
+        known = self._entered.pop(0)
+        if (known.name, known.price.mu, known.price.delta) != (charge.name, charge.mu, charge.delta):
+            raise LedgerInvalid(
+                f"the ledger has a charge for {known.name!r} where the run asks for {charge.name!r}: another run"
+            )
 
 
 AnyLedger: TypeAlias = LedgerFile | LedgerRun | str | os.PathLike[str]
@@ -251,6 +379,12 @@ def open_run(
             "the run in the ledger was entered without the earlier runs that its model carries"
         )
     return ledger
+
+
+def _price(charge: Charge) -> Price:
+    if charge.mu > 0.0:
+        return Price(kind="gaussian", mu=charge.mu, delta=charge.delta)
+    return Price(kind="pure", epsilon=charge.epsilon)
 
 
 def _terms(asked: Open) -> dict[str, object]:
@@ -283,7 +417,7 @@ def _earlier(account: Account, asked: Open) -> EarlierRuns:
     counted = [
         run for run in account.runs.values() if run.asked.group in (None, group) and not run.cost.nothing
     ]
-    before, together = account.cost(group), account.with_run(asked.run, asked).cost(group)
+    before, together = account.cost(group), account.with_run(asked).cost(group)
     # Not the cap's delta: where a model carries all of these runs, its statement gives their sum at this one.
     delta = shared_delta([asked.delta, *(run.asked.delta for run in counted)], together.delta)
     earlier = before.epsilon(delta)

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from discreet.errors import LedgerInvalid
-from discreet.privacy.account.costs import Cost, Selected
+from discreet.privacy.account.costs import Price
+from discreet.privacy.carried import RunId
 
 __all__ = [
     "Begin",
@@ -15,7 +16,6 @@ __all__ = [
     "Charged",
     "End",
     "Open",
-    "Price",
     "Record",
     "RefusedRun",
     "Resume",
@@ -24,7 +24,6 @@ __all__ = [
 ]
 
 TrustModel: TypeAlias = Literal["central", "silos", "local"]
-_RunId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 _Text = Annotated[str, Field(min_length=1, max_length=500)]
 _Positive = Annotated[float, Field(gt=0)]
 
@@ -33,50 +32,12 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Price(_Frozen):
-    """What a run reserves, or one charge costs.
-
-    ``gaussian``: ``mu``, and ``delta`` taken directly. ``pure``: ``epsilon``. ``approximate``: ``epsilon`` and
-    ``delta``, and nothing else is known. ``selection``: ``mu`` of any one trial and their mean number, and the
-    ``epsilon`` and ``delta`` that the whole satisfies.
-    """
-
-    kind: Literal["gaussian", "pure", "approximate", "selection"]
-    mu: float = Field(default=0.0, ge=0)
-    epsilon: float = Field(default=0.0, ge=0)
-    delta: float = Field(default=0.0, ge=0, lt=1)
-    mean_trials: float | None = Field(default=None, gt=1)
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        given = (self.mu > 0.0, self.epsilon > 0.0, self.mean_trials is not None)
-        needed = {
-            "gaussian": (True, False, False),
-            "pure": (False, True, False),
-            "approximate": (False, True, False),
-            "selection": (True, True, True),
-        }
-        if given != needed[self.kind] or (self.kind == "pure" and self.delta):
-            raise ValueError(f"not what a {self.kind} release costs")
-        return self
-
-    @property
-    def cost(self) -> Cost:
-        """As a cost that composes."""
-        if self.kind == "gaussian":
-            return Cost(mu=self.mu, delta=self.delta)
-        if self.kind in ("pure", "approximate"):
-            return Cost(pure=(self.epsilon,), delta=self.delta)
-        assert self.mean_trials is not None
-        return Cost(selections=(Selected(self.mu, self.mean_trials, self.epsilon, self.delta),))
-
-
 class Begin(_Frozen):
     """The first record: which data this is about."""
 
     kind: Literal["ledger"] = "ledger"
     format: Literal[1] = 1
-    ledger: _RunId
+    ledger: RunId
     name: _Text
     relation: Literal["add or remove one user"] = "add or remove one user"
     when: _Text
@@ -113,7 +74,7 @@ class Open(_Asked):
     """A run that begins, and what it reserves. ``adaptive``: later costs may follow from earlier releases."""
 
     kind: Literal["open"] = "open"
-    run: _RunId
+    run: RunId
     reserved: Price
     adaptive: bool
 
@@ -128,24 +89,24 @@ class Resume(_Frozen):
     """A run that goes on after a stop (a silo's)."""
 
     kind: Literal["resume"] = "resume"
-    run: _RunId
+    run: RunId
 
 
 class Charged(_Frozen):
     """A charge, written before its noise is drawn. It has no time: how long something took is nobody's business."""
 
     kind: Literal["charge"] = "charge"
-    run: _RunId
+    run: RunId
     name: _Text
     price: Price
 
 
 class End(_Frozen):
-    """A run that charges nothing more; ``stopped``: a silo's, which may go on."""
+    """A run that has ended; ``stopped``: a silo's, which may go on."""
 
     kind: Literal["end"] = "end"
-    run: _RunId
-    state: Literal["ended", "failed", "stopped", "cut short"]
+    run: RunId
+    state: Literal["ended", "failed", "stopped"]
 
 
 Record: TypeAlias = Begin | Cap | Open | RefusedRun | Resume | Charged | End

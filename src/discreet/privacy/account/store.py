@@ -70,31 +70,30 @@ class Locked:
     def append(self, records: Sequence[Record]) -> str:
         """Write records behind all others; gives the new head."""
         chain, hashes = self.chain, list(self.chain.hashes)
-        try:
+        with self._undone():
             for record in records:
                 content = json.dumps(record.model_dump(mode="json"), separators=(",", ":"), allow_nan=False)
                 hashes.append(link(hashes[-1] if hashes else _NOTHING, content.encode()))
                 row = len(hashes), content, hashes[-1]
                 self._opened.execute("INSERT INTO records VALUES (?, ?, ?)", row)
-        except sqlite3.Error as error:
-            self.undo()
-            raise _unwritten(self._path, error) from None
         self.chain = Chain((*chain.records, *records), tuple(hashes))
         return self.chain.head
 
     def commit(self) -> None:
         """Put what was appended onto the disk."""
-        try:
+        with self._undone():
             if self._opened.in_transaction:
                 self._opened.execute("COMMIT")
-        except sqlite3.Error as error:
-            self.undo()
-            raise _unwritten(self._path, error) from None
 
-    def undo(self) -> None:
-        """Take back all that was appended under this lock."""
-        if self._opened.in_transaction:
-            self._opened.execute("ROLLBACK")
+    @contextmanager
+    def _undone(self) -> Iterator[None]:
+        """Take back all that was appended under this lock where it cannot be written."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if self._opened.in_transaction:
+                self._opened.execute("ROLLBACK")
+            raise LedgerInvalid(f"{self._path} cannot be written ({error}); nothing was charged") from None
 
 
 class LedgerStore:
@@ -132,11 +131,10 @@ class LedgerStore:
             fresh.unlink()
         _sync_folder(self.path.parent)
 
-    @contextmanager
-    def reading(self) -> Iterator[Chain]:
-        """All of it as it is now, checked; nobody writes meanwhile."""
-        with self._opened() as opened:
-            yield _checked(opened, self.path)
+    def read(self) -> Chain:
+        """All of it as it is now, checked."""
+        with self.locked() as locked:
+            return locked.chain
 
     @contextmanager
     def locked(self) -> Iterator[Locked]:
@@ -144,41 +142,22 @@ class LedgerStore:
 
         What was appended is kept whatever is raised after it: a refusal is in the ledger too.
         """
-        with self._opened() as opened:
+        self._check_file()
+        writable = os.access(self.path, os.W_OK)
+        where = f"{self.path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}"
+        try:
+            opened = sqlite3.connect(
+                where, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise LedgerInvalid(f"the ledger {self.path} cannot be opened: {error}") from None
+        with closing(opened):
+            self._begin(opened, writable=writable)
             locked = Locked(opened, _checked(opened, self.path), self.path)
             try:
                 yield locked
             finally:
                 locked.commit()
-
-    def check(self) -> None:
-        """Look at every page of the file."""
-        with self._opened() as opened:
-            try:
-                (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
-            except _UNREADABLE as error:
-                raise LedgerInvalid(_damaged(self.path, str(error))) from None
-            if found != b"ok":
-                raise LedgerInvalid(_damaged(self.path, found.decode(errors="replace")))
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        while True:
-            before = self._stat()
-            try:
-                writable = os.access(self.path, os.W_OK)
-                where = f"{self.path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}"
-                opened = sqlite3.connect(
-                    where, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-                )
-            except sqlite3.Error as error:
-                raise LedgerInvalid(f"the ledger {self.path} cannot be opened: {error}") from None
-            with closing(opened):
-                self._begin(opened, writable=writable)
-                # The path may lead elsewhere by now: another file may have been put in its place while we waited.
-                if os.path.samestat(before, self._stat()):
-                    yield opened
-                    return
 
     def _begin(self, opened: sqlite3.Connection, *, writable: bool) -> None:
         opened.text_factory = bytes
@@ -191,25 +170,22 @@ class LedgerStore:
             code = getattr(error, "sqlite_errorcode", None)
             if code == sqlite3.SQLITE_BUSY:
                 raise LedgerInvalid(f"another process does not give {self.path} back; try again") from None
-            if code == sqlite3.SQLITE_NOTADB:
-                raise LedgerInvalid(_stranger(self.path)) from None
-            raise LedgerInvalid(_damaged(self.path, str(error))) from None
+            if code != sqlite3.SQLITE_NOTADB:
+                raise LedgerInvalid(_damaged(self.path, str(error))) from None
+            kind = None
         if kind != APPLICATION:
-            raise LedgerInvalid(_stranger(self.path))
+            raise LedgerInvalid(f"{self.path} is not a ledger; nothing was written to it")
 
-    def _stat(self) -> os.stat_result:
-        try:
-            found = os.stat(self.path)
-        except FileNotFoundError:
+    def _check_file(self) -> None:
+        if not self.path.exists():
             raise LedgerInvalid(
                 f"there is no ledger {self.path}; a run with --ledger, or 'discreet ledger cap', begins one"
-            ) from None
-        if found.st_size == 0:
+            )
+        if self.path.stat().st_size == 0:
             raise LedgerInvalid(
                 f"{self.path} is empty, which a ledger never is: what was in it is lost. Restore it from a backup; if "
                 "it never was one, remove it and a new ledger is begun"
             )
-        return found
 
 
 def _checked(opened: sqlite3.Connection, path: Path) -> Chain:
@@ -245,19 +221,11 @@ def _record(content: bytes, number: int, path: Path) -> Record:
     return record
 
 
-def _stranger(path: Path) -> str:
-    return f"{path} is not a ledger; nothing was written to it"
-
-
 def _damaged(path: Path, how: str) -> str:
     return (
         f"{path} was damaged or edited: {how}. Nothing is charged to it any more. Restore it from a backup that passes "
         "'discreet ledger verify' with the last head you kept"
     )
-
-
-def _unwritten(path: Path, error: sqlite3.Error) -> LedgerInvalid:
-    return LedgerInvalid(f"{path} cannot be written ({error}); nothing was charged")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -17,9 +17,10 @@ import numpy as np
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.bounded_rows import BoundedRows, RowBounds
 from discreet.privacy.clusters import Clusters
-from discreet.privacy.gaussian.blocks import Block, ItemVector, UserVector
+from discreet.privacy.gaussian.blocks import Block, UserVector
 from discreet.privacy.gaussian.clipped import clip_rows
 from discreet.privacy.gaussian.grid import COUNT
+from discreet.privacy.gaussian.item_blocks import ItemVector
 from discreet.types import Floats, Ints
 
 __all__ = ["ClusterMeans", "ClusterValues", "NoisyMeans", "NoisyValues", "UserCount"]
@@ -123,8 +124,6 @@ class ClusterValues:
         Of the catalogue, and of the clusters.
     bounds
         Those of the rows.
-    each_item
-        Whether sizes are how many rated each item, or how many users a cluster has.
 
     Notes
     -----
@@ -135,7 +134,6 @@ class ClusterValues:
     n_items: int
     count: int
     bounds: RowBounds
-    each_item: bool
 
     @property
     def _sum_unit(self) -> float:
@@ -143,8 +141,6 @@ class ClusterValues:
 
     @property
     def _size_unit(self) -> float:
-        if self.each_item:
-            return _HOT * _ONE * math.sqrt(self.bounds.items / _SIZE_ENERGY)
         return _HOT * _ONE / math.sqrt(_SIZE_ENERGY)
 
     def blocks(self, clusters: Clusters) -> list[Block]:
@@ -157,10 +153,7 @@ class ClusterValues:
         same = np.ones(self.n_items)
         targets = rows.values.astype(np.int16)
         sums = ItemVector("sums", self._sum_unit, rows.pattern, same, hot, targets)
-        if not self.each_item:
-            return [sums, UserVector("sizes", self._size_unit, hot.astype(np.int32) * _ONE)]
-        ones = np.full(len(targets), _ONE, dtype=np.int16)
-        return [sums, ItemVector("sizes", self._size_unit, rows.pattern, same, hot, ones)]
+        return [sums, UserVector("sizes", self._size_unit, hot.astype(np.int32) * _ONE)]
 
     def empty(self) -> list[Block]:
         """The blocks without users: names, shapes and noise."""

@@ -9,6 +9,7 @@ touches (:mod:`discreet.privacy.own_noise`).
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 
 import numpy as np
@@ -111,7 +112,12 @@ class Noise:
         """
         triangle = order * (order + 1) // 2
         values = self.normals(sigma.size * triangle).reshape(sigma.size, triangle)
-        return kernels.symmetric_integers(values, sigma, order)
+        rows, columns = np.triu_indices(order)
+        values *= sigma[:, None]
+        values[:, rows < columns] *= math.sqrt(0.5)
+        matrices = np.empty((sigma.size, order, order))
+        matrices[:, rows, columns] = matrices[:, columns, rows] = np.rint(values, out=values)
+        return matrices
 
     def _next_key(self) -> int:
         self._blocks += 1

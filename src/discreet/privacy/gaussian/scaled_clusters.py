@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.errors import RatingsInvalid
-from discreet.privacy.gaussian.blocks import Block, ItemVector
+from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.clipped import clip_entries
 from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET
+from discreet.privacy.gaussian.item_blocks import ItemVector
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats, Ints
 

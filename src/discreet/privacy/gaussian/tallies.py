@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.privacy.gaussian.blocks import Block, ItemVector, ItemWeight, UserVector
+from discreet.privacy.gaussian.blocks import Block, UserVector
 from discreet.privacy.gaussian.clipped import clip_entries
 from discreet.privacy.gaussian.grid import FEATURE, MARGIN, MEAN, TARGET, WEIGHT
+from discreet.privacy.gaussian.item_blocks import ItemVector, ItemWeight
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 

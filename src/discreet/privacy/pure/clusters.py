@@ -27,7 +27,6 @@ __all__ = [
     "cluster_sizes",
     "cluster_values",
     "count_users",
-    "item_sizes",
     "nearest_tables",
     "top_items",
 ]
@@ -72,17 +71,6 @@ def cluster_values(
     bounds = clusters.rows.bounds
     bound = min(bounds.total, _widest(clusters, support) * GRID)
     given = _on_support(clusters, support, clusters.rows.values)
-    sums = gate.sums(name, given, bound=bound, epsilon=epsilon).reshape(support.shape)
-    return NoisySums(sums, bound / epsilon)
-
-
-def item_sizes(gate: PureGate, name: str, clusters: Clusters, support: Ints, *, epsilon: float) -> NoisySums:
-    """For each cluster how many of its users rated each item of its support (clusters x size).
-
-    **Privacy**: a user counts 1 for each item of one cluster's support that a row can hold.
-    """
-    bound = _widest(clusters, support)
-    given = _on_support(clusters, support, np.ones_like(clusters.rows.values))
     sums = gate.sums(name, given, bound=bound, epsilon=epsilon).reshape(support.shape)
     return NoisySums(sums, bound / epsilon)
 
@@ -157,14 +145,7 @@ class Distances:
 
 
 def nearest_tables(
-    gate: PureGate,
-    name: str,
-    rows: BoundedRows,
-    tables: Sequence[Floats],
-    *,
-    loss_cap: float,
-    whole: bool,
-    epsilon: float,
+    gate: PureGate, name: str, rows: BoundedRows, tables: Sequence[Floats], *, loss_cap: float, epsilon: float
 ) -> int:
     """Which of several released tables has rows nearest to the users' rows.
 
@@ -174,8 +155,6 @@ def nearest_tables(
         Public: ratings less the centre, a column for each item.
     loss_cap
         A user's squared distance counts up to so many squared norms of a row.
-    whole
-        Whether an item that a user has not rated counts as zero; it is left out otherwise.
 
     Notes
     -----
@@ -186,7 +165,7 @@ def nearest_tables(
 
     def loss(table: Floats) -> int:
         steps = kernels.row_distances(
-            pattern.indptr, pattern.items, rows.values, bounds.on_grid(table), cap, LOSS_STEPS, whole=whole
+            pattern.indptr, pattern.items, rows.values, bounds.on_grid(table), cap, LOSS_STEPS, whole=True
         )
         return int(steps.sum())
 

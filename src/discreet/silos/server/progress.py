@@ -10,8 +10,7 @@ import numpy.typing as npt
 from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.privacy.accounting import compose
-from discreet.privacy.charges import Detail
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger import Detail, Ledger
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage
 from discreet.silos.shared.position import Position, charge_detail, charge_name

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.model import Model
-from discreet.privacy.statement import Release
+from discreet.privacy.statement_parts import Release
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
 from discreet.silos.shared.agreements import AnyAgreement

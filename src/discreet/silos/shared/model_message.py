@@ -16,7 +16,8 @@ from discreet.model import Model
 from discreet.model.item_weights import AnySide
 from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts
 from discreet.privacy.accounting import compose
-from discreet.privacy.statement import Release, SiloTerms, Statement, owed_in_silos
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import Release, SiloTerms, owed_in_silos
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.base_agreement import BaseAgreement
 from discreet.silos.shared.encoding import MOST_HEADER, PREFIX, Header, decode, encode

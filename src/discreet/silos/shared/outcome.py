@@ -10,7 +10,8 @@ from discreet.model import Model
 from discreet.privacy.carried import Carried
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 from discreet.silos.shared.agreement import Agreement, catalogue_digest
 
 __all__ = ["build_model", "state"]

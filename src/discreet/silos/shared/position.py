@@ -15,8 +15,8 @@ from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.protocol import ProtocolRun
 from discreet.methods.query import Query, Trained
-from discreet.privacy.charges import Detail
 from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.ledger import Detail
 from discreet.silos.shared.agreement import Agreement
 from discreet.types import Floats
 

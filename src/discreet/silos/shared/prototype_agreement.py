@@ -12,7 +12,7 @@ from discreet.errors import SettingsInvalid
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.methods.public_half import check_features
 from discreet.privacy.budget import Budget
-from discreet.privacy.pure.ledger import PureLedger
+from discreet.privacy.ledger import PureLedger
 from discreet.silos.shared.base_agreement import BaseAgreement, Name
 
 __all__ = ["PrototypeAgreement"]

@@ -9,7 +9,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import Refused
 from discreet.methods.prototypes.private.rows import TooFewUsers
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.prototype_agreement import PrototypeAgreement

@@ -18,7 +18,7 @@ from discreet.errors import BudgetExceeded, BudgetInvalid, Refused, SettingsInva
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.registry import find_method
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.gaussian.totals import Total

@@ -6,9 +6,8 @@ import hashlib
 
 from discreet.errors import SettingsInvalid
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
-from discreet.privacy.account.ledger_file import LedgerFile
-from discreet.privacy.account.records import Price
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.costs import Price
+from discreet.privacy.account.ledger_file import LedgerFile, LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.silos.shared.agreements import AnyAgreement

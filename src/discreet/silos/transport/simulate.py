@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.errors import DiscreetError, RatingsInvalid
 from discreet.model.directory import replace_file
 

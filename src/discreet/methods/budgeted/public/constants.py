@@ -38,7 +38,7 @@ ROUNDS = 12  # where there are factors
 # How a step is taken.
 LEAST_FREE = 0.2  # share of a user's ratings, at least, that their own numbers have not used up
 INITIAL_RIDGES = (20.0, 8.0, 4.0)  # the users' ridge round by round, in units of the squared residual
-LAST_RIDGE = 2.0  # the same after the last round
+LAST_RIDGE = 2.3  # the same after the last round
 LEAST_SIGNAL = 0.1  # share of the mean signal that every direction has at least, so that none dies unseen
 LEAST_TASTE = 0.8  # share of a direction's spread that is taken for taste, at least, while it is being found
 LEAST_LAST_TASTE = 0.1  # the same at the end

@@ -102,7 +102,7 @@ def whitened(
     last
         Whether there is no next round: then directions are held by what is taste in them.
     """
-    square_factors = kernels.weighted_moment(side.factors, spread.share)
+    square_factors = (side.factors.T * spread.share) @ side.factors
     change, power = _principal(square_factors, _root(spread.covariance))
     # With the ridge at which users' vectors were computed.
     held = side.ridge.factor_penalty * np.einsum("ij,ij->j", change, change)

@@ -72,9 +72,8 @@ class Plan:
         count = math.sqrt(square * parts.count)
         if groups == 1:
             return cls(count, (), math.sqrt(square * (steps + values)))
-        growth = [settings.growth**number for number in range(settings.rounds)]
-        each = tuple(math.sqrt(square * steps * part / sum(growth)) for part in growth)
-        return cls(count, each, math.sqrt(square * values))
+        each = math.sqrt(square * steps / settings.rounds)
+        return cls(count, (each,) * settings.rounds, math.sqrt(square * values))
 
 
 def lloyd_prototypes(gate: Gate, ratings: Ratings, settings: PrototypeSettings, budget: Budget) -> Prototypes:
@@ -88,13 +87,11 @@ def lloyd_prototypes(gate: Gate, ratings: Ratings, settings: PrototypeSettings, 
     centres, _ = noisy_centres(gate, points, groups, plan.steps, settings.seed)
     clusters = Clusters(rows, kernels.nearest_centres(points, centres), len(centres))
     # Sums of each cluster and item and the sizes they belong to, in one release.
-    each_item = settings.unrated == "missing"
-    values = ClusterValues(rows.n_items, clusters.count, rows.bounds, each_item)
+    values = ClusterValues(rows.n_items, clusters.count, rows.bounds)
     noisy = release(gate, "values", values, clusters, mu=plan.values)
     support = np.tile(np.arange(rows.n_items), (clusters.count, 1))
     return from_sums(
         *(noisy.sums, noisy.sizes, support, rows.n_items, rows.bounds),
-        spread=noisy.size_sigma if each_item else None,
         noise=noisy.sum_sigma**2 if settings.shrink else None,
     )
 

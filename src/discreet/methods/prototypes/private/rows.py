@@ -64,7 +64,7 @@ def settle_bounds(settings: PrototypeSettings, ratings: Ratings) -> RowBounds:
         raise RatingsInvalid(f"prototypes are non-negative, but the scale is {low:g} to {high:g}; shift it")
     return RowBounds.of(
         (low, high),
-        centre=(low + high) / 2.0 if settings.unrated == "missing" else 0.0,
+        centre=0.0,
         items=min(settings.most_ratings, len(ratings.catalogue)),
         cap=settings.entry_clip,
         norm=settings.row_clip,
@@ -119,43 +119,27 @@ def from_sums(
     n_items: int,
     bounds: RowBounds,
     *,
-    spread: float | None,
     noise: float | None,
 ) -> Prototypes:
-    """Means from noisy sums and sizes; public from here on.
+    """Means from noisy sums (of grid steps, on each prototype's support) and sizes; public from here on.
 
-    Parameters
-    ----------
-    sums, sizes, support
-        Of each prototype, in grid steps, users, and items; one size for all items of a prototype, or one each.
-    spread
-        Where items have sizes of their own: scale of their noise. An item whose size is lost in it is missing.
-    noise
-        Variance of the noise in the sums; means are drawn together as far as it explains how they differ, or left as
-        they are where it is None.
+    With the variance of the sums' noise, means are drawn together as far as it explains how they differ.
     """
     step = bounds.cap / GRID
     counts = np.maximum(sizes, 1.0)
     amounts: Floats = sums.astype(np.float64) * step
     means = amounts / counts if noise is None else shrunken_means(amounts, counts, noise * step**2)
-    known = np.ones(sums.shape, dtype=np.bool_) if spread is None else sizes > spread
     rows = np.arange(len(sums))[:, None]
-    low, high = max(bounds.low, bounds.centre - bounds.cap, 0.0), min(bounds.high, bounds.centre + bounds.cap)
     values, mask = np.zeros((len(sums), n_items)), np.zeros((len(sums), n_items), dtype=np.bool_)
-    values[rows, support] = np.where(known, np.clip(means + bounds.centre, low, high), 0.0)
-    mask[rows, support] = known
+    values[rows, support] = np.clip(means, max(bounds.low, 0.0), min(bounds.high, bounds.cap))
+    mask[rows, support] = True
     return Prototypes(values, mask, np.maximum(sizes.mean(axis=1), 1.0).astype(np.float64))
 
 
 def shrunken_means(sums: Floats, counts: Floats, variance: float) -> Floats:
     """Means of a table of prototypes x items, each drawn to its row's mean and that to the mean of all (decision 35).
 
-    Parameters
-    ----------
-    sums, counts
-        Noisy sums, and how many stand behind each of them (at least 1).
-    variance
-        Of the noise in every sum.
+    At least one stands behind each of the noisy sums, and `variance` is that of their noise.
     """
     if sums.size == 0 or variance == 0.0:
         return sums / counts

@@ -14,16 +14,16 @@ from discreet.methods.prototypes.private.rows import Prototypes, TooFewUsers, se
 from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.privacy.account.records import Price
-from discreet.privacy.account.run import LedgerRun
+from discreet.privacy.account.costs import Price
+from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.pure.gate import PureGate
-from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import Statement
+from discreet.privacy.statement_parts import SiloTerms
 
 __all__ = ["PUBLIC", "PrivatePrototypes"]
 

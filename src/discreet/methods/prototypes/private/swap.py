@@ -34,7 +34,6 @@ from discreet.privacy.pure.clusters import (
     cluster_sizes,
     cluster_values,
     count_users,
-    item_sizes,
     nearest_tables,
     top_items,
 )
@@ -76,9 +75,8 @@ def prototypes_through(
         gate,
         "choice among trials",
         rows,
-        [np.where(one.mask, one.values - bounds.centre, 0.0) for one in found],
+        [one.values for one in found],
         loss_cap=settings.loss_cap,
-        whole=settings.unrated != "missing",
         epsilon=shares.choice,
     )
     return trials[best]
@@ -207,18 +205,14 @@ def _recover(
     clusters: Clusters, settings: PrototypeSettings, shares: ShareTable, gate: PureGate
 ) -> Prototypes:
     """Algorithm 1: support, sums and sizes. A user is in one cluster: one charge covers all of them."""
-    rows, missing = clusters.rows, settings.unrated == "missing"
+    rows = clusters.rows
     size = settings.n_support(rows.n_items)
     support = np.tile(np.arange(size), (clusters.count, 1))
     if shares.support > 0.0:
         support = top_items(gate, "support", clusters, size, epsilon=shares.support)
     values = cluster_values(gate, "values", clusters, support, epsilon=shares.values)
-    if missing:
-        sizes = item_sizes(gate, "sizes", clusters, support, epsilon=shares.sizes)
-    else:
-        sizes = cluster_sizes(gate, "sizes", clusters, epsilon=shares.sizes)
+    sizes = cluster_sizes(gate, "sizes", clusters, epsilon=shares.sizes)
     return from_sums(
         *(values.sums, sizes.sums, support, rows.n_items, rows.bounds),
-        spread=sizes.scale if missing else None,
         noise=2.0 * values.scale**2 if settings.shrink else None,
     )

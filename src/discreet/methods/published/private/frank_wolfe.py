@@ -14,7 +14,7 @@ from discreet.methods.published.public.frank_wolfe import FRANK_WOLFE, MomentQue
 from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
-from discreet.model.fold_in.frank_wolfe import take_step
+from discreet.model.fold_in import take_step
 from discreet.privacy.gaussian.blocks import Block
 from discreet.types import Floats
 

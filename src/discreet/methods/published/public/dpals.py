@@ -38,24 +38,11 @@ from discreet.methods.shared.public.sample import Sample, SampledCounts, Sampled
 from discreet.methods.shared.public.spectrum import leading
 from discreet.model.fold_in import Clicks, FoldIn, OwnMean
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.clipped import (
-    CoMoments,
-    ItemNormalEquations,
-    NoisyMoment,
-    NormalEquations,
-)
-from discreet.privacy.statement_text import round_up
+from discreet.privacy.accounting import round_up
+from discreet.privacy.gaussian.clipped import CoMoments, ItemNormalEquations, NoisyMoment, NormalEquations
 from discreet.types import Bools, Floats
 
-__all__ = [
-    "DPALS_HALF",
-    "DPALSSettings",
-    "RoundQuery",
-    "StartQuery",
-    "account",
-    "item_ridge",
-    "make_plan",
-]
+__all__ = ["DPALS_HALF", "DPALSSettings", "RoundQuery", "StartQuery", "account", "item_ridge", "make_plan"]
 
 Sigma = Annotated[float, Field(ge=1e-6, le=1e9)]
 # Share of mu^2 that rounds get where nothing is left for them: enough for the plan to cost more than there is.

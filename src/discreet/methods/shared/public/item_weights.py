@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet import kernels
 from discreet.types import Floats
 
 __all__ = ["ItemWeights"]
@@ -21,6 +20,9 @@ _STEPS = 60
 _ENOUGH = 4_000
 # Share of the mean weight that every item is taken to have at least.
 _LEAST = 0.002
+_LEAST_LIKELY = 1e-300
+# A power of two changes no digit, and keeps products of small numbers off those that take processors long.
+_RAISED = 2.0**900
 # Where a slope is read off, in standard deviations of the noise.
 _ASIDE = 0.1
 
@@ -55,7 +57,11 @@ class ItemWeights:
 
     def _given(self, estimate: Floats) -> Floats:
         """Expected weight of each item, had this been released of it."""
-        return kernels.expected_sizes(estimate, self.variance, *self._sizes)
+        sizes, width, shares = self._sizes
+        joint = _likelihoods(estimate, self.variance, sizes, width) * shares
+        means = sizes + width / (self.variance[:, None] + width) * (estimate[:, None] - sizes)
+        expected: Floats = (joint * np.maximum(means, 0.0)).sum(axis=1) / joint.sum(axis=1)
+        return expected
 
     @cached_property
     def _sizes(self) -> tuple[Floats, Floats, Floats]:
@@ -71,8 +77,12 @@ class ItemWeights:
         looked_at, counts = _sample(self.estimate)
         estimate, variance = self.estimate[looked_at], self.variance[looked_at]
         width = _widths(sizes)
-        likely = kernels.size_likelihoods(estimate, variance, sizes, width)
-        return sizes, width, kernels.mixture_shares(likely, counts, _STEPS)
+        likely = _likelihoods(estimate, variance, sizes, width)
+        shares = np.full(len(sizes), 1.0 / len(sizes))
+        for _ in range(_STEPS):
+            raised = shares * _RAISED
+            shares = shares * ((counts * _RAISED / (likely @ raised)) @ likely) / counts.sum()
+        return sizes, width, shares
 
     def positive(self) -> Floats:
         """The expected weight, a little above nothing where the noise has drowned it."""
@@ -111,6 +121,15 @@ def _sample(estimate: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     some = order[_ENOUGH::stride]
     stand = np.full(len(some), (len(estimate) - _ENOUGH) / len(some))
     return np.concatenate([order[:_ENOUGH], some]), np.concatenate([np.ones(_ENOUGH), stand])
+
+
+def _likelihoods(values: Floats, variance: Floats, sizes: Floats, width: Floats) -> Floats:
+    """values x sizes: likelihood of each size relative to a value's likeliest, not below 1e-300."""
+    spread = variance[:, None] + width
+    away = -0.5 * np.square(values[:, None] - sizes) / spread
+    likely: Floats = np.exp(away - away.max(axis=1, keepdims=True)) / np.sqrt(spread)
+    likely /= likely.max(axis=1, keepdims=True)
+    return np.maximum(likely, _LEAST_LIKELY, out=likely)
 
 
 def _widths(sizes: Floats) -> Floats:

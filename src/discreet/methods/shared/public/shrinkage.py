@@ -38,7 +38,7 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     size = max(float((kernels.square_norms(vectors) / order - variance).sum() / square.sum()), 1e-12)
     for _ in range(steps):
         trust = square / (square * size + variance) ** 2
-        excess = kernels.weighted_moment(vectors, trust) - np.eye(order) * (trust * variance).sum()
+        excess = (vectors.T * trust) @ vectors - np.eye(order) * (trust * variance).sum()
         excess /= (trust * square).sum()
         previous, size = size, max(float(np.maximum(np.linalg.eigvalsh(excess), 0.0).mean()), 1e-12)
         if abs(size - previous) < 1e-3 * previous:
@@ -86,11 +86,16 @@ def estimate(
     size = weight * np.sqrt(expected)
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
-    told = None
+    turned = kernels.transform_rows(vectors, basis.T)
+    guess = np.zeros_like(turned)
     if prior is not None and values.max() > 0.0:
-        fit = prior.fit(kernels.transform_rows(vectors, basis.T), size, variance, values)
-        told, values = size[:, None] * fit.explained, fit.own
-    shrunk, left = kernels.shrink_rows(vectors, basis, values, size**2, variance, told)
+        fit = prior.fit(turned, size, variance, values)
+        guess, values = size[:, None] * fit.explained, fit.own
+    signal = np.multiply.outer(size**2, values)
+    whole = signal + variance[:, None]
+    gain = np.divide(signal, whole, out=np.zeros_like(signal), where=whole > 0.0)
+    shrunk = kernels.transform_rows(guess + gain * (turned - guess), basis)
+    left = ((1.0 - gain) * values).mean(axis=1)
     return Estimate(shrunk, left * expected)
 
 

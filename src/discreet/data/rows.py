@@ -1,0 +1,361 @@
+"""From rows of ids to arrays: users in the order of their ids, a user's items as the catalogue has them.
+
+Rows are counted from 1 in the order they came, without the header. What is wrong with a table as a whole (a column that
+is not there, one of another type) is an error; what is wrong with a row follows a named rule
+(:class:`discreet.data.rules.RowRules`), and is an error only where that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.catalogue import Catalogue, IdArray, Ids, as_ids, positions
+from discreet.catalogue.names import no_column
+from discreet.catalogue.scale import why_no_range
+from discreet.data.arrays import TIMES, Arrays, arrange, read_times, weigh
+from discreet.data.rules import GRADES, LeftOut, RowRules, check_dropped
+from discreet.errors import RatingsInvalid
+from discreet.types import Bools, Floats
+
+__all__ = [
+    "Columns",
+    "Encoded",
+    "Grouped",
+    "Rows",
+    "bring_inside",
+    "check_columns",
+    "check_filled",
+    "check_ids",
+    "check_range",
+    "check_reading",
+    "check_used",
+    "encode",
+    "group",
+    "read_rows",
+    "read_values",
+    "refuse_weightless",
+]
+
+Integers = npt.NDArray[np.int64]
+Range = tuple[float, float]
+
+
+class Columns(NamedTuple):
+    """Which column holds what; no rating column means implicit feedback.
+
+    Weights (play counts) stand in place of ratings; times say which of repeated rows is the last.
+    """
+
+    user: str
+    item: str
+    rating: str | None = None
+    weight: str | None = None
+    time: str | None = None
+
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return [name for name in self if name is not None]
+
+
+def check_columns(present: Sequence[str], columns: Columns) -> None:
+    """Refuse a table that lacks a named column, or one column named for two things."""
+    for name in columns.names():
+        if name not in present:
+            raise RatingsInvalid(no_column(name, present))
+    if len(set(columns.names())) < len(columns.names()):
+        named = [what for what, name in columns._asdict().items() if name is not None]
+        raise RatingsInvalid(f"{', '.join(named[:-1])} and {named[-1]} must be different columns")
+
+
+def check_range(rating_range: Range | None, rated: bool) -> Range | None:
+    """The range as two floats; it must come with ratings and only with them."""
+    if rating_range is None:
+        if rated:
+            raise RatingsInvalid(
+                "a rating column needs the public range of its scale, which is never read off the data: give "
+                "rating_range=(lowest, highest), or leave the rating column out for implicit feedback"
+            )
+        return None
+    if not rated:
+        raise RatingsInvalid(
+            "a rating range without a rating column: name the column, or leave the range out"
+        )
+    try:
+        low, high = (float(bound) for bound in rating_range)
+    except (TypeError, ValueError):
+        raise RatingsInvalid(f"the rating range {rating_range!r} is not a pair of numbers") from None
+    if wrong := why_no_range(low, high):
+        raise RatingsInvalid(wrong)
+    return low, high
+
+
+def check_reading(columns: Columns, rating_range: Range | None, rules: RowRules) -> Range | None:
+    """The range of the values that come out: that of ratings, that of graded weights, or none for clicks."""
+    if columns.time is not None and rules.duplicates not in ("last", "first"):
+        raise RatingsInvalid(
+            "a column of times says which of repeated rows is the last or the first; leave it out, or choose one of "
+            "these with duplicates='last' or 'first' (--repeats)"
+        )
+    if columns.weight is None:
+        if rules.graded is not None or rules.duplicates == "sum":
+            told = "graded" if rules.graded is not None else "a sum of repeated rows"
+            raise RatingsInvalid(
+                f"{told} is for weights such as play counts; name their column (weight, --weight)"
+            )
+        return check_range(rating_range, columns.rating is not None)
+    if columns.rating is not None or rating_range is not None:
+        raise RatingsInvalid(
+            "weights stand in place of ratings; leave out the weights, or the rating column and its range"
+        )
+    return None if rules.graded is None else GRADES
+
+
+class Encoded(NamedTuple):
+    """Arrays, the ids they stand for (seen items only where no catalogue was given), and how many rows are out."""
+
+    arrays: Arrays
+    user_ids: IdArray
+    seen_items: IdArray | None
+    rating_range: Range | None
+    left_out: LeftOut
+
+
+def encode(
+    frame: pl.DataFrame,
+    columns: Columns,
+    rating_range: Range | None,
+    catalogue: Catalogue | None,
+    rules: RowRules,
+) -> Encoded:
+    """Read a table of ratings into arrays, row by row as the rules say.
+
+    A user all of whose rows were left out stays, with no ratings, as long as the rows name that user.
+    """
+    rating_range = check_reading(columns, rating_range, rules)
+    check_filled(frame.height)
+    read = read_rows(frame, columns, rating_range, catalogue, rules)
+    check_used(frame.height, read.left_out, read.first_item)
+    check_dropped(frame.height, read.left_out, rules)
+    listed = catalogue.ids if catalogue is not None else read.seen_items
+    assert listed is not None
+    grouped = group(read.table, listed, columns, rules)
+    if grouped.weightless and not len(grouped.arrays.items):
+        refuse_weightless()
+    left_out = read.left_out._replace(merged=grouped.merged, weightless=grouped.weightless)
+    user_ids = grouped.user_ids.to_numpy(writable=True)
+    return Encoded(grouped.arrays, user_ids, read.seen_items, rating_range, left_out)
+
+
+class Grouped(NamedTuple):
+    """Users in the order of their ids, their ratings, and how many rows went into others, or had no weight."""
+
+    arrays: Arrays
+    user_ids: pl.Series
+    merged: int
+    weightless: int
+
+
+def group(rows: pl.DataFrame, listed: IdArray, columns: Columns, rules: RowRules) -> Grouped:
+    """Rows that were read, in the order of their table, by user; ``listed``: the items' ids.
+
+    A user stays of whom all rows are left out.
+    """
+    user_ids = rows["user"].unique().sort()
+    kept = rows if (rows["place"] >= 0).all() else rows.filter(pl.col("place") >= 0)
+    places = kept["place"].cast(pl.Int64).to_numpy()
+    values = kept["value"].to_numpy() if "value" in rows.columns else np.ones(kept.height)
+    times = None if columns.time is None else kept.select(TIMES)
+    users = positions(kept["user"], user_ids)
+    arrays, repeats = arrange(users, places, values, len(user_ids), len(listed), rules.duplicates, times)
+    if rules.duplicates == "error" and len(repeats):
+        first = kept[repeats].sort("row").row(0, named=True)
+        item = as_ids(listed)[first["place"]]
+        raise RatingsInvalid(
+            f"row {first['row'] + 1}: user {first['user']!r} has rated item {item!r} in an "
+            "earlier row; keep one of them, or let the last one win with duplicates='last'"
+        )
+    arrays, weightless = (arrays, 0) if columns.weight is None else weigh(arrays, rules.graded)
+    return Grouped(arrays, user_ids, len(repeats), weightless)
+
+
+class Rows(NamedTuple):
+    """Rows as the rules read them, each by itself.
+
+    Parameters
+    ----------
+    table
+        Of rows that name a user: ``user``, ``place`` of the item in the catalogue (or among the items seen where there
+        is none; -1 where the row is left out), ``value`` if there is any, columns that sort by time, ``row`` number.
+    left_out
+        How many each rule met.
+    """
+
+    table: pl.DataFrame
+    seen_items: IdArray | None
+    left_out: LeftOut
+    first_item: object
+
+
+def read_rows(
+    frame: pl.DataFrame,
+    columns: Columns,
+    rating_range: Range | None,
+    catalogue: Catalogue | None,
+    rules: RowRules,
+    before: int = 0,
+) -> Rows:
+    """Apply the rules to some rows of a table; ``before``: how many came before them, for the words of a refusal."""
+    strict = rules.missing == "error"
+    ids = check_ids if strict else _read_ids
+    users, nobody = ids(frame[columns.user], columns.user, "user", before)
+    items, nothing = ids(frame[columns.item], columns.item, "item", before)
+    missing, values = nobody | nothing, np.ones(frame.height)
+    outside = clipped = np.zeros(frame.height, dtype=bool)
+    valued = columns.weight if columns.rating is None else columns.rating
+    if valued is not None:
+        values, unrated = read_values(frame[valued], valued)
+        if strict and unrated.any():
+            _refuse_value(frame[valued], unrated, before, "weight" if columns.rating is None else "rating")
+        missing |= unrated
+    if columns.rating is not None and rating_range is not None:
+        values, outside, clipped = bring_inside(values, missing, rating_range, rules, before)
+    used = ~(missing | outside)
+    if catalogue is not None:
+        seen, index = None, catalogue.index(items)
+    else:
+        known = items.filter(pl.Series(used)).unique().sort()
+        seen, index = known.to_numpy(writable=True), positions(items, known)
+    unknown = used & (index < 0)
+    if rules.unknown_items == "error" and unknown.any():
+        _refuse_unknown(unknown, items, before)
+    met = (missing, outside, unknown, clipped & ~unknown)
+    left_out = LeftOut(*(int(rows.sum()) for rows in met))
+    read = {"user": users, "place": np.where(used & ~unknown, index, -1).astype(np.int32)}
+    if valued is not None:
+        read["value"] = values
+    if columns.time is not None:
+        read |= read_times(frame[columns.time]).to_dict()
+    if rules.duplicates == "error":
+        read["row"] = np.arange(before, before + frame.height)
+    table = pl.DataFrame(read)
+    return Rows(table.filter(~pl.Series(nobody)) if nobody.any() else table, seen, left_out, items[0])
+
+
+def bring_inside(
+    values: Floats, missing: Bools, rating_range: Range, rules: RowRules, before: int = 0
+) -> tuple[Floats, Bools, Bools]:
+    """The values, clipped if the rules say so; which of those there lie outside the range; which were clipped."""
+    low, high = rating_range
+    outside = ~missing & ~((values >= low) & (values <= high))
+    if rules.out_of_range == "error" and outside.any():
+        row = _first(outside)
+        raise RatingsInvalid(
+            f"row {before + row}: the rating {values[row - 1]:g} is outside {low:g} to {high:g}; correct the row, "
+            "give the range of the whole scale, or choose what becomes of such rows with out_of_range='drop' or 'clip'"
+        )
+    if rules.out_of_range != "clip":
+        return values, outside, np.zeros_like(outside)
+    return (np.clip(values, low, high) if outside.any() else values), np.zeros_like(outside), outside
+
+
+def _read_ids(values: Ids, column: str, what: str, before: int = 0) -> tuple[pl.Series, Bools]:
+    """The ids of a column, as integers or text, and which rows have none."""
+    if isinstance(values, pl.Series) and values.dtype.is_float():
+        whole = (values == values.round()) & (values.abs() <= 2.0**53)
+        values = values.set(~whole.fill_null(False), None)
+    try:
+        ids = as_ids(values)
+    except TypeError as error:
+        raise RatingsInvalid(f"column {column!r}: {error}") from error
+    missing = ids.is_null() if ids.dtype != pl.String else ids.fill_null("") == ""
+    return ids, missing.to_numpy()
+
+
+def check_ids(values: Ids, column: str, what: str, before: int = 0) -> tuple[pl.Series, Bools]:
+    """The same where none may be missing; ``before``: rows that came before these."""
+    try:
+        as_ids(values)  # where one has a fraction, say that
+    except TypeError as error:
+        raise RatingsInvalid(f"column {column!r}: {error}") from error
+    ids, missing = _read_ids(values, column, what)
+    if missing.any():
+        raise RatingsInvalid(
+            f"row {before + _first(missing)}: the {what} is missing in column {column!r}; fill it in or remove the "
+            "row, or leave such rows out with missing='drop'"
+        )
+    return ids, missing
+
+
+def read_values(values: pl.Series, column: str) -> tuple[Floats, Bools]:
+    """The ratings of a column as floats, and which rows have none: nothing, a text, or no finite number."""
+    dtype = values.dtype
+    if dtype in (pl.Categorical, pl.Enum):
+        values, dtype = values.cast(pl.String), pl.String()
+    if dtype == pl.String:
+        # A comma between digits is a decimal one, each row by itself; groups of thousands are no rating.
+        values = values.str.strip_chars().str.replace(r"^([+-]?\d+),(\d+)$", "${1}.${2}")
+    elif not dtype.is_numeric() and dtype != pl.Null:
+        raise RatingsInvalid(
+            f"column {column!r} holds {dtype}, not numbers; for implicit feedback leave the rating column out"
+        )
+    numbers = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy(writable=True)
+    return numbers, ~np.isfinite(numbers)
+
+
+def _refuse_value(values: pl.Series, missing: Bools, before: int, what: str) -> NoReturn:
+    row = _first(missing)
+    value, column = values[row - 1], values.name
+    if value is None:
+        found = f"the {what} is missing in column {column!r}"
+    elif isinstance(value, str):
+        found = f"the {what} {value!r} in column {column!r} is not a number"
+    else:
+        found = f"the {what} in column {column!r} is {value}"
+    raise RatingsInvalid(
+        f"row {before + row}: {found}; correct or remove it, or leave such rows out with missing='drop'"
+    )
+
+
+def _refuse_unknown(unknown: Bools, items: pl.Series, before: int) -> NoReturn:
+    row = _first(unknown)
+    distinct = items.filter(pl.Series(unknown)).n_unique()
+    raise RatingsInvalid(
+        f"row {before + row}: item {items[row - 1]!r} is not in the catalogue ({int(unknown.sum())} rows name "
+        f"{distinct} unlisted items); list it there, or leave such rows out with unknown_items='drop'"
+    )
+
+
+def _first(mask: Bools) -> int:
+    return int(mask.argmax()) + 1
+
+
+def check_filled(rows: int) -> None:
+    """Refuse a table without rows."""
+    if rows == 0:
+        raise RatingsInvalid("there are no ratings: the table is empty; give at least one row")
+
+
+def check_used(rows: int, left_out: LeftOut, first_item: object) -> None:
+    """Refuse a table of which no row can be used."""
+    if left_out.dropped < rows:
+        return
+    if left_out.unknown_items == rows:
+        raise RatingsInvalid(
+            f"none of the rated items is in the catalogue (the first is {first_item!r}); give the catalogue of "
+            "these ratings"
+        )
+    raise RatingsInvalid(
+        f"none of the {rows} rows can be used: {left_out.missing} lack a user, an item or a number as their rating, "
+        f"the ratings of {left_out.out_of_range} are outside the range, {left_out.unknown_items} name items that the "
+        "catalogue lacks; check the columns, the range and the catalogue"
+    )
+
+
+def refuse_weightless() -> NoReturn:
+    """Refuse a table in which no pair has a weight above 0."""
+    raise RatingsInvalid("no user has an item with a weight above 0; check the column of weights")
