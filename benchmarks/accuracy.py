@@ -40,7 +40,7 @@ from discreet import (
 )
 from discreet.data import splits, synthetic
 from discreet.evaluation import evaluate_ratings
-from discreet.methods.registry import DEFAULTS
+from discreet.methods.registry import default_method
 from discreet.model.item_weights import ItemWeights
 from discreet.privacy.statement import Statement
 
@@ -77,7 +77,7 @@ class Task:
         return BudgetedALS(rank=0) if self.rates else Popularity()
 
     def private(self, **settings: Any) -> PrivateMethod:
-        return DEFAULTS["rate" if self.rates else "rank"](**settings)
+        return default_method("rate" if self.rates else "rank")(**settings)
 
     def plain(self, **settings: Any) -> ALS:
         return ALS(goal=self.goal, **settings)

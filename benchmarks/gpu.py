@@ -106,10 +106,10 @@ def agreement(users: int, items: int, pairs: int, rank: int) -> dict[str, Any]:
     for name, (there, here) in arrays.items():
         steps = np.abs(there.cpu().numpy().astype(np.int64) - here)
         found[name] = {"differ": int((steps > 0).sum()), "of": steps.size, "largest": int(steps.max())}
-    by_item = gpu.Csr.upload(world.indptr, world.items, world.n_items, DEVICE).by_item
+    csr = gpu.Csr.upload(world.indptr, world.items, world.n_items, DEVICE)
     features, targets = (torch.as_tensor(array).to(DEVICE) for array in (host[0].features, host[0].targets))
     pattern = host[0].pattern
-    there = gpu.item_sums(by_item, features, targets, world.n_items).cpu().numpy()
+    there = gpu.item_sums(csr, features, targets).cpu().numpy()
     found["sums of the same integers are equal"] = bool(
         np.array_equal(there, kernels.item_sums(*pattern.by_item, host[0].features, host[0].targets))
         and np.array_equal(gpu.user_moment(features).cpu().numpy(), kernels.user_moment(host[0].features))

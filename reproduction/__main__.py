@@ -14,9 +14,7 @@ from discreet.cli.output import json_option, print_json, printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
 from reproduction.output.record import is_done, write
-from reproduction.output.report import build_report
-from reproduction.output.tables import write_tables
-from reproduction.progress import Progress
+from reproduction.output.report import build_report, write_tables
 from reproduction.result import VERDICTS
 
 PROGRAM = "python -m reproduction"
@@ -43,9 +41,8 @@ class _Command(click.Command):
     metavar="DIR",
     help="Folder with a folder for each data set: ml-1m, jester, ml-10m, ...",
 )
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME=PATH", help="Where one data set lies.")
 @click.option("--draws", type=click.IntRange(min=2), help="Repetitions of each private run.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run; leave out what is finished.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run: leave out what is finished.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and starts."
 )
@@ -84,7 +81,6 @@ def command(
     show_list: bool,
     quick: bool,
     data: Path | None,
-    datasets: tuple[str, ...],
     draws: int | None,
     resume: bool,
     seed: int,
@@ -105,7 +101,7 @@ def command(
     Example:
       python -m reproduction --list
       python -m reproduction figure-2 figure-6 --quick
-      python -m reproduction all --data data --dataset ml-10m=ml-10M100K --out results
+      python -m reproduction all --data data --out results
       python -m reproduction --report results --docs docs --tables tables
     """
     if show_list + bool(names) + (report is not None) != 1:
@@ -117,9 +113,7 @@ def command(
     elif report is not None:
         _report(report, docs, tables, allow_quick, as_json)
     else:
-        context = Context(
-            "quick" if quick else "full", _folder(data), _paths(datasets), seed=seed, draws=draws
-        )
+        context = Context("quick" if quick else "full", _folder(data), seed=seed, draws=draws)
         try:
             _run(registry.find(names), context, out, as_json, resume=resume)
         except KeyboardInterrupt:
@@ -136,14 +130,9 @@ def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bo
         if resume and is_done(experiment.name, context, out):
             click.echo("  finished before", err=True)
             continue
-        unfinished = out / f".{experiment.name}.unfinished"
-        if not resume:
-            unfinished.unlink(missing_ok=True)
-        progress = Progress(unfinished, _circumstances(context))
         with progress_bar() as report:
-            finished = perform(experiment, context.reporting(report, progress))
+            finished = perform(experiment, context.reporting(report))
         files = write(finished, out)
-        progress.finished()
         done[experiment.name] = {
             "seconds": round(finished.seconds, 2),
             "findings": [finding.to_dict() for finding in finished.result.findings],
@@ -153,12 +142,6 @@ def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bo
             _show(finished, files)
     if as_json:
         print_json(done)
-
-
-def _circumstances(context: Context) -> dict[str, Any]:
-    paths = {name: str(path) for name, path in context.paths.items()}
-    where = None if context.data is None else str(context.data)
-    return {"size": context.size, "seed": context.seed, "draws": context.draws, "data": where, "paths": paths}
 
 
 def _show(finished: Finished, files: list[Path]) -> None:
@@ -215,18 +198,6 @@ def _folder(data: Path | None) -> Path | None:
             f"--data {data} is not a folder; it should hold folders such as ml-1m and jester"
         )
     return data
-
-
-def _paths(datasets: tuple[str, ...]) -> dict[str, Path]:
-    paths = {}
-    for text in datasets:
-        name, equals, path = text.partition("=")
-        if not (equals and path):
-            raise SettingsInvalid(f"--dataset {text!r} must be NAME=PATH, such as ml-10m=ml-10M100K")
-        if not Path(path).exists():
-            raise SettingsInvalid(f"--dataset {text!r}: there is no {path}")
-        paths[name] = Path(path)
-    return paths
 
 
 if __name__ == "__main__":

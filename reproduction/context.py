@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from reproduction.datasets.lookup import Dataset, find_dataset, known, market
-from reproduction.progress import Progress
+from reproduction.datasets.lookup import Dataset, find_dataset, market
 
 Size = Literal["quick", "full"]
 T = TypeVar("T")
@@ -27,42 +26,15 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 @dataclass
 class Context:
-    """The circumstances of a run.
-
-    Parameters
-    ----------
-    size
-        ``"full"``, or ``"quick"``: seconds instead of minutes, to see that everything works.
-    data
-        Folder with one folder for each data set, named ``ml-1m``, ``jester``, ``ml-10m`` and so on.
-    paths
-        Where single data sets lie, as published; goes before ``data``.
-    seed
-        Of all ordinary randomness. Privacy noise is never seeded.
-    draws
-        Repetitions of each private run; None until `number_of_draws` has decided.
-    report
-        Called with (stage, done, total).
-    used
-        The data sets handed out so far.
-    tuned
-        Trials behind each tuned number; None where nothing was tuned.
-    progress
-        What was done before an interruption.
-    """
+    """The circumstances of a run."""
 
     size: Size = "full"
     data: Path | None = None
-    paths: Mapping[str, Path] = field(default_factory=dict)
     seed: int = 0
     draws: int | None = None
     report: Callable[[str, int, int], None] = _silent
     used: list[Dataset] = field(default_factory=list)
     tuned: int | None = None
-    progress: Progress = field(default_factory=Progress, repr=False)
-
-    def __post_init__(self) -> None:
-        known(self.paths)
 
     @property
     def quick(self) -> bool:
@@ -73,9 +45,9 @@ class Context:
         """The same circumstances for another experiment, no data set used so far."""
         return replace(self, used=[], tuned=None)
 
-    def reporting(self, report: Callable[[str, int, int], None], progress: Progress) -> Context:
-        """The same circumstances, reporting and keeping what is done elsewhere."""
-        return replace(self, report=report, progress=progress)
+    def reporting(self, report: Callable[[str, int, int], None]) -> Context:
+        """The same circumstances, reporting elsewhere."""
+        return replace(self, report=report)
 
     def pick(self, *, quick: T, full: T) -> T:
         """One of two settings, by size."""
@@ -92,10 +64,6 @@ class Context:
         self.tuned = TRIALS[self.size]
         return self.tuned
 
-    def once(self, *purpose: object, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` gives, or gave before the run was interrupted; a purpose of its own for each number."""
-        return self.progress.once("/".join(map(str, purpose)), compute)
-
     def seed_for(self, *purpose: object) -> int:
         """A seed of its own for each purpose, so that more of one thing does not change another."""
         text = "/".join(str(part) for part in (self.seed, *purpose))
@@ -106,16 +74,8 @@ class Context:
         return np.random.default_rng(self.seed_for(*purpose))
 
     def dataset(self, name: str, *, quick_users: int | None = None) -> Dataset:
-        """The data set of that name, or the nearest that is at hand; its sentence says which and why.
-
-        Parameters
-        ----------
-        name
-            ``ml-1m``, ``ml-10m``, ``ml-20m``, ``netflix``, ``jester``, ``goodbooks`` or ``libimseti``.
-        quick_users
-            In a quick run, only so many of its users, drawn at random.
-        """
-        found = find_dataset(name, self.paths, self.data, self.quick, self.seed)
+        """The data set of that name, or the nearest that is at hand; its sentence says which and why."""
+        found = find_dataset(name, self.data, self.quick, self.seed)
         return self._use(found, quick_users)
 
     def market(self, *, quick_users: int | None = None) -> Dataset:

@@ -54,21 +54,7 @@ def columns_of(heading: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of named values.
-
-    Parameters
-    ----------
-    title
-        What the rows are.
-    columns
-        In the order they are shown; a row may leave some out.
-    rows
-        One mapping for each row.
-    key
-        Ends the CSV file's name where an experiment has several tables; the first table has none.
-    shown
-        Rows that a page shows, 0 to leave the table out; the record and the CSV file have all of them.
-    """
+    """Rows of named values."""
 
     title: str
     columns: Sequence[Column]
@@ -136,23 +122,7 @@ class Finding:
 
 @dataclass
 class Result:
-    """What came out of an experiment.
-
-    Parameters
-    ----------
-    tables
-        At least one; the first is ``NAME.csv``, the others need a key.
-    findings
-        Claims held against the numbers.
-    figure
-        The picture, if there is one.
-    more
-        Further pictures by key, each with something of its own to say; a key ends the file's name.
-    data
-        Sentences on the data used beyond those of the context's data sets, which are added by themselves.
-    notes
-        What a reader must know to judge the numbers.
-    """
+    """What came out of an experiment."""
 
     tables: Sequence[Table]
     findings: Sequence[Finding]

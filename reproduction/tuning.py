@@ -1,8 +1,4 @@
-"""Random search on a validation split, with the same number of trials for every method.
-
-Private methods pay for each fit of the search in real life; here, as in the papers, they do not. Whatever was tuned
-says so with `Search.label`.
-"""
+"""Random search on a validation split, with the same number of trials for every method; the search is not charged."""
 
 from __future__ import annotations
 
@@ -53,11 +49,6 @@ class Search:
     settings: dict[str, Any]
     value: float
     trials: tuple[Trial, ...]
-
-    @property
-    def label(self) -> str:
-        """What must be said beside every number that comes from this."""
-        return f"settings chosen on a validation split by {len(self.trials)} trials each; the search is not charged"
 
 
 def search(

@@ -187,8 +187,8 @@ MUTANTS = (
     Mutant(
         "the ridge is judged by noise that it has seen",
         _TRAIN,
-        "other = part - fresh",
-        "other = part + fresh",
+        "other, diagonal = part - fresh,",
+        "other, diagonal = part + fresh,",
         "the two halves of split noise are independent",
         _IN_EASE,
     ),
@@ -234,9 +234,9 @@ MUTANTS = (
     ),
     Mutant(
         "a table whose rows name items beyond the catalogue",
-        _TABLE,
-        "if entries and (self.others.min() < 0 or self.others.max() >= m):",
-        "if entries and self.others.min() < 0:",
+        "model/shapes.py",
+        "if entries and (columns.min() < 0 or columns.max() >= width):",
+        "if entries and columns.min() < 0:",
         "a hostile file reads nothing beyond its arrays",
         _IN_TABLE,
     ),

@@ -12,10 +12,9 @@ import numpy as np
 from discreet.methods.published.private.dpals import DPALS
 from reproduction.central.tasks import Task
 from reproduction.central.yardstick import Yardstick
-from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.result import Finding
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, yardstick_holds
 from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 LABEL = (

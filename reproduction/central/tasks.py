@@ -59,7 +59,7 @@ class Task:
     @classmethod
     def of_top_items(cls, context: Context) -> Task:
         """The 400 most rated items, split 98/1/1 by rating; of a market's fewer ratings more are held out."""
-        if at_hand("ml-10m", context.paths, context.data) is not None:
+        if at_hand("ml-10m", context.data) is not None:
             data, parts = crowd(context, "ml-10m").top_items(TOP), (0.98, 0.01, 0.01)
             context.used[-1] = data
         else:
@@ -170,20 +170,11 @@ class Task:
         first: Sequence[Mapping[str, Any]] = (),
         train: Ratings | None = None,
     ) -> tuple[Draws, Mapping[str, Any]]:
-        """Test scores of the settings that won, and these; without a space, of the defaults.
-
-        What was computed under the same name before an interruption is taken from there.
-        """
-
-        def compute() -> dict[str, Any]:
-            found: Mapping[str, Any] = {}
-            if space is not None:
-                found = self.tune(make, space, trials, epsilon, first=first, train=train).settings
-            value = self.repeat(partial(make, **found), epsilon, draws, train=train)
-            return {"settings": dict(found), "values": list(value.values)}
-
-        kept = self.context.once("point", self.name, name, epsilon, compute=compute)
-        return Draws(tuple(kept["values"])), kept["settings"]
+        """Test scores of the settings that won, and these; without a space, of the defaults."""
+        found: Mapping[str, Any] = {}
+        if space is not None:
+            found = self.tune(make, space, trials, epsilon, first=first, train=train).settings
+        return self.repeat(partial(make, **found), epsilon, draws, train=train), found
 
     def trivial(self) -> tuple[str, float]:
         """The baseline that everything must beat: name and test score."""
@@ -208,7 +199,7 @@ class Task:
 
 def crowd(context: Context, name: str, sizes: Mapping[Size, tuple[int, int, int]] | None = None) -> Dataset:
     """The data set, or a market with as many ratings for each item."""
-    if at_hand(name, context.paths, context.data) is not None:
+    if at_hand(name, context.data) is not None:
         return context.dataset(name, quick_users=4_000)
     users, items, number = (CROWDS if sizes is None else sizes)[context.size]
     ratings = synthetic.market(users, items, number, rng=context.seed)

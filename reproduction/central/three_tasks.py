@@ -29,8 +29,6 @@ PUBLISHED: Mapping[str, Mapping[float, tuple[float, float]]] = {
 }
 """Mean and standard deviation of DPALS by task and epsilon, from table 5."""
 TAIL, WEIGHTS, OURS = "DPALS", "DPALS, adaptive weights", "the default (ours)"
-TUNED = "budgeted ALS (ours), tuned"
-"""For ratings alone: EASE, the default for clicks, has nothing to tune."""
 VARIANTS: Mapping[str, dict[str, Any]] = {TAIL: {}, WEIGHTS: {"sampling": "weights"}}
 USUAL: Mapping[str, dict[str, Any]] = {
     "ratings": {"entry_clip": 1.5, "user_exponent": 0.5},
@@ -43,12 +41,6 @@ USUAL: Mapping[str, dict[str, Any]] = {
     },
 }
 """Settings that are not searched, or not in every trial."""
-OUR_SPACE: Space = {
-    "rank": log_integer(3, 24),
-    "rounds": choice((6, 10, 15)),
-    "offset_share": choice((0.1, 0.2, 0.4)),
-}
-"""What is searched for budgeted ALS; its defaults are tried first."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,7 @@ class Panel:
 def compete(
     task: Task, epsilons: Sequence[float], trials: int, draws: int, report: Callable[[], None]
 ) -> Panel:
-    """Both kinds of DPALS, tuned at each epsilon, and the default method, untuned and where it can be tuned as well."""
+    """Both kinds of DPALS, tuned at each epsilon, and the default method, untuned."""
     usual = USUAL["ratings" if task.explicit else "clicks"] | {"typical_ratings": task.usual_count}
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (*VARIANTS, OURS)}
     chosen: dict[tuple[str, float], Mapping[str, Any]] = {}
@@ -87,8 +79,6 @@ def compete(
             make = partial(DPALS, **usual, **fixed)
             enter(name, epsilon, make, space=space(task), first=first(task, epsilon))
         enter(OURS, epsilon, BudgetedALS if task.explicit else EASE)
-        if task.explicit:
-            enter(TUNED, epsilon, BudgetedALS, space=OUR_SPACE, first=[{}])
         report()
     return Panel(
         task.name,

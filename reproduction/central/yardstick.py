@@ -16,7 +16,7 @@ from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.ease.estimator import EASE
 from discreet.privacy.budget import Budget
 from reproduction.context import Context
-from reproduction.scoring import Draws, score
+from reproduction.scoring import Draws, repeat, score
 from reproduction.tuning import Space, choice, log_integer, log_uniform, search
 
 NOT_PRIVATE = "not private"
@@ -86,23 +86,18 @@ def tune_yardstick(
             return score(EASE().fit(train).model_, *on)
         return score(BudgetedALS().fit(train, QUIET, rng=context.seed_for("als", draw)).model_, *on)
 
-    def compute() -> dict[str, Any]:
-        found = search(
-            ALS,
-            space,
-            trials,
-            lambda method: scored(method, valid, 0),
-            context.rng("trials", place, "plain"),
-            first=first,
-            lower_is_better=train.explicit,
-        )
-        number, ours = len(found.trials) + 1, quiet(valid, 0)
-        if ours < found.value if train.explicit else ours > found.value:
-            values = [quiet(test, draw) for draw in range(draws)]
-            chosen = {"budgeted": "next to no noise"} if train.explicit else {"ease": "no noise"}
-            return {"settings": chosen, "values": values, "trials": number, "valid": ours}
-        values = [scored(ALS(**found.settings), test, draw) for draw in range(draws)]
-        return {"settings": found.settings, "values": values, "trials": number, "valid": found.value}
-
-    kept = context.once("yardstick", place, compute=compute)
-    return Yardstick(Draws(tuple(kept["values"])), kept["settings"], kept["trials"], kept["valid"])
+    found = search(
+        ALS,
+        space,
+        trials,
+        lambda method: scored(method, valid, 0),
+        context.rng("trials", place, "plain"),
+        first=first,
+        lower_is_better=train.explicit,
+    )
+    number, ours = len(found.trials) + 1, quiet(valid, 0)
+    if ours < found.value if train.explicit else ours > found.value:
+        chosen = {"budgeted": "next to no noise"} if train.explicit else {"ease": "no noise"}
+        return Yardstick(repeat(lambda draw: quiet(test, draw), range(draws)), chosen, number, ours)
+    best = repeat(lambda draw: scored(ALS(**found.settings), test, draw), range(draws))
+    return Yardstick(best, found.settings, number, found.value)

@@ -25,7 +25,6 @@ LABELS = {
 
 
 def run(context: Context) -> Result:
-    """Sample each data set both ways and add up the counts from the top."""
     chosen = [context.dataset("ml-10m", quick_users=2_000)]
     if chosen[0].name != "market":
         chosen.append(context.market(quick_users=2_000))
@@ -82,7 +81,6 @@ def shares(dataset: Dataset, seed: int, draws: int) -> dict[str, list[Draws]]:
 
 
 def judge(dataset: Dataset, head: dict[str, float]) -> list[Finding]:
-    """Hold the shares of the top fifth against what the paper says."""
     where = f"On {dataset.title}, the top {HEAD:.0%} have"
     shown = {kind: f"{share:.1%}" for kind, share in head.items()}
     findings = [

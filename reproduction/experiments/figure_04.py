@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.data import splits, synthetic
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, place_of, table
 from reproduction.central.yardstick import NOISE_FREE, NOT_PRIVATE, Yardstick
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result
+from reproduction.scoring import Draws
 from reproduction.tuning import choice
 
 DPALS, DPFW, CLIPPED = "DPALS", "DPFW, as published", "DPFW, rows clipped (ours)"
@@ -35,7 +36,6 @@ def contestants() -> dict[str, Rival]:
 
 
 def run(context: Context) -> Result:
-    """Every number of users at every epsilon."""
     sizes = context.pick(quick=(1_000, 3_000), full=(2_000, 5_000, 14_000))
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 20.0))
     items = context.pick(quick=200, full=ITEMS)
@@ -82,7 +82,6 @@ def run(context: Context) -> Result:
         _draw(entries, yardsticks, sizes, epsilons),
         data=data,
         notes=notes,
-        more={"users": _draw_users(entries, sizes, epsilons)},
     )
 
 
@@ -152,28 +151,16 @@ def _draw(
 ) -> plotting.Figure:
     figure, panels = plotting.panels(len(sizes), width=4.2, height=4.0, sharey=True)
     for axes, users in zip(panels, sizes, strict=True):
-        for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
-            chosen = [e.value for x, e in entries if x["users"] == users and e.method == name]
-            plotting.curve(axes, epsilons, chosen, label=name, number=number)
+        lines: dict[str, dict[float, Draws]] = {name: {} for name in (OURS, DPALS, DPFW, CLIPPED)}
+        for x, entry in entries:
+            if x["users"] == users and entry.method in lines:
+                lines[entry.method][entry.epsilon] = entry.value
+        plotting.curves(axes, lines, lines)
         plotting.baseline(axes, 1.0, "predicting the mean", linestyle=":")
         plotting.baseline(axes, yardsticks[place_of({"users": users})].value.mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, epsilons)
         plotting.log_axis(axes, "y")
         axes.set_title(f"Which is best with {users:,} users?")
-    plotting.label_lines(panels[-1])
-    panels[0].set_ylabel("test RMSE")
-    return figure
-
-
-def _draw_users(entries: Entries, sizes: Sequence[int], epsilons: Sequence[float]) -> plotting.Figure:
-    figure, panels = plotting.panels(len(epsilons), width=4.2, height=3.8, sharey=True)
-    for axes, epsilon in zip(panels, epsilons, strict=True):
-        for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
-            chosen = {x["users"]: e.value for x, e in entries if e.method == name and e.epsilon == epsilon}
-            plotting.curve(axes, sizes, [chosen[users] for users in sizes], label=name, number=number)
-        plotting.log_axis(axes, "y")
-        plotting.epsilon_axis(axes, sizes, "users")
-        axes.set_title(f"Do more users help at epsilon {epsilon:g}?")
     plotting.label_lines(panels[-1])
     panels[0].set_ylabel("test RMSE")
     return figure

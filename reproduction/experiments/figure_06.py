@@ -65,7 +65,6 @@ class Joint:
 
 
 def run(context: Context) -> Result:
-    """Bin the original data and both samples by the counts of user and item."""
     dataset = context.dataset("ml-10m", quick_users=2_000)
     seed, joint = context.seed_for("sample", dataset.name), Joint.of(dataset)
     drawn = [skew.samples(dataset.ratings, seed + draw) for draw in range(context.number_of_draws())]
@@ -103,7 +102,6 @@ def run(context: Context) -> Result:
 
 
 def judge(dataset: Dataset, joint: Joint, popular: Mapping[str, float]) -> list[Finding]:
-    """Hold correlation and shares against what the paper says."""
     correlation = joint.correlation()
     near = abs(correlation - PUBLISHED_CORRELATION) < 0.01 if dataset.as_published else None
     return [
@@ -131,7 +129,6 @@ def judge(dataset: Dataset, joint: Joint, popular: Mapping[str, float]) -> list[
 
 
 def _marginals(joint: Joint, histograms: dict[str, Floats]) -> Table:
-    """Probability of each bin of counts, for items and for users."""
     rows: list[dict[str, Any]] = []
     for side, edges, axis in (("item", joint.item_edges, 1), ("user", joint.user_edges, 0)):
         sums = {kind: histogram.sum(axis=axis) for kind, histogram in histograms.items()}

@@ -13,12 +13,11 @@ from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
-from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws, score
+from reproduction.scoring import Draws, repeat, score, yardstick_holds
 from reproduction.tuning import Space, choice, log_uniform, search
 
 MOST = 150
@@ -42,7 +41,6 @@ FIRST: Mapping[str, Mapping[str, Any]] = {
 
 
 def run(context: Context) -> Result:
-    """Error after each number of steps; a step costs both methods the same."""
     users, items = context.pick(quick=(3_000, 200), full=(6_000, 300))
     context.number_of_draws()
     noises = context.pick(quick=(20.0,), full=(10.0, 20.0))
@@ -104,7 +102,6 @@ def epsilon_of(sigma: float, steps: int) -> float:
 
 
 def judge(all_curves: Curves) -> list[Finding]:
-    """Hold the curves against the paper's observations."""
     curves = {key: {n: value.mean for n, value in curve.items()} for key, curve in all_curves.items()}
     als, fw = curves[ALS, QUIET], curves[FW, QUIET]
     private = sorted({sigma for _, sigma in curves if sigma != QUIET})
@@ -133,25 +130,21 @@ def judge(all_curves: Curves) -> list[Finding]:
 def _best(
     context: Context, name: str, sigma: float, steps: int, train: Ratings, valid: Ratings, test: Ratings
 ) -> Draws:
-    """Test errors of the settings that are best on the validation split."""
     budget = Budget(epsilon_from(_cost(sigma, steps), DELTA), DELTA)
 
     def error(settings: Mapping[str, Any], draw: int, on: Ratings) -> float:
         method = _make(name, sigma, steps, settings)
         return score(method.fit(train, budget, rng=context.seed_for("start", draw)).model_, train, on)
 
-    def compute() -> list[float]:
-        found = search(
-            lambda **settings: settings,
-            SPACES[name],
-            context.number_of_trials(),
-            lambda settings: error(settings, 0, valid),
-            context.rng("trials", name, steps),
-            first=[FIRST[name]],
-        )
-        return [error(found.settings, draw, test) for draw in range(context.number_of_draws())]
-
-    return Draws(tuple(context.once("point", name, sigma, steps, compute=compute)))
+    found = search(
+        lambda **settings: settings,
+        SPACES[name],
+        context.number_of_trials(),
+        lambda settings: error(settings, 0, valid),
+        context.rng("trials", name, steps),
+        first=[FIRST[name]],
+    )
+    return repeat(lambda draw: error(found.settings, draw, test), range(context.number_of_draws()))
 
 
 def _make(name: str, sigma: float, steps: int, settings: Mapping[str, Any]) -> PrivateMethod:

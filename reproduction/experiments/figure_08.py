@@ -16,12 +16,11 @@ from reproduction.central.contest import short
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import PUBLISHED
 from reproduction.central.yardstick import NOT_PRIVATE
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 QUARTER = 0.25
@@ -49,7 +48,6 @@ Curves = Mapping[str, Mapping[float, Draws]]
 
 
 def run(context: Context) -> Result:
-    """DPALS with each share of the users, beside Frank-Wolfe and budgeted ALS with all of them."""
     task = Task.of_top_items(context)
     epsilons = context.pick(quick=(0.8, 16.0), full=(0.8, 4.0, 8.0, 16.0))
     shares = context.pick(quick=(0.25, 1.0), full=(0.125, 0.25, 0.5, 1.0))
@@ -143,7 +141,6 @@ def named(share: float) -> str:
 
 
 def judge(curves: Curves) -> list[Finding]:
-    """Hold the curves against the paper's, and the default method against both."""
     mean = {name: {e: draws.mean for e, draws in points.items()} for name, points in curves.items()}
     dpals = [points for name, points in mean.items() if name.startswith("DPALS")]
     whole, quarter, wolfe, ours = (mean[name] for name in (named(1.0), named(QUARTER), FRANK_WOLFE, OURS))

@@ -19,7 +19,6 @@ Curves = Mapping[int, Mapping[float, Point]]
 
 
 def run(context: Context) -> Result:
-    """Ratings, then clicks; ranks as curves over epsilon."""
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 20.0))
     ranks = context.pick(quick=(2, 8), full=(4, 12, 32))
     figure, panels = plotting.panels(2, width=5.6, height=4.0)
@@ -72,7 +71,6 @@ def run(context: Context) -> Result:
 
 
 def judge(kind: str, curves: Curves, *, lower_is_better: bool) -> list[Finding]:
-    """Which rank wins at each epsilon."""
     better = min if lower_is_better else max
     epsilons = list(next(iter(curves.values())))
     winner = {e: better((p[e].value.mean, rank) for rank, p in curves.items())[1] for e in epsilons}

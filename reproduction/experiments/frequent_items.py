@@ -73,7 +73,6 @@ def sampling(context: Context) -> Result:
 
 
 def judge_sampling(shares: Sequence[float], curves: Curves) -> list[Finding]:
-    """Hold the curves against the paper's observations."""
     errors = {name: [point.value.mean for point in points] for name, points in curves.items()}
     best = {name: min(values) for name, values in errors.items()}
     at = {name: shares[int(np.argmin(values))] for name, values in errors.items()}
@@ -150,7 +149,6 @@ def epsilons(context: Context) -> Result:
 
 
 def judge_epsilons(shares: Sequence[float], parts: Sequence[float], curves: Curves) -> list[Finding]:
-    """Hold the best fractions against the paper's."""
     places = {e: int(np.argmin([point.value.mean for point in points])) for e, points in curves.items()}
     best = {epsilon: shares[place] for epsilon, place in places.items()}
     shown = ", ".join(f"{share:g} at epsilon {epsilon:g}" for epsilon, share in best.items())
@@ -212,7 +210,6 @@ def clicks(context: Context) -> Result:
 
 
 def judge_clicks(shares: Sequence[float], curves: Curves, popular: float, ours: Draws) -> list[Finding]:
-    """Hold the best fractions against the paper's."""
     best = {rank: int(np.argmax([point.value.mean for point in points])) for rank, points in curves.items()}
     top = {rank: curves[rank][place].value.mean for rank, place in best.items()}
     shown = ", ".join(f"{shares[place]:g} at rank {rank} ({top[rank]:.4f})" for rank, place in best.items())
@@ -249,7 +246,6 @@ def judge_clicks(shares: Sequence[float], curves: Curves, popular: float, ours: 
 
 
 def _as_good(value: float, best: Draws) -> bool:
-    """Whether a score is the best, or nearer to it than noise draws are to each other."""
     return value == best.mean or best.mean - value < best.spread
 
 
@@ -288,7 +284,6 @@ def exponents(context: Context) -> Result:
 
 
 def judge_exponents(curves: Curves) -> list[Finding]:
-    """Hold the exponents against the paper's observations."""
     best = {pair: min(point.value.mean for point in points) for pair, points in curves.items()}
     top = min(best, key=lambda pair: best[pair])
     rise = {pair: points[-1].value.mean - best[pair] for pair, points in curves.items()}
@@ -329,7 +324,6 @@ def _rows(
 
 
 def _named(shares: Sequence[float], curves: Curves, words: Callable[[Any], str]) -> dict[str, Point]:
-    """Every point by its place in words."""
     return {
         f"{words(key)}, {share:g} of the items": point
         for key, points in curves.items()

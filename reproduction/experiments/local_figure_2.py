@@ -51,7 +51,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """Five private descents at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 0.4, 1.6), full=EPSILONS)
     draws = context.number_of_draws()
     panels = each_world(context, lambda world: measure(world, epsilons, draws))
@@ -76,7 +75,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
-    """All methods at all budgets, against the non-private items."""
     exact = world.exact().items
     share = world.dimensions / world.train.n_items
     ways: dict[str, tuple[Channel, float, float]] = {
@@ -105,7 +103,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
 
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
-    """A world's rows."""
     slopes = {method: panel.slope(method) for method in panel.errors}
     rows = score_rows(
         panel.world, {"V as it began": panel.untouched}, panel.errors, metric="largest error of V"
@@ -116,7 +113,6 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Hold slopes and order against the paper's, and the best of it against doing nothing."""
     slopes = {(p.world, method): p.slope(method) for p in panels for method in SLOPES}
     pairs = [(p, e) for p in panels for e in p.errors[GD]]
     lower = [p.errors[DR][e].mean < p.errors[GD][e].mean for p, e in pairs]

@@ -6,16 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import GUARANTEE, Channel, Hua, Naive, OneCoordinate
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, each_world, score_rows
-from reproduction.local.yardstick import OPEN, open_error
+from reproduction.local.world import (
+    EPSILONS,
+    OPEN,
+    TUNING,
+    EvenCoins,
+    World,
+    each_world,
+    open_error,
+    score_rows,
+)
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 
 HARM = 0.001
 """A loss that is still called none: what is left of noise after offsets were shrunk."""
@@ -47,7 +54,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """All methods at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     draws, trials = context.number_of_draws(), context.number_of_trials()
     panels = each_world(context, lambda world: measure(world, epsilons, draws, open_error(context, world)))
@@ -87,7 +93,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: float) -> Panel:
-    """All methods at all budgets."""
     rate = world.rate
     levels = {
         OPEN: yardstick,
@@ -115,7 +120,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int, yardstick: floa
 
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
-    """A world's rows: levels first."""
     rows = score_rows(panel.world, panel.levels, panel.scores)
     for row in rows:
         row["over user mean"] = 100 * (row["RMSE"] / panel.levels[OWN] - 1)
@@ -123,7 +127,6 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Hold the errors against the paper's claims and against what is free."""
     last = {p.world: list(p.scores[DR].values()) for p in panels}
     flat = {world: 1 - values[-1].mean / values[-2].mean for world, values in last.items()}
     first = [
@@ -210,7 +213,6 @@ def _draw(panels: Sequence[Panel]) -> plotting.Figure:
 
 
 def _draw_published(axes: plotting.Axes) -> None:
-    """Two levels of one epsilon, on data that are not at hand."""
     plotting.published_elsewhere(
         axes,
         [0, 1],

@@ -11,8 +11,7 @@ from discreet.evaluation import baselines
 from discreet.types import Floats
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.lists import error_distribution
-from reproduction.local.rotated import ROTATED, UNTUNED, rotated_predictions
+from reproduction.local.rotated import ROTATED, UNTUNED, error_distribution, rotated_predictions
 from reproduction.local.world import TUNING, World, each_world
 from reproduction.output import plotting
 from reproduction.result import Column, Finding, Result, Table, columns_of
@@ -59,7 +58,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """The distribution of errors at three budgets, in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=(0.1, 0.4, 1.6))
     panels = each_world(context, lambda world: measure(world, epsilons, context.number_of_draws()))
     columns = (
@@ -85,16 +83,10 @@ def run(context: Context) -> Result:
     budgets = _draw(
         panels, "Does a larger budget bring errors down?", lambda p: list(map(private, p.epsilons))
     )
-    beside = _draw(
-        panels,
-        "Who is nearer than the user's mean?",
-        lambda p: [EXACT, rotated(p.epsilons[-1]), private(p.epsilons[-1])],
-    )
-    return Result([table], judge(panels), budgets, notes=notes, more={"beside": beside})
+    return Result([table], judge(panels), budgets, notes=notes)
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
-    """All methods in one world."""
     test = world.test
     assert test.rating_range is not None
     star = (test.rating_range[1] - test.rating_range[0]) / 4.0
@@ -119,7 +111,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Whether errors shrink with epsilon, and beside what is free."""
     small, large = private(panels[0].epsilons[0]), private(panels[0].epsilons[-1])
     grown = {p.world: p.within(large, NEAR) - p.within(small, NEAR) for p in panels}
     free = {p.world: p.within(large, NEAR) - p.within(OWN, NEAR) for p in panels}
@@ -148,7 +139,6 @@ def _listed(shares: Mapping[str, float]) -> str:
 
 
 def _draw(panels: Sequence[Panel], question: str, names: Callable[[Panel], Sequence[str]]) -> plotting.Figure:
-    """Distributions lie on each other: what is drawn is how far each is from the user's own mean."""
     figure, all_axes = plotting.panels(len(panels), width=5.4, height=3.8)
     for axes, panel in zip(all_axes, panels, strict=True):
         _lines(axes, panel, names(panel))

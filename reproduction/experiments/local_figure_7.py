@@ -12,8 +12,7 @@ from discreet.evaluation import baselines, metrics
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import GUARANTEE, Hua
-from reproduction.local.lists import f_scores
-from reproduction.local.rotated import ROTATED, UNTUNED, rotated_top
+from reproduction.local.rotated import ROTATED, UNTUNED, f_scores, rotated_top
 from reproduction.local.world import EPSILONS, TUNING, World, each_world, free_levels
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
@@ -40,7 +39,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """F-scores at each epsilon in each world."""
     epsilons = context.pick(quick=(0.1, 1.6), full=EPSILONS)
     people = context.pick(quick=200, full=2_000)
     panels = each_world(context, lambda world: measure(world, epsilons, people, context.number_of_draws()))
@@ -70,7 +68,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], people: int, draws: int) -> Panel:
-    """All methods at all budgets for the same users."""
     rng = np.random.default_rng(world.seed)
     users = np.sort(rng.choice(world.train.n_users, min(people, world.train.n_users), replace=False))
     assert world.test.rating_range is not None
@@ -102,7 +99,6 @@ def measure(world: World, epsilons: Sequence[float], people: int, draws: int) ->
 
 
 def tabulate(panel: Panel) -> list[dict[str, Any]]:
-    """A world's rows: levels first."""
     pairs: list[tuple[str, float | None, Pair]] = [
         (method, None, pair) for method, pair in panel.levels.items()
     ]
@@ -122,7 +118,6 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Whether lists become more alike, and more useful."""
     grown = {
         (p.world, method): p.scores[method][max(p.scores[method])][0].mean
         - p.scores[method][min(p.scores[method])][0].mean

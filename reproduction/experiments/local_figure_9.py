@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.descent import Outcome
@@ -14,7 +13,7 @@ from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
 from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, yardstick_holds
 
 EPSILON = 0.1
 EXACT, DR = "non-private GD", "private GD-DR"
@@ -39,7 +38,6 @@ class Panel:
 
 
 def run(context: Context) -> Result:
-    """All methods for each number of rounds in each world."""
     rounds = context.pick(quick=(1, 3, 10), full=(1, 3, 10, 20, 50))
     panels = each_world(context, lambda world: measure(world, rounds, context.number_of_draws()))
     columns = columns_of("data | method | rounds | RMSE .4 | spread .4")
@@ -67,7 +65,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
-    """All methods in one world."""
     channel = world.projected
     scores: dict[str, dict[float, Draws]] = {name: {} for name in (EXACT, DR, LINEAR, PLAIN, BATCHES, COINS)}
     rates = {
@@ -98,7 +95,6 @@ def measure(world: World, rounds: Sequence[int], draws: int) -> Panel:
 
 
 def judge(panels: Sequence[Panel]) -> list[Finding]:
-    """Whether rounds help with the correction and harm without, and whether it is the answers that help."""
     means = {
         p.world: {name: {k: v.mean for k, v in points.items()} for name, points in p.scores.items()}
         for p in panels

@@ -8,8 +8,7 @@ import numpy as np
 
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.local.communication import Traffic, traffic
-from reproduction.local.rotated import rotated_traffic
+from reproduction.local.rotated import Traffic, rotated_traffic, traffic
 from reproduction.local.world import free_levels, worlds
 from reproduction.result import Finding, Result, Table, columns_of
 
@@ -26,7 +25,6 @@ Sizes = Mapping[str, Sequence[Traffic]]
 
 
 def run(context: Context) -> Result:
-    """All schemes, for the paper's sizes and for the data at hand."""
     sizes: dict[str, list[Traffic]] = {}
     for name, (counts, items, rank, q) in PAPER.items():
         sizes[name] = [*traffic(counts, items, rank, q), rotated_traffic(items)]
@@ -68,7 +66,6 @@ def run(context: Context) -> Result:
 
 
 def judge(sizes: Sizes) -> list[Finding]:
-    """Sizes against the paper's, and what its table leaves out."""
     mine = {(data, one.scheme): one for data, schemes in sizes.items() for one in schemes}
     off = [
         abs(value / published - 1)

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.data import synthetic
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.experiment import Experiment
 from reproduction.local.rotated import UNTUNED, rotated_error
-from reproduction.local.world import World, world_of
-from reproduction.local.yardstick import tuned_offsets
+from reproduction.local.world import World, tuned_offsets, world_of
 from reproduction.output import plotting
 from reproduction.result import Column, Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 
 WORTH = 0.002
 """A gain over the user's own mean from which on it is called worth something."""
@@ -43,7 +41,6 @@ class Line:
 
 
 def run(context: Context) -> Result:
-    """The rotated mechanism on crowds of several sizes and on real ratings."""
     epsilons = context.pick(quick=(1.0, 8.0), full=(0.5, 1.0, 2.0, 4.0, 8.0))
     crowds = context.pick(
         quick=((1_000, 300), (4_000, 300)),
@@ -85,7 +82,6 @@ def run(context: Context) -> Result:
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Line:
-    """One data set at all budgets."""
     return Line(
         world.name,
         world.train.n_users,
@@ -98,7 +94,6 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Line:
 
 
 def tabulate(line: Line) -> dict[str, Any]:
-    """One row."""
     return {
         "data": line.data,
         "users": line.users,
@@ -113,7 +108,6 @@ def tabulate(line: Line) -> dict[str, Any]:
 
 
 def judge(lines: Sequence[Line]) -> list[Finding]:
-    """Where it is worth it, and that it never harms."""
     worst = min(
         (line.gain(e), f"{line.data}, {line.users:,} users, epsilon {e:g}")
         for line in lines

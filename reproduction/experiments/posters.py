@@ -13,7 +13,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
 from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.budget import Budget
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, table
 from reproduction.central.yardstick import FIRST, NOISE_FREE, NOT_PRIVATE, RATINGS, Yardstick
 from reproduction.context import Context
@@ -36,8 +36,6 @@ DPALS, WEIGHTED, DPFW, CLIPPED, DPSVD, DENOISED, MEANS, DPPGD = (
     "DP projected gradient, denoised (ours)",
 )
 AS_PUBLISHED = (DPALS, DPFW, DPSVD, DPPGD)
-FAMILIES = {"DPALS": (DPALS, WEIGHTED), "Frank-Wolfe": (DPFW, CLIPPED), "DP-SVD": (DPSVD, DENOISED, MEANS)}
-"""A published method and its changed kinds."""
 USER_MEAN = "user mean (free)"
 
 
@@ -98,7 +96,6 @@ def free_table(levels: Mapping[str, float]) -> Table:
 
 
 def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardstick) -> list[Finding]:
-    """The papers' order of the methods, and where ours is."""
     error = {(e.method, e.epsilon): e.value.mean for _, e in entries}
     epsilons = sorted({epsilon for _, epsilon in error})
     family = {e: min(error[DPALS, e], error[WEIGHTED, e]) for e in epsilons}
@@ -159,31 +156,10 @@ def draw(
     return figure
 
 
-def draw_families(entries: Entries, levels: Mapping[str, float]) -> plotting.Figure:
-    """What changes to each published method gain, a panel a family."""
-    figure, panels = plotting.panels(len(FAMILIES), width=5.0, height=3.6, sharey=True)
-    for axes, (family, names) in zip(panels, FAMILIES.items(), strict=True):
-        _lines(axes, entries, names)
-        plotting.baseline(axes, levels[USER_MEAN], USER_MEAN, linestyle=":")
-        axes.set(title=f"{family}: what do changes gain?")
-    for axes in panels:  # limits are shared, and final only now
-        plotting.label_lines(axes)
-    panels[0].set_ylabel("test RMSE")
-    return figure
-
-
 def _lines(axes: plotting.Axes, entries: Entries, names: Sequence[str]) -> None:
     epsilons = sorted({entry.epsilon for _, entry in entries})
-    for number, name in enumerate(names):
-        chosen = {e.epsilon: e.value for _, e in entries if e.method == name}
-        plotting.curve(
-            axes,
-            epsilons,
-            [chosen[e] for e in epsilons],
-            label=name,
-            number=number,
-            linewidth=2.6 if name == OURS else 1.5,
-        )
+    lines = {name: {e.epsilon: e.value for _, e in entries if e.method == name} for name in names}
+    plotting.curves(axes, lines, names)
     plotting.epsilon_axis(axes, epsilons)
 
 
@@ -229,7 +205,6 @@ def jester(context: Context) -> Result:
         draw(entries, levels, yardstick, title, PUBLISHED),
         data=[data.sentence],
         notes=notes,
-        more={"changes": draw_families(entries, levels)},
     )
 
 
@@ -288,7 +263,6 @@ def synthetic(context: Context) -> Result:
         figure,
         data=data,
         notes=notes,
-        more={"changes": draw_families(entries, levels)},
     )
 
 

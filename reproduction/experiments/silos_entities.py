@@ -22,7 +22,6 @@ Errors = Mapping[tuple[str, int, int], Draws]
 
 
 def run(context: Context) -> Result:
-    """The server hears one silo, then more of them; the same users are tested each time."""
     items = context.pick(quick=40, full=200)
     world = poisson_world(context, context.pick(quick=2_000, full=20_000), items)
     silos = context.pick(quick=(1, SILOS), full=(1, 2, 5, SILOS))
@@ -69,7 +68,6 @@ def run(context: Context) -> Result:
 
 
 def judge(found: Errors, free: float) -> list[Finding]:
-    """Hold the errors against the paper's sentence, and against what is free."""
     few, many = min(count for _, count, _ in found), max(count for _, count, _ in found)
     last = max(passes for _, _, passes in found)
     one, all_ = found[SWAP, few, last].mean, found[SWAP, many, last].mean

@@ -9,12 +9,9 @@ from typing import Any
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.result import Finding, Result
-from reproduction.silos.design import ALONE, CENTRAL, FEDERATED, Design
-from reproduction.silos.findings import beyond_the_paper
 from reproduction.silos.methods import POPULARITY
-from reproduction.silos.pictures import draw, more
-from reproduction.silos.runs import Line, run_all
-from reproduction.silos.tables import NOTES, against_table, find, level, table
+from reproduction.silos.outcome import NOTES, beyond_the_paper, draw, find, level, more, table
+from reproduction.silos.runs import ALONE, CENTRAL, FEDERATED, Design, Line, run_all
 from reproduction.silos.worlds import movielens_world
 
 SWAP, SHRUNK = "prototypes, local swap (the paper's)", "prototypes, local swap, shrunk"
@@ -25,7 +22,6 @@ _SHARED = {"max_ratings": 100, "support": 200}
 
 
 def run(context: Context) -> Result:
-    """Everything against epsilon, k and l."""
     design = Design(
         epsilons=context.pick(quick=(0.1, 10.0), full=(0.01, 0.1, 1.0, 5.0, 20.0)),
         ks=context.pick(quick=(5, 20), full=(10, 50, 100)),
@@ -41,20 +37,16 @@ def run(context: Context) -> Result:
             LEVEL: {"prototypes": "auto"},
         },
         penalty=3.0,
-        printed=0.1,
         draws=context.number_of_draws(),
-        tuned=SWAP,
         trials=context.number_of_trials(),
         rounds=context.pick(quick=5, full=10),
-        rank_epsilon=context.pick(quick=None, full=20.0),
     )
     world, said = movielens_world(context)
-    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods", context.progress)
-    tables = [table(f"{world.name}, ten silos", lines), against_table(lines, design)]
+    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods")
+    tables = [table(f"{world.name}, ten silos", lines)]
     notes = (
         *NOTES,
-        "Lambda is 3 rather than the paper's 0.1, which is better for silos alone and for all data in one place; the "
-        "centre was run with 0.1 as well (column lambda).",
+        "Lambda is 3 rather than the paper's 0.1, which is better for silos alone and for all data in one place.",
         "Prototypes with local swap or Lloyd steps take unrated items as zeros. With 'own level' a prototype says how "
         "far ratings are from each user's own level; its number follows from a public rule, so k says nothing there.",
         "The paper's figure 2 has the same comparison on eICU (hospital stays). That data is given out to registered "
@@ -111,7 +103,6 @@ def judge(lines: Sequence[Line], design: Design) -> list[Finding]:
 
 
 def _best(lines: Sequence[Line], method: str, which: str, **wanted: Any) -> float:
-    """The lowest over lambda."""
     values = [line.mean(which) for line in find(lines, method, **wanted) if line.scores]
     return min(values, default=math.nan)
 

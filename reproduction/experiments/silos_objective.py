@@ -9,8 +9,7 @@ from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 from reproduction.scoring import Draws
-from reproduction.silos.objective import mean_objective, private_prototypes
-from reproduction.silos.references import k_means_message
+from reproduction.silos.methods import k_means_message, mean_objective, private_prototypes
 from reproduction.silos.worlds import poisson_world
 
 _CAP = 8.0
@@ -23,7 +22,6 @@ Objectives = Mapping[tuple[int, float], Draws]
 
 
 def run(context: Context) -> Result:
-    """All users in one place, as in the paper's appendix B.1."""
     items = context.pick(quick=40, full=200)
     world = poisson_world(context, context.pick(quick=2_000, full=20_000), items)
     epsilons = context.pick(quick=(0.1, 1.0, 10.0), full=(0.01, 0.1, 0.5, 1.0, 5.0, 10.0))
@@ -68,7 +66,6 @@ def run(context: Context) -> Result:
 
 
 def judge(found: Objectives, exact: Mapping[int, float]) -> list[Finding]:
-    """Hold the objective against what the paper says of both figures."""
     ks, epsilons = sorted({k for k, _ in found}), sorted({epsilon for _, epsilon in found})
     least, most = epsilons[0], epsilons[-1]
     falls = {k: found[k, most].mean / found[k, least].mean for k in ks}

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.result import Finding, Result
-from reproduction.silos.design import CENTRAL, K_MEANS, RANDOM, Design
-from reproduction.silos.findings import beyond_the_paper
-from reproduction.silos.pictures import draw, more
-from reproduction.silos.runs import Line, run_all
-from reproduction.silos.tables import NOTES, against_table, level, table
+from reproduction.silos.outcome import NOTES, beyond_the_paper, draw, level, more, table
+from reproduction.silos.runs import CENTRAL, K_MEANS, RANDOM, Design, Line, run_all
 from reproduction.silos.worlds import poisson_world
 
 SWAP, SHRUNK = "prototypes, local swap (the paper's)", "prototypes, local swap, shrunk"
@@ -22,7 +19,6 @@ _NO_WORSE = 1.01
 
 
 def run(context: Context) -> Result:
-    """Everything against epsilon, k and l."""
     items = context.pick(quick=60, full=200)
     shared = {**_SHARED, "max_ratings": items}
     design = Design(
@@ -39,13 +35,12 @@ def run(context: Context) -> Result:
             LLOYD: {**shared, "clustering": "lloyd", "unrated": "zero"},
         },
         draws=context.number_of_draws(),
-        tuned=SWAP,
         trials=context.number_of_trials(),
         rounds=context.pick(quick=5, full=10),
     )
     world = poisson_world(context, context.pick(quick=2_000, full=20_000), items)
-    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods", context.progress)
-    tables = [table(f"{world.name}, ten silos", lines), against_table(lines, design)]
+    lines = run_all(world, design, context.seed_for("silos"), context.report, "methods")
+    tables = [table(f"{world.name}, ten silos", lines)]
     data = [
         f"{world.name}, ten silos of equal size, every entry observed; log-rates of rank 100 with standard deviation 1 "
         "(the paper's 10 gives rates that no count can be drawn from). Counts above 8 are clipped in private "
@@ -57,7 +52,6 @@ def run(context: Context) -> Result:
 
 
 def judge(lines: Sequence[Line], design: Design) -> list[Finding]:
-    """Hold the errors against the paper's orderings and against what is free."""
     k, rank, least, most = max(design.ks), design.rank, min(design.k_epsilons), max(design.k_epsilons)
     known = {name: level(lines, name, "test", k=k, rank=rank) for name in (K_MEANS, RANDOM)} | {
         CENTRAL: level(lines, CENTRAL, "test", rank=rank)

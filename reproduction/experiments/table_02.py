@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from reproduction.central import skew
 from reproduction.context import Context
 from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.experiment import Experiment
-from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
 
 
@@ -33,7 +32,6 @@ TOLERANCE = 0.005
 
 
 def run(context: Context) -> Result:
-    """Count users, items and ratings of everything at hand."""
     rows = [_published(name, size) for name, size in PUBLISHED.items()]
     ours = _ours(context)
     rows += [_counted(name, dataset) for name, dataset in ours.items()]
@@ -48,11 +46,10 @@ def run(context: Context) -> Result:
         "Users per item is what private training lives on: noise is the same for every item, signal grows with its "
         "users.",
     )
-    return Result([table], judge(ours), _draw(rows), notes=notes)
+    return Result([table], judge(ours), notes=notes)
 
 
 def judge(ours: Mapping[str, Dataset]) -> list[Finding]:
-    """Compare what is at hand with what the paper prints, where it is the same data set."""
     findings = []
     for name, size in PUBLISHED.items():
         claim = (
@@ -70,9 +67,8 @@ def judge(ours: Mapping[str, Dataset]) -> list[Finding]:
 
 
 def _ours(context: Context) -> dict[str, Dataset]:
-    """What is at hand, the paper's variants of MovieLens 10M and 20M included, and the synthetic market."""
     found: dict[str, Dataset] = {}
-    here = [name for name in KNOWN if at_hand(name, context.paths, context.data) is not None]
+    here = [name for name in KNOWN if at_hand(name, context.data) is not None]
     for number, name in enumerate(here):
         context.report("counting", number, len(here))
         dataset = context.dataset(name)
@@ -112,28 +108,6 @@ def _ratios(size: Size) -> dict[str, Any]:
         "users per item": size.ratings / size.items,
         "density": 100 * size.ratings / (size.users * size.items),
     }
-
-
-def _draw(rows: Sequence[Mapping[str, Any]]) -> plotting.Figure:
-    figure, (axes,) = plotting.panels(width=6.4, height=4.4)
-    for row in rows:
-        point, printed = (row["ratings per user"], row["users per item"]), row["from"] == "published"
-        if printed:
-            plotting.published(axes, [point[0]], [point[1]])
-        else:
-            axes.plot(*point, "o", color=plotting.COLOURS[0], label="at hand")
-        place = (7, -13) if printed else (7, 5)
-        axes.annotate(row["data set"], point, textcoords="offset points", xytext=place, fontsize=8.5)
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    plotting.log_axis(axes, "x")
-    plotting.log_axis(axes, "y")
-    wide = [row["ratings per user"] for row in rows]
-    axes.set(xlabel="ratings per user", ylabel="users per item", xlim=(0.6 * min(wide), 2.2 * max(wide)))
-    axes.set_title("Sizes that decide how hard a data set is")
-    axes.margins(y=0.12)
-    axes.legend(once.values(), once.keys(), loc="upper left")
-    return figure
 
 
 EXPERIMENT = Experiment(

@@ -8,7 +8,6 @@ from typing import Any
 from discreet.methods.published.public.dpals_noise import PRESETS, Preset
 from reproduction.context import Context
 from reproduction.experiment import Experiment
-from reproduction.output import plotting
 from reproduction.result import Column, Finding, Result, Table, columns_of
 
 # Noise is printed to two or three digits, which leaves about this much room in epsilon.
@@ -22,7 +21,6 @@ COUNTED = {
 
 
 def run(context: Context) -> Result:
-    """Account for every column; no data are needed."""
     rows = [account(preset) for preset in PRESETS.values()]
     columns = (
         *columns_of("column | heading [epsilon] | delta"),
@@ -38,7 +36,7 @@ def run(context: Context) -> Result:
         "The search for these settings is charged in none of the countings.",
     )
     data = ["No data are used: everything follows from the printed settings."]
-    return Result([table], judge(rows), _draw(rows), data=data, notes=notes)
+    return Result([table], judge(rows), data=data, notes=notes)
 
 
 def account(preset: Preset) -> dict[str, Any]:
@@ -50,7 +48,6 @@ def account(preset: Preset) -> dict[str, Any]:
 
 
 def judge(rows: Sequence[dict[str, Any]]) -> list[Finding]:
-    """Hold the headings against what was counted."""
     off = [row for row in rows if abs(_ratio(row, "as in the paper") - 1) > TOLERANCE]
     printed = [_ratio(row, "theorem 1") for row in rows]
     return [
@@ -88,25 +85,6 @@ def _ratio(row: dict[str, Any], name: str) -> float:
 
 def _named(rows: Sequence[dict[str, Any]], name: str) -> str:
     return ", ".join(f"{row['column']} ({row[name]:.4g})" for row in rows)
-
-
-def _draw(rows: Sequence[dict[str, Any]]) -> plotting.Figure:
-    figure, (axes,) = plotting.panels(width=9.5, height=4.4)
-    places = range(len(rows))
-    plotting.published(axes, list(places), [1.0] * len(rows), "heading")
-    for number, (name, label) in enumerate(COUNTED.items()):
-        ratios = [_ratio(row, name) for row in rows]
-        plotting.curve(axes, list(places), ratios, label=label, number=number, linestyle="none")
-    axes.set_xticks(list(places), [_short(row["column"]) for row in rows], fontsize=8.5)
-    axes.set(ylabel="epsilon counted / epsilon in the heading", ylim=(0.4, 1.3))
-    axes.set_title("What the noise of table 4 costs")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, -0.36), ncols=3)
-    return figure
-
-
-def _short(column: str) -> str:
-    task, _, epsilon = column.partition("-eps-")
-    return f"{task.removeprefix('ml-10m-').replace('ml', 'ML').replace('m', 'M')}\nε {epsilon}"
 
 
 EXPERIMENT = Experiment(

@@ -29,24 +29,7 @@ _FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class Descent:
-    """Public settings of a run.
-
-    Parameters
-    ----------
-    rank, rounds
-        Latent factors d, and rounds k: exactly so many.
-    rate
-        Step of the items at round t is ``rate / t``.
-    penalty
-        Ridge on items and profiles.
-    correction
-        Power p of the correction factor: the items' steps are divided by ``rounds ** p``. 0 for none, 2 in the paper.
-    batches
-        Devices are dealt into so many groups, and each round asks one of them in turn: a device answers in
-        ``rounds / batches`` rounds, rounded up, and its epsilon is divided by that.
-    spread
-        Relative spread of the starting values around the level that predicts the middle of the range.
-    """
+    """Public settings of a run."""
 
     rank: int = 15
     rounds: int = 10

@@ -16,12 +16,12 @@ from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
+from reproduction.central.yardstick import FIRST, RATINGS, tune_yardstick
 from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.local.channel import Channel, Exact, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, Outcome, descend
-from reproduction.progress import Progress
 from reproduction.scoring import Draws
 
 P = TypeVar("P")
@@ -53,7 +53,6 @@ class World:
     rank: int
     seed: int
     trials: int
-    progress: Progress = field(default_factory=Progress, repr=False)
     _runs: dict[object, Outcome] = field(default_factory=dict, repr=False)
 
     @property
@@ -101,28 +100,23 @@ class World:
     @cached_property
     def rate(self) -> float:
         """The learning rate at which the non-private descent is best on the validation split."""
-        return self._best("exact", OPEN_RATES, lambda rate: self.exact(rate=rate))
+        return self._best(OPEN_RATES, lambda rate: self.exact(rate=rate))
 
     def tuned_rate(
         self, channel: Channel, epsilon: float, *, correction: float = 2.0, batches: int = 1
     ) -> float:
         """The learning rate at which a private descent of ten rounds is best on the validation split."""
-        name = f"{channel.name}, epsilon {epsilon:g}, correction {correction:g}, batches {batches}"
         return self._best(
-            name,
             PRIVATE_RATES,
             lambda rate: self.run(channel, epsilon, rate=rate, correction=correction, batches=batches),
         )
 
-    def _best(self, name: str, between: tuple[float, float], run: Callable[[float], Outcome]) -> float:
+    def _best(self, between: tuple[float, float], run: Callable[[float], Outcome]) -> float:
         def error(rate: float) -> float:
             found = self.error(run(rate), self.valid)
             return math.inf if math.isnan(found) else found
 
-        def compute() -> float:
-            return min((float(rate) for rate in np.geomspace(*between, self.trials)), key=error)
-
-        return float(self.progress.once(f"rate/{self.name}/{self.train.n_users}/{name}", compute))
+        return min((float(rate) for rate in np.geomspace(*between, self.trials)), key=error)
 
     @cached_property
     def untouched(self) -> Outcome:
@@ -246,4 +240,51 @@ def world_of(context: Context, data: Dataset) -> World:
     )
     rank = context.pick(quick=4, full=15)
     seed = context.seed_for("devices", data.name) % 2**32
-    return World(data, train, valid, test, rank, seed, TRIALS[context.size], context.progress)
+    return World(data, train, valid, test, rank, seed, TRIALS[context.size])
+
+
+OPEN = "best without privacy"
+_SHRINKAGE = (1.0, 1e6)
+"""Ratings by which items' offsets are drawn to 0, from the first to the last; at the last it is the user's mean."""
+
+
+def open_error(context: Context, world: World) -> float:
+    """Test RMSE of ALS or of offsets, each tuned by as many trials, whichever is better on the validation split."""
+    factors = tune_yardstick(
+        context,
+        world.heading,
+        world.train,
+        (world.train, world.valid),
+        (world.train, world.test),
+        space=RATINGS,
+        trials=context.number_of_trials(),
+        draws=1,
+        first=FIRST,
+    )
+    offsets = tuned_offsets(world)
+    return min((factors.valid, factors.value.mean), offsets)[1]
+
+
+def tuned_offsets(world: World) -> tuple[float, float]:
+    """Validation and test RMSE of user and item offsets without noise, shrunk by the best of as many trials."""
+    tried = map(float, np.geomspace(*_SHRINKAGE, world.trials))
+    errors = {shrinkage: offsets_error(world, shrinkage, world.valid) for shrinkage in tried}
+    best = min(errors, key=lambda shrinkage: errors[shrinkage])
+    return errors[best], offsets_error(world, best, world.test)
+
+
+def offsets_error(world: World, shrinkage: float, test: Ratings) -> float:
+    """RMSE of user and item offsets fitted in turn without noise, items drawn toward 0 as by so many ratings."""
+    crowd = Crowd.of(world.train)
+    items = np.zeros(crowd.n_items)
+    seen = np.bincount(crowd.items, minlength=crowd.n_items)
+    assert world.train.rating_range is not None
+    users = np.full(crowd.size, 0.5 * sum(world.train.rating_range))
+    rated = crowd.counts > 0
+    for _ in range(8):
+        users[rated] = crowd.total(crowd.values - items[crowd.items])[rated] / crowd.counts[rated]
+        left = crowd.values - users[crowd.rows]
+        items = np.bincount(crowd.items, weights=left, minlength=crowd.n_items) / (seen + shrinkage)
+    rows = np.repeat(np.arange(crowd.size), np.diff(test.indptr))
+    predicted = np.clip(users[rows] + items[test.items], *world.train.rating_range)
+    return metrics.rmse(predicted, test.values)

@@ -5,23 +5,36 @@ Nothing else is stored. Pages, CSV files and Markdown tables are made from recor
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import discreet
 from discreet import __version__
 from discreet.errors import SettingsInvalid
 from reproduction import registry
 from reproduction.context import Context
 from reproduction.experiment import Finished
 from reproduction.output import plotting
-from reproduction.progress import code
 from reproduction.result import Table
 
 Record = dict[str, Any]
+
+
+@cache
+def code() -> str:
+    """A digest of the library and of the experiments: numbers of other code are not gone on with."""
+    digest = hashlib.sha256()
+    for root in (Path(discreet.__file__).parent, Path(__file__).parents[1]):
+        for file in sorted(root.rglob("*.py")):
+            digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
 
 _FIELDS = frozenset(
     [

@@ -1,13 +1,53 @@
-"""The results page: every experiment's record, one after the other, with its picture."""
+"""The results page, and tables: every record as Markdown with its picture, and its tables as CSV."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from reproduction.output.page import page
-from reproduction.output.record import Record, read_all
+from reproduction.output.record import Record, picture, read_all
+from reproduction.result import VERDICTS, Table
+
+
+def page(record: Record, *, results: str, level: int = 1) -> str:
+    """A record as Markdown; ``results`` is the folder with the picture, seen from the page."""
+    heading = f"{'#' * level} {record['title']}"
+    blocks = [heading, f"*{record['source']}*", _size_of_run(record)]
+    blocks += [f"**What it shows.** {record['shows']}", f"**What the paper found.** {record['paper_found']}"]
+    blocks += ["**What we found.**", _findings(record["findings"])]
+    blocks += ["**Data.** " + " ".join(record["data"])]
+    for key in record["pictures"]:
+        alternative = f"{record['title']}, {key}" if key else record["title"]
+        blocks.append(f"![{alternative}]({results}/{picture(record['name'], key)})")
+    for table in map(Table.from_dict, record["tables"]):
+        blocks += [f"**{table.title}**", table.to_markdown()] if table.shown else []
+    if record["notes"]:
+        blocks.append("\n".join(f"- {note}" for note in record["notes"]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _size_of_run(record: Record) -> str:
+    """How large the run was, in a sentence; a quick one is marked."""
+    draws = "" if record["draws"] is None else f", {record['draws']} draws each"
+    if record.get("trials") is not None:
+        draws += f", {record['trials']} trials for whatever is tuned"
+    took = f"{record['seconds']:.0f} s on {record['cores']} cores"
+    if record["size"] == "quick":
+        warning = "**Quick run: it shows that the experiment works; its numbers mean little.**"
+        return f"{warning} {took}{draws}, seed {record['seed']}."
+    return f"Full size, {took}{draws}, seed {record['seed']}."
+
+
+def _findings(findings: list[dict[str, Any]]) -> str:
+    """Claims, observations and verdicts as a Markdown table."""
+    lines = ["| the paper | here | agrees |", "|---|---|---|"]
+    for finding in findings:
+        cells = (finding["claim"], finding["observed"], VERDICTS[finding["agrees"]])
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
 
 _INTRODUCTION = """# Results: the papers' figures and tables, run again
 
@@ -51,3 +91,17 @@ def _summary(records: Sequence[Record]) -> str:
 def _anchor(title: str) -> str:
     """As GitHub makes it: lower case, spaces to hyphens, nothing but letters, digits and hyphens."""
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
+
+
+def write_tables(results: Path, folder: Path, *, allow_quick: bool = False) -> list[Path]:
+    """Write ``NAME.csv``, ``NAME-KEY.csv`` for further tables and ``NAME.md`` of every record."""
+    contents: dict[str, str] = {}
+    pictures = Path(os.path.relpath(results, folder)).as_posix()
+    for record in read_all(results, allow_quick=allow_quick):
+        for table in map(Table.from_dict, record["tables"]):
+            contents["-".join(filter(None, [record["name"], table.key])) + ".csv"] = table.to_csv()
+        contents[f"{record['name']}.md"] = page(record, results=pictures)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in contents.items():
+        (folder / file).write_text(text, encoding="utf-8", newline="")
+    return [folder / file for file in contents]

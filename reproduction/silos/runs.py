@@ -1,16 +1,15 @@
-"""All ways to learn from silos, run and scored alike."""
+"""All ways to learn from silos: each of epsilon, number of prototypes and latent dimension varies, one at a time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError, RatingsInvalid
+from discreet.errors import DiscreetError
 from discreet.methods.als import ALS
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.prototypes.public.message import PrototypeMessage
@@ -19,33 +18,83 @@ from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_over_silos
 from reproduction.central.yardstick import FIRST
-from reproduction.progress import Progress
 from reproduction.scoring import Draws
-from reproduction.silos.design import (
-    ALONE,
-    ALS_CENTRAL,
-    BEST_OPEN,
-    CENTRAL,
-    K_MEANS,
-    POOLED,
-    RANDOM,
-    TUNED,
-    Design,
-    Point,
-)
 from reproduction.silos.methods import (
     DELTA,
     Predictor,
     Score,
+    central_factors,
     federate,
+    k_means_message,
     levels,
     private_messages,
+    random_message,
     score,
     with_side,
 )
-from reproduction.silos.references import central_factors, k_means_message, random_message
 from reproduction.silos.worlds import SiloWorld
 from reproduction.tuning import Space, choice, log_integer, log_uniform, search
+
+CENTRAL, ALONE = "central NMF (not private)", "silo alone, NMF"
+ALS_CENTRAL, BEST_OPEN = "central ALS (not private)", "best without privacy (ALS or means)"
+K_MEANS, RANDOM = "k-means (not private)", "random users (not private)"
+FEDERATED, POOLED = "federated ALS", "central private ALS"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One method at one setting; what it has none of is None."""
+
+    method: str
+    k: int | None = None
+    rank: int | None = None
+    epsilon: float | None = None
+    penalty: float | None = None
+
+
+@dataclass(frozen=True)
+class Design:
+    """All points around a centre: epsilon, k and l, of which each is tried with the centres of the others.
+
+    At `k_epsilons` k varies. Prototypes are settings of each private way to make them, by its name; `penalty` is the
+    lambda of all factorisations, `rounds` are passes of those without privacy, and `trials` those of ALS without it.
+    """
+
+    epsilons: Sequence[float]
+    ks: Sequence[int]
+    ranks: Sequence[int]
+    epsilon: float
+    k: int
+    rank: int
+    k_epsilons: Sequence[float]
+    prototypes: Mapping[str, Mapping[str, Any]]
+    penalty: float = 0.1
+    draws: int = 2
+    rounds: int = 10
+    trials: int = 3
+
+    def points(self) -> list[Point]:
+        """Everything to run, each once."""
+        found = self._not_private()
+        for name in self.prototypes:
+            found += [Point(name, self.k, self.rank, e, self.penalty) for e in self.epsilons]
+            found += [Point(name, k, self.rank, e, self.penalty) for k in self.ks for e in self.k_epsilons]
+            found += [Point(name, self.k, rank, self.epsilon, self.penalty) for rank in self.ranks]
+        for name in (FEDERATED, POOLED):
+            found += [Point(name, epsilon=e) for e in self.epsilons]
+        return list(dict.fromkeys(found))
+
+    def _not_private(self) -> list[Point]:
+        found = [
+            Point(name, rank=rank, penalty=self.penalty) for name in (CENTRAL, ALONE) for rank in self.ranks
+        ]
+        found += [Point(ALS_CENTRAL, rank=rank) for rank in self.ranks]
+        found.append(Point(BEST_OPEN))
+        for name in (K_MEANS, RANDOM):
+            found += [Point(name, k, self.rank, None, self.penalty) for k in self.ks]
+            found += [Point(name, self.k, rank, None, self.penalty) for rank in self.ranks]
+        return found
+
 
 _K_MEANS_ROUNDS = 8
 _ALS: Space = {
@@ -87,8 +136,8 @@ class _Runner:
 
     def line(self, point: Point) -> Line:
         """Run a point as often as it takes."""
-        if point.method in (TUNED, BEST_OPEN):
-            return self._tuned(point)
+        if point.method == BEST_OPEN:
+            return self._best_open(point)
         draws = 1 if point.epsilon is None else self.design.draws
         if point.k is not None:
             return self._with_messages(point, draws)
@@ -124,8 +173,7 @@ class _Runner:
             fitted = BudgetedALS().fit(world.clipped_train(), Budget(point.epsilon, DELTA), rng=seed)
             side = fitted.model_.factors
         else:
-            rank = "auto" if point.rank is None else point.rank
-            side = federate(world.clipped(), point.epsilon, seed, rank=rank).factors
+            side = federate(world.clipped(), point.epsilon, seed).factors
         return with_side(side), side.rank
 
     def _with_messages(self, point: Point, draws: int) -> Line:
@@ -144,55 +192,28 @@ class _Runner:
         taking_part = Draws(tuple(silos)).mean
         return Line(point, tuple(scores), delta, taking_part, None if math.isnan(each) else each)
 
-    def _tuned(self, point: Point) -> Line:
-        """Settings chosen on the training ratings alone, split once more; scored like everything else."""
-        inner = _Runner(self.world.inner, self.design, self.seed)
-        attempt = _Runner.with_als if point.method == BEST_OPEN else _Runner.with_prototypes
-        space, first = (_ALS, FIRST) if point.method == BEST_OPEN else (self._space(), ())
+    def _best_open(self, point: Point) -> Line:
+        """ALS or a mean, chosen on the training ratings alone, split once more; scored like everything else."""
+        inner = self.world.inner
 
-        def error(settings: Mapping[str, Any]) -> float:
-            return attempt(inner, point, settings, 0)[0].test
+        def error(settings: Mapping[str, Any], world: SiloWorld = inner) -> Score:
+            return score(world, with_side(ALS(**settings).fit(world.train, rng=self.seed).model_.factors))
 
         rng = np.random.default_rng([self.seed, 1])
-        try:
-            found = search(lambda **settings: settings, space, self.design.trials, error, rng, first=first)
-        except DiscreetError:  # refused at every setting: a budget too small to train at all
-            return Line(point, (), None if point.epsilon is None else DELTA)
-        if point.method == BEST_OPEN:
-            simple = {
-                name: one.test for name, one in levels(self.world.inner).items() if one.test < found.value
-            }
-            if simple:
-                name = min(simple, key=lambda name: simple[name])
-                return Line(point, (levels(self.world)[name],), settings=name)
-        draws = 1 if point.epsilon is None else self.design.draws
-        runs = [attempt(self, point, found.settings, draw) for draw in range(draws)]
+        found = search(
+            lambda **settings: settings,
+            _ALS,
+            self.design.trials,
+            lambda settings: error(settings).test,
+            rng,
+            first=FIRST,
+        )
+        simple = {name: one.test for name, one in levels(inner).items() if one.test < found.value}
+        if simple:
+            name = min(simple, key=lambda name: simple[name])
+            return Line(point, (levels(self.world)[name],), settings=name)
         said = ", ".join(f"{name} {value:.3g}" for name, value in found.settings.items())
-        return Line(point, tuple(run[0] for run in runs), runs[0][1], settings=said)
-
-    def _space(self) -> Space:
-        return {
-            "k": choice(tuple(self.design.ks)),
-            "rank": choice(tuple(self.design.ranks)),
-            "penalty": log_uniform(0.03, 30.0),
-        }
-
-    def with_als(self, _: Point, settings: Mapping[str, Any], draw: int) -> tuple[Score, float | None]:
-        """ALS with all data in one place, not private."""
-        fitted = ALS(**settings).fit(self.world.train, rng=self.seed + draw)
-        return score(self.world, with_side(fitted.model_.factors)), None
-
-    def with_prototypes(
-        self, point: Point, settings: Mapping[str, Any], draw: int
-    ) -> tuple[Score, float | None]:
-        """The tuned way to make prototypes; messages of the same k and epsilon serve several trials."""
-        assert self.design.tuned is not None
-        messages = self._messages(replace(point, method=self.design.tuned, k=settings["k"]), draw)
-        if not messages:
-            raise RatingsInvalid("every silo was refused")
-        chosen = self._settings(replace(point, rank=settings["rank"], penalty=settings["penalty"]))
-        found = score(self.world, with_side(factorise(messages, chosen, self.seed + draw)))
-        return found, state_over_silos([message.statement for message in messages]).delta
+        return Line(point, (error(found.settings, self.world),), settings=said)
 
     def _messages(self, point: Point, draw: int) -> list[PrototypeMessage]:
         key = (point.method, point.k, point.epsilon, draw)
@@ -213,23 +234,12 @@ class _Runner:
 
 
 def run_all(
-    world: SiloWorld,
-    design: Design,
-    seed: int,
-    report: Callable[[str, int, int], None],
-    stage: str,
-    progress: Progress | None = None,
+    world: SiloWorld, design: Design, seed: int, report: Callable[[str, int, int], None], stage: str
 ) -> list[Line]:
-    """Run the design; what is free comes first. What was done before an interruption is not done again."""
-    kept = Progress() if progress is None else progress
+    """Run the design; what is free comes first."""
     lines = [Line(Point(name), (found,)) for name, found in levels(world).items()]
     runner, points = _Runner(world, design, seed), design.points()
     for number, point in enumerate(points):
-        found = dict(kept.once(repr(point), partial(_run_one, runner, point)))
-        lines.append(Line(point, tuple(Score(**one) for one in found.pop("scores")), **found))
+        lines.append(runner.line(point))
         report(stage, number + 1, len(points))
     return lines
-
-
-def _run_one(runner: _Runner, point: Point) -> dict[str, Any]:
-    return {name: value for name, value in asdict(runner.line(point)).items() if name != "point"}

@@ -1,8 +1,8 @@
-"""Worlds of ten organisations: Poisson counts, and MovieLens by the first digit of the ZIP code."""
+"""Worlds of ten organisations: Poisson counts, and MovieLens by the first digit of the ZIP code; and ranks in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.types import Ints
+from discreet.data.rows import check_range
+from discreet.data.splits import Rng
+from discreet.errors import SettingsInvalid
+from discreet.model import Model
+from discreet.types import Floats, Ints
 from reproduction.context import Context
 from reproduction.datasets.lookup import at_hand
-from reproduction.silos.poisson import poisson_silos
 
 SILOS = 10
 _TESTED = 0.2
@@ -104,7 +108,7 @@ def movielens_world(context: Context) -> tuple[SiloWorld, str]:
     """MovieLens 1M by ZIP digit, else users dealt at random; and a sentence on which."""
     data = context.dataset("ml-1m", quick_users=1_000)
     ratings = data.ratings
-    path = at_hand("ml-1m", context.paths, context.data)
+    path = at_hand("ml-1m", context.data)
     digits = None if path is None else _zip_digits(path, ratings.user_ids)
     if digits is None:
         silo = context.rng("silos").permutation(ratings.n_users) % SILOS
@@ -131,3 +135,99 @@ def _zip_digits(path: Path, user_ids: npt.NDArray[Any]) -> Ints | None:
     else:
         return None
     return np.array([int(str(codes[user])[0]) for user in user_ids.tolist()], dtype=np.int64)
+
+
+_BLOCK = 4_096
+
+
+def poisson_silos(
+    n_users: int,
+    n_items: int = 500,
+    silos: int = 10,
+    rank: int = 100,
+    rng: Rng = None,
+    log_rate_spread: float = 1.0,
+    rating_range: tuple[float, float] = (0.0, 50.0),
+) -> tuple[Ratings, npt.NDArray[np.int64]]:
+    """Poisson counts with a low-rank log-rate, every entry observed, users dealt evenly over silos.
+
+    Parameters
+    ----------
+    n_users, n_items, silos, rank
+        Size; the paper has 100,000 users, 500 items, 10 silos and rank 100.
+    log_rate_spread
+        Standard deviation of the log-rates. The paper takes ``exp(U V^T)`` with standard normal factors of
+        rank 100, whose log-rates have a standard deviation of 10: rates beyond 1e17, which no count can be
+        drawn from or learned. (Its appendix B.1 leaves the exponential out, which gives negative rates.) The
+        factors here are the same, scaled so that the spread is this.
+    rating_range
+        Public bound; larger counts are clipped to it.
+
+    Returns
+    -------
+    ratings, silo
+        The counts, and the silo (from 0) of each user: ``ratings.take_users(silo == 3)`` is what silo 3
+        holds.
+    """
+    if not (n_users >= silos >= 1 and n_items >= 1 and rank >= 1):
+        raise SettingsInvalid(
+            f"{n_users} users cannot be dealt over {silos} silos, {n_items} items, rank {rank}"
+        )
+    low_high = check_range(rating_range, rated=True)
+    generator = np.random.default_rng(rng)
+    scale = log_rate_spread / np.sqrt(rank)
+    traits = generator.standard_normal((n_items, rank)) * scale
+    values = np.empty((n_users, n_items))
+    for start in range(0, n_users, _BLOCK):
+        tastes = generator.standard_normal((min(_BLOCK, n_users - start), rank))
+        values[start : start + _BLOCK] = generator.poisson(np.exp(tastes @ traits.T))
+    silo = generator.permutation(np.arange(n_users) % silos)
+    ratings = Ratings(
+        np.arange(n_users + 1) * n_items,
+        np.tile(np.arange(n_items, dtype=np.int32), n_users),
+        np.clip(values, *rating_range, out=values).ravel(),
+        np.arange(1, n_users + 1),
+        Catalogue(np.arange(1, n_items + 1)),
+        low_high,
+    )
+    return ratings, silo
+
+
+Index = npt.NDArray[Any]
+
+
+def percentile_ranks(scores: Callable[[int], Floats], indptr: Index, items: Index) -> Floats:
+    """Percentile of each test item in its user's order of all items: 0 is first, 1 is last, ties share the middle.
+
+    Parameters
+    ----------
+    scores
+        Gives the scores of all items for a user, higher is better.
+    indptr, items
+        Test items of each user, compressed.
+    """
+    found = np.empty(len(items))
+    for user in range(len(indptr) - 1):
+        mine = slice(int(indptr[user]), int(indptr[user + 1]))
+        if mine.start < mine.stop:
+            own = scores(user)
+            ordered = np.sort(own)
+            below = np.searchsorted(ordered, own[items[mine]], side="left")
+            upto = np.searchsorted(ordered, own[items[mine]], side="right")
+            found[mine] = (len(own) - (below + upto + 1) / 2.0) / max(len(own) - 1, 1)
+    return found
+
+
+def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> float:
+    """Mean percentile rank of the test ratings among all items, each weighted with its rating; 0.5 is a random order.
+
+    Items of the history stay in the order. NaN where there is nothing to weight with.
+    """
+    weight = float(test.values.sum())
+    if not weight > 0.0:
+        return float("nan")
+    side, rows = model.factors, history.for_users(test.user_ids)
+    coefficients = side.fold_in(rows.indptr, rows.items, rows.values)
+    design, level = side.order_terms
+    places = percentile_ranks(lambda user: design @ coefficients[user] + level, test.indptr, test.items)
+    return float(places @ test.values) / weight

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ import pytest
 
 from discreet import ALS, DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings, UserMean, devices
 from discreet.catalogue import ItemFeatures
-from discreet.data import splits
 from discreet.data.synthetic import market
 from discreet.errors import CatalogueInvalid, SettingsInvalid
-from discreet.methods.public_half import Facts
 from discreet.methods.tuning import tune
 
 ITEMS = 40
@@ -63,12 +60,6 @@ def test_a_catalogue_takes_columns_frames_matrices_and_features() -> None:
         Catalogue(range(3), features=TABLE)
 
 
-def test_equality_and_digest_of_catalogues_are_about_ids() -> None:
-    one, other = Catalogue(range(ITEMS), features=TABLE), Catalogue(range(ITEMS))
-    assert one == other
-    assert one.digest == other.digest
-
-
 @pytest.mark.parametrize(
     "wanted", ["title,genres", ["genres", "title:text"], {"genres": "tags", "title": None}]
 )
@@ -79,13 +70,6 @@ def test_a_file_names_its_features(file: Path, wanted: Any) -> None:
     assert catalogue.features.encoder.kinds == {"genres": "tags", "title": "text"}
     assert catalogue.titles[3] == TABLE["title"][3]
     assert Catalogue.from_file(file).features is None
-
-
-def test_blank_lines_at_the_end_of_a_file_are_no_items(file: Path) -> None:
-    file.write_text(file.read_text() + ",,\n,,\n")
-    features = Catalogue.from_file(file, features="genres").features
-    assert features is not None
-    assert features.n_items == ITEMS
 
 
 @pytest.mark.parametrize(
@@ -103,22 +87,6 @@ def test_features_that_a_file_does_not_have_are_refused(file: Path, wanted: Any,
         Catalogue.from_file(file, features=wanted)
 
 
-def test_a_name_with_a_colon_is_a_name(tmp_path: Path) -> None:
-    path = tmp_path / "items.parquet"
-    pl.DataFrame({"item": range(4), "a:tags": ["x", "x", "y", "y"]}).write_parquet(path)
-    features = Catalogue.from_file(path, features="a:tags").features
-    assert features is not None
-    assert features.encoder.kinds == {"a:tags": "category"}
-
-
-def test_features_survive_what_is_done_to_ratings(ratings: Ratings) -> None:
-    assert ratings.catalogue is not None
-    train, test = splits.leave_n_out(ratings, 1, rng=0)
-    for part in (train, test, ratings.take_users(slice(0, 9)), ratings.for_users(ratings.user_ids[:3])):
-        assert part.catalogue is not None
-        assert part.catalogue.features is ratings.catalogue.features
-
-
 def test_a_loaded_model_can_encode_new_items(ratings: Ratings, tmp_path: Path) -> None:
     assert ratings.catalogue is not None
     model = BudgetedALS(rank=1, rounds=1).fit(ratings, BUDGET, rng=0).model_
@@ -132,32 +100,6 @@ def test_a_loaded_model_can_encode_new_items(ratings: Ratings, tmp_path: Path) -
     assert row.nnz > 3
     assert loaded.to_json() == ratings.catalogue.to_json()
     assert "features" not in Catalogue(range(3)).to_json()
-
-
-def test_the_public_half_is_given_the_features(
-    ratings: Ratings, plain: Ratings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-
-    def spy(settings: Any, facts: Facts, rng: np.random.Generator) -> Any:
-        seen.append(facts.features)
-        return half.train(settings, facts, rng)
-
-    half = BudgetedALS.public_half
-    monkeypatch.setattr(BudgetedALS, "public_half", replace(half, train=spy))
-    for data in (ratings, plain):
-        BudgetedALS(rank=0).fit(data, BUDGET, rng=0)
-    assert ratings.catalogue is not None
-    assert seen[0] is ratings.catalogue.features
-    assert seen[-1] is None
-
-
-def test_a_statement_lists_the_features_as_public(ratings: Ratings, plain: Ratings) -> None:
-    said = "the items' features: genres, title"
-    assert said in BudgetedALS(rank=0).fit(ratings, BUDGET, rng=0).statement_.public
-    assert not [
-        entry for entry in BudgetedALS(rank=0).fit(plain, BUDGET).statement_.public if "features" in entry
-    ]
 
 
 @pytest.mark.parametrize(

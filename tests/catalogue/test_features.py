@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.catalogue import FeatureEncoder, ItemFeatures, feature_columns, feature_groups
+from discreet.catalogue import FeatureEncoder, ItemFeatures
 from discreet.errors import CatalogueInvalid
 
 MOVIES = {
@@ -69,25 +69,6 @@ def test_tags_are_split_and_paired() -> None:
     np.testing.assert_allclose(lengths(features, "genres"), [1, 1, 1, 1, 1, 1, 0, 0])
 
 
-def test_lists_are_tags_whatever_their_order_and_repeats() -> None:
-    listed = [["b", "a", "a"], ["a", "b"], ["c", None], ["c"], None, []]
-    features = ItemFeatures.learn({"labels": listed})
-    assert features.encoder.kinds == {"labels": "tags"}
-    dense = features.matrix.toarray()
-    np.testing.assert_array_equal(dense[0], dense[1])
-    assert tokens(features, "labels pairs", 0) == {"a\tb"}
-    assert not dense[4:].any()
-
-
-def test_tags_without_a_bar_are_split_at_commas_if_they_are_said_to_be_tags() -> None:
-    column = {"genres": ["a, b", "b, a", "c", "c"]}
-    assert tokens(ItemFeatures.learn(column, {"genres": "tags"}), "genres", 0) == {"a", "b"}
-    assert FeatureEncoder.learn({"genres": ["a,1|b", "b|a,1", "c"]}).columns[0].groups[0].tokens == (
-        "a,1",
-        "b",
-    )  # type: ignore[union-attr]
-
-
 def test_a_title_gives_words_pairs_of_words_and_its_year() -> None:
     features = ItemFeatures.learn({"title": MOVIES["title"]}, {"title": "text"})
     assert tokens(features, "title words", 4) == {"space"}  # "2001" is a word here, of one title only
@@ -97,48 +78,6 @@ def test_a_title_gives_words_pairs_of_words_and_its_year() -> None:
     assert year[3] == max(year)
     assert not year[6:].any()
     assert tokens(features, "title decades", 2) == tokens(features, "title decades", 5) == {"1990s"}
-
-
-@pytest.mark.parametrize(
-    ("text", "year", "rest"),
-    [
-        ("the (1968) cut of 2001", 1968, "the cut of 2001"),
-        ("1984", 1984, ""),
-        ("from 1914 to 1918", 1918, "from 1914 to"),
-        ("room 12345, 999 and 2101", None, "room 12345, 999 and 2101"),
-    ],
-)
-def test_a_year_in_brackets_comes_before_other_numbers(text: str, year: int | None, rest: str) -> None:
-    taken, left = feature_columns.take_year(text)
-    assert (taken, " ".join(left.split())) == (year, rest)
-
-
-def test_words_that_many_items_share_are_dropped_and_accents_kept() -> None:
-    titles = [f"The café number{k // 2}" for k in range(16)] + [f"cafe The{k // 2}" for k in range(4)]
-    features = ItemFeatures.learn({"title": titles}, {"title": "text"})
-    assert tokens(features, "title words", 0) == {"number0"}
-    assert tokens(features, "title words", 17) == {"cafe", "the0"}
-    assert tokens(features, "title word pairs", 1) == {"the\tcafé", "café\tnumber0"}
-
-
-def test_what_stands_in_brackets_is_a_series_without_its_number() -> None:
-    titles = [
-        "Legend (Legend, #1)",
-        "Prodigy (Legend, #2)",
-        "Box (Legend #1-3)",
-        "Night [saga: 2]",
-        "Day [Saga: 1]",
-    ]
-    features = ItemFeatures.learn({"title": [*titles, *"abcdefghij"]}, {"title": "text"})
-    assert [tokens(features, "title series", k) for k in range(5)] == [{"legend"}] * 3 + [{"saga"}] * 2
-
-
-def test_people_are_split_and_the_first_one_stands_apart() -> None:
-    features = ItemFeatures.learn({"authors": ["Ann B, Carl", "Ann B", "Carl", "carl, Ann B", "Dora"]})
-    assert features.encoder.kinds == {"authors": "people"}
-    assert tokens(features, "authors", 0) == {"ann b", "carl"}
-    assert tokens(features, "authors first", 0) == {"ann b"}
-    assert tokens(features, "authors first", 3) == {"carl"}
 
 
 def test_numbers_are_standard_with_soft_bins_and_outliers_do_not_run_away() -> None:
@@ -209,16 +148,6 @@ def test_new_items_get_rows_over_the_same_columns_and_unknown_tokens_are_left_ou
         encoder.encode({"title": ["Alien"]})
 
 
-def test_the_digest_is_of_the_features_and_of_nothing_else() -> None:
-    features = ItemFeatures.learn(MOVIES)
-    turned = ItemFeatures.learn(pl.DataFrame({name: MOVIES[name] for name in ("genres", "title")}))
-    assert turned.digest == features.digest
-    changed = {**MOVIES, "genres": ["Horror", *MOVIES["genres"][1:]]}
-    renamed = {"title": MOVIES["title"], "tags": MOVIES["genres"]}
-    others = [ItemFeatures.learn(other).digest for other in (changed, renamed, {"title": MOVIES["title"]})]
-    assert len({features.digest, *others}) == 4
-
-
 def test_the_digest_does_not_depend_on_the_process() -> None:
     code = (
         "import numpy as np\nfrom discreet.catalogue import ItemFeatures\nr = np.random.default_rng(0)\n"
@@ -243,31 +172,10 @@ def test_sums_are_exact_so_the_order_of_items_does_not_matter() -> None:
     assert FeatureEncoder.learn(rows) == FeatureEncoder.learn(rows[::-1])
 
 
-def test_a_vocabulary_has_the_most_frequent_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feature_groups, "_LARGEST_VOCABULARY", 2)
-    encoder = FeatureEncoder.learn({"c": ["z", "z", "z", "y", "y", "b", "b", "a", "a"]}, {"c": "category"})
-    assert encoder.columns[0].groups[0].tokens == ("a", "z")  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("column", [[None, None], ["", "  "], [float("nan")] * 2, [[], None]])
 def test_a_column_without_any_value_is_refused_by_its_name(column: list[Any]) -> None:
     with pytest.raises(CatalogueInvalid, match="'colour' has nothing to read"):
         ItemFeatures.learn({"colour": column, "title": ["a", "b"]})
-
-
-@pytest.mark.parametrize(
-    "column", [[5, 5, 5], ["x", "x", "x"], ["a|b"] * 3, ["one title"] * 3, [[1.0, 2.0]] * 3]
-)
-def test_a_column_that_is_the_same_everywhere_teaches_nothing(column: list[Any]) -> None:
-    features = ItemFeatures.learn({"column": column})
-    assert features.matrix.shape == (3, 0)
-    assert features.groups == ()
-    assert FeatureEncoder.from_json(features.encoder.to_json()).encode({"column": column}).shape == (3, 0)
-
-
-def test_one_item_has_nothing_to_be_told_apart_from() -> None:
-    features = ItemFeatures.learn({"title": ["Alien (1979)"], "genres": ["Horror|SciFi"], "price": [3.5]})
-    assert features.matrix.shape == (1, 0)
 
 
 @given(
@@ -283,22 +191,6 @@ def test_any_text_of_any_language_can_be_encoded(texts: list[str | None], kind: 
         squared = lengths(features, group)
         if group != "c year":
             assert ((squared == 0.0) | (np.abs(squared - 1.0) < 1e-12)).all()
-
-
-def test_words_of_other_scripts_are_whole_and_forms_of_one_letter_are_one() -> None:
-    titles = [
-        "हिन्दी फिल्म",
-        "हिन्दी गाना",
-        "Ａｍｅ\u0301lie １９９５",
-        "am\u00e9lie（１９９５）",
-        "千と千尋 😀",
-        "千と千尋",
-    ]
-    features = ItemFeatures.learn({"title": [*titles, *(f"x{k}" for k in range(6))]}, {"title": "text"})
-    assert [tokens(features, "title words", k) for k in range(6)] == [
-        *({"हिन्दी"}, {"हिन्दी"}, {"amélie"}, {"amélie"}, {"千と千尋"}, {"千と千尋"})
-    ]
-    assert tokens(features, "title years", 2) == tokens(features, "title years", 3) == {"1995"}
 
 
 @pytest.mark.parametrize(
@@ -331,12 +223,6 @@ def test_extreme_numbers_stay_finite() -> None:
     assert np.isfinite(new.data).all()
     small = ItemFeatures.learn({"n": [0.0, 5e-324, 1e-323]})
     assert np.isfinite(small.encoder.encode({"n": [1e308]}).data).all()
-
-
-def test_an_embedding_of_another_width_is_refused() -> None:
-    encoder = FeatureEncoder.learn(np.random.default_rng(0).normal(size=(5, 3)))
-    with pytest.raises(CatalogueInvalid, match="has 2 numbers an item where 3 are known"):
-        encoder.encode(np.ones((1, 2)))
 
 
 def _altered(change: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -33,29 +32,10 @@ def test_what_stands_in_quotes_separates_nothing(tmp_path: Path) -> None:
     assert scan_table(path)[0] == ["user;who;ever;you;are", "item"]
 
 
-def test_one_column_alone_is_a_table_too(tmp_path: Path) -> None:
-    path = tmp_path / "items.csv"
-    path.write_text("item\na\nb\n")
-    assert Catalogue.from_file(path).ids.tolist() == ["a", "b"]
-
-
-def test_compressed_with_semicolons(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv.gz"
-    with gzip.open(path, "wt") as file:
-        file.write("user;item;rating\nanna;x;3,5\nanna;y;4\n")
-    assert Ratings.from_file(path, **READING).history("anna") == {"x": 3.5, "y": 4.0}
-
-
 @pytest.mark.parametrize(("text", "value"), [("3,5", 3.5), (" 2,0 ", 2.0), ("+1,25", 1.25), ("4.5", 4.5)])
 def test_a_comma_between_digits_is_a_decimal_one(text: str, value: float) -> None:
     frame = {"user": ["u"], "item": ["i"], "rating": [text]}
     assert Ratings.from_frame(frame, **READING).history("u") == {"i": value}
-
-
-@pytest.mark.parametrize("text", ["1,000,000", "3,", ",5", "3,5 stars"])
-def test_other_commas_are_no_number(text: str) -> None:
-    frame = {"user": ["u", "u"], "item": ["i", "j"], "rating": [text, "1"]}
-    assert Ratings.from_frame(frame, **READING, allow_dropped=0.5).history("u") == {"j": 1.0}
 
 
 def test_files_of_movielens(tmp_path: Path) -> None:

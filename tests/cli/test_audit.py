@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from discreet import Budget, LedgerFile
-from discreet.cli import main
 from discreet.privacy import Noise
 from discreet.privacy.gaussian.blocks import UserVector
 from tests.cli.conftest import Run
@@ -74,24 +73,6 @@ def test_on_own_ratings_the_budget_is_entered_in_a_ledger_and_a_cap_refuses(
     (entered,) = LedgerFile(path).account().runs.values()
     assert (entered.asked.method, entered.state) == ("audit of item-mean", "ended")
     assert len(entered.charges) > 0
-    assert "has no room" in refused(*asked, "--catalogue", shop / "nowhere.csv")  # before anything is read
-    assert "has no use for --ledger" in refused("audit", "item-mean", *CLAIM, "--quick", "--ledger", path)
-
-
-def test_bad_input_is_refused(refused: Callable[..., str], shop: Path) -> None:
-    assert "no promise to audit" in refused("audit", "als", *CLAIM)
-    assert "no method 'dpal'" in refused("audit", "dpal", *CLAIM)
-    assert "--delta is missing" in refused("audit", "dpals", "--epsilon", 1)
-    assert "without delta" in refused("audit", "devices", *CLAIM)
-    assert "--epsilon must be a number" in refused("audit", "devices", "--epsilon", "much")
-    assert "no test membership of devices" in refused(
-        "audit", "devices", "--epsilon", 1, "--test", "membership"
-    )
-    assert "--ratings FILE, which is missing" in refused("audit", "dpals", *CLAIM, "--user", "user")
-    own = ("audit", "dpals", *CLAIM, "--ratings", shop / "train.csv")
-    assert "--user is missing" in refused(*own)
-    assert "--catalogue FILE" in refused(*own, *OWN)
-
-
-def test_the_command_is_listed() -> None:
-    assert "audit" in main.list_commands(None)  # type: ignore[arg-type]
+    missing = (*asked[:6], "--ratings", shop / "nowhere.csv", *asked[8:])
+    said = refused(*missing, "--catalogue", shop / "items.csv")
+    assert "has no room" in said  # before anything is read

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.cli import self_test
+from discreet.cli import doctor
 from discreet.cli.trusted import PUBLIC, _is_public, _path, code_lines, trusted
 from tests.cli.conftest import Run
 
@@ -22,7 +22,7 @@ def test_a_healthy_installation(run: Run) -> None:
     report = json.loads(result.stdout)
     assert result.exit_code == 0
     assert report["ok"] is True
-    assert {check["name"] for check in report["checks"]} == set(self_test.CHECKS)
+    assert {check["name"] for check in report["checks"]} == set(doctor.CHECKS)
     assert all(check["ok"] for check in report["checks"])
     assert report["versions"]["discreet"]
     assert report["threads"] >= 1
@@ -36,8 +36,8 @@ def test_for_people(run: Run) -> None:
 
 
 def test_noise_of_the_wrong_scale_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = self_test.Noise.normals
-    monkeypatch.setattr(self_test.Noise, "normals", lambda self, size: 1.02 * real(self, size))
+    real = doctor.Noise.normals
+    monkeypatch.setattr(doctor.Noise, "normals", lambda self, size: 1.02 * real(self, size))
     result = run("doctor")
     assert result.exit_code == 1
     assert "FAILED" in result.stdout
@@ -45,14 +45,14 @@ def test_noise_of_the_wrong_scale_is_found(run: Run, monkeypatch: pytest.MonkeyP
 
 def test_noise_that_repeats_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        self_test.Noise, "normals", lambda self, size: np.random.default_rng(0).standard_normal(size)
+        doctor.Noise, "normals", lambda self, size: np.random.default_rng(0).standard_normal(size)
     )
-    assert not self_test.noise_source().ok
+    assert not doctor.noise_source().ok
 
 
 def test_a_kernel_that_computes_something_else_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = self_test.kernels.solve_rows
-    monkeypatch.setattr(self_test.kernels, "solve_rows", lambda *args, **named: real(*args, **named) + 1e-6)
+    real = doctor.kernels.solve_rows
+    monkeypatch.setattr(doctor.kernels, "solve_rows", lambda *args, **named: real(*args, **named) + 1e-6)
     report = json.loads(run("doctor", "--json").stdout)
     assert [check["name"] for check in report["checks"] if not check["ok"]] == ["kernels"]
 
@@ -61,7 +61,7 @@ def test_a_check_that_breaks_has_failed(run: Run, monkeypatch: pytest.MonkeyPatc
     def broken(*arguments: object) -> None:
         raise RuntimeError("no such library")
 
-    monkeypatch.setattr(self_test.kernels, "top_n", broken)
+    monkeypatch.setattr(doctor.kernels, "top_n", broken)
     result = run("doctor", "--json")
     assert result.exit_code == 1
     failed = [check for check in json.loads(result.stdout)["checks"] if not check["ok"]]
@@ -121,7 +121,7 @@ print(*(name for name, module in sys.modules.items() if name.startswith("discree
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     packages = {name for name in found.stdout.split() if _path(name).name == "__init__.py"}
-    known = {*trusted(), *packages, "discreet.version"}
+    known = {*trusted(), *packages, "discreet.version", "discreet.private_files"}
     strange = [name for name in found.stdout.split() if name not in known and not _is_public(name)]
     # Of packages that hand on names the files behind the names used count.
     assert not [name for name in strange if not name.startswith(("discreet.kernels.", "discreet.data."))]

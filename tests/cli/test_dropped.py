@@ -36,17 +36,6 @@ def test_the_command_says_it_to_the_holder_and_nothing_of_it_is_kept(
     assert not (tmp_path / "other").exists()
 
 
-def test_an_absurd_range_costs_nothing(run: Run, shop: Path, tmp_path: Path) -> None:
-    result = run(
-        *("train", shop / "train.csv", "--user", "user", "--item", "item", "--rating", "stars"),
-        *("--rating-range", 1, "1e300", "--catalogue", shop / "items.csv", "--epsilon", 5, "--delta", "1e-4"),
-        *("--ledger", tmp_path / "people.ledger", "--out", tmp_path / "model"),
-    )
-    assert result.exit_code == 2
-    assert "single precision" in result.stderr
-    assert run("ledger", "show", tmp_path / "people.ledger", "--json").stdout.count('"ended"') == 0
-
-
 def test_a_split_by_time_reads_dates_and_does_not_sort_texts(run: Run, shop: Path, tmp_path: Path) -> None:
     days = pl.date_range(pl.date(2019, 1, 1), pl.date(2021, 12, 31), eager=True)
     frame = pl.DataFrame({"user": ["a", "b"] * (len(days) // 2), "day": days.dt.strftime("%d.%m.%Y")})

@@ -76,7 +76,7 @@ def test_explicit(run: Run, explicit_model: Path, files: tuple[Path, Path]) -> N
 
 
 def test_one_row_a_user_for_their_holder_alone(
-    run: Run, refused: Callable[..., str], explicit_model: Path, files: tuple[Path, Path], tmp_path: Path
+    run: Run, explicit_model: Path, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     arguments = (
         "evaluate",
@@ -101,21 +101,15 @@ def test_one_row_a_user_for_their_holder_alone(
         assert table["disliked@20"].null_count() == 2
     for name in ("users.csv", "users.parquet"):
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
-    assert "--per-user writes Parquet or CSV" in refused(*arguments, tmp_path / "users.txt")
 
 
 def test_from_which_rating_up_a_row_should_come_back(
-    run: Run,
-    refused: Callable[..., str],
-    explicit_model: Path,
-    implicit_model: Path,
-    files: tuple[Path, Path],
+    run: Run, explicit_model: Path, files: tuple[Path, Path]
 ) -> None:
     arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
     content = json.loads(run(*arguments, "--relevant", 5, "--json").stdout)
     assert (content["relevant"], content["holder"]["with_relevant"]) == (5.0, 1)
     assert "relevant: 5 and more" in run(*arguments, "--relevant", 5).stdout
-    assert "relevant (--relevant) is 6, outside" in refused(*arguments, "--relevant", 6)
 
 
 def test_weights_that_are_graded_dislike_nothing(run: Run, tmp_path: Path) -> None:
@@ -243,27 +237,3 @@ def test_implicit(run: Run, implicit_model: Path, tmp_path: Path) -> None:
     assert content["baselines"]["user_mean"] == {"rmse": None}
     assert 0.0 <= content["recall@5"] <= 1.0
     assert "rmse" not in run(*arguments).stdout
-
-
-def test_mistakes(
-    refused: Callable[..., str],
-    run: Run,
-    explicit_model: Path,
-    implicit_model: Path,
-    files: tuple[Path, Path],
-) -> None:
-    train, test = files
-    base = ("evaluate", explicit_model, test, "--history", train)
-    assert "name their column with --rating" in refused(*base, "--user", "who", "--item", "what")
-    clicks = ("--user", "who", "--item", "what", "--only", "errors")
-    assert "--only errors: the model was trained without ratings" in refused(
-        "evaluate", implicit_model, test, "--history", train, *clicks
-    )
-    assert "leave out --rating" in refused("evaluate", implicit_model, test, "--history", train, *COLUMNS)
-    assert "no column 'user'" in refused(*base, "--user", "user", "--item", "what", "--rating", "stars")
-    test.write_text(TEST + "1,ghost,3\n")
-    assert "row 5: item 'ghost'" in refused(*base, *COLUMNS)
-    dropped = run(*base, *COLUMNS, "--unknown-items", "drop", "--json")
-    assert json.loads(dropped.stdout)["ratings"] == 4
-    test.write_text("who,what,stars\n77,item-1,3\n")
-    assert "none of the 1 test users has a history" in refused(*base, *COLUMNS)

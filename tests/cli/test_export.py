@@ -86,5 +86,3 @@ def test_files_are_replaced_when_asked_alone(
     assert "exists" in refused("export", "arrays", folder, "--out", place)
     assert place.read_text() == "mine"
     assert run("export", "arrays", folder, "--out", place, "--force").exit_code == 0
-    assert "must end in .md" in refused("export", "card", folder, "--out", tmp_path / "card.txt")
-    assert "not a directory" in refused("export", "card", folder, "--out", tmp_path / "no" / "card.md")

@@ -65,24 +65,6 @@ def test_features_of_a_configuration_file(
     assert list(encoder.kinds) == ["genres", "title"]
 
 
-def test_features_that_cannot_be_used_are_refused(
-    refused: Refused, shop: Path, items: Path, tmp_path: Path
-) -> None:
-    train = ("train", shop / "train.csv", *RATED, "--out", tmp_path / "model")
-    listed = ("--catalogue", items)
-    assert "no column 'genre'" in refused(*train, *SMALL, *listed, "--features", "genre")
-    assert "not 'colour'" in refused(*train, *SMALL, *listed, "--features", "genres:colour")
-    assert "names no column" in refused(*train, *SMALL, *listed, "--features", ",")
-    said = refused(*train, *SMALL, *listed, "--method", "dpals", "--features", "genres")
-    assert "dpals does not use item features; leave out --features" in said
-    unread = ("train", tmp_path / "none.csv", *RATED, "--out", tmp_path / "model")
-    said = refused(*unread, *listed, "--method", "als", "--features", "genres")
-    assert "als does not use item features" in said
-    said = refused(*train, *SMALL, "--discover-items", "--features", "genres")
-    assert "--features names columns of --catalogue FILE, which is missing" in said
-    assert not (tmp_path / "model").exists()
-
-
 def _agree(run: Run, items: Path, folder: Path, *more: object) -> None:
     assert run("federate", "authority", folder / "tls", "--silos", "north,south").exit_code == 0
     terms = (*SMALL, "--rating-range", 1, 5, "--noise", "server", *more)
@@ -148,11 +130,6 @@ def test_a_run_by_hand_reads_the_agreed_features(
     model = Model.load(tmp_path / "model")
     assert "the items' features: genres, title" in model.statement.public
     assert model.catalogue.feature_encoder is not None
-
-
-def test_an_agreement_without_features_names_none(run: Run, items: Path, tmp_path: Path) -> None:
-    _agree(run, items, tmp_path)
-    assert not [key for key in json.loads((tmp_path / "agreement.json").read_text()) if "features" in key]
 
 
 @pytest.mark.parametrize("method", ["dpals", "prototypes"])

@@ -86,13 +86,3 @@ def test_the_same_seed_holds_the_same_back(run: Run, table: Path, tmp_path: Path
         run("split", table, "--user", "who", "--test", 0.5, "--seed", seed, "--out", tmp_path / name)
         texts.append((tmp_path / name / "test.csv").read_text())
     assert texts[0] == texts[1] != texts[2]
-
-
-def test_mistakes_are_refused(refused: Callable[..., str], table: Path, tmp_path: Path) -> None:
-    out = ("--out", tmp_path / "parts")
-    assert "needs --time" in refused("split", table, "--user", "who", "--by", "last", *out)
-    assert "has no use for --time" in refused("split", table, "--user", "who", "--time", "when", *out)
-    assert "no column 'wo'" in refused("split", table, "--user", "wo", *out)
-    assert "would be empty" in refused("split", table, "--user", "who", "--test", 0.01, *out)
-    assert "cannot be read" in refused("split", tmp_path / "nowhere.csv", "--user", "who", *out)
-    assert not (tmp_path / "parts").exists()

@@ -35,11 +35,6 @@ def test_the_list_names_every_command(run: Run) -> None:
         assert f"  {name} " in result.stdout
 
 
-def test_an_unknown_command_is_refused(refused: Callable[..., str]) -> None:
-    assert "No such command 'trian'. Did you mean 'train'?" in refused("trian")
-    assert refused("xyz").endswith("No such command 'xyz'.")
-
-
 def failing(error: BaseException) -> Callable[..., None]:
     def load(path: str) -> None:
         raise error

@@ -12,15 +12,10 @@ from click.testing import CliRunner
 
 from discreet import Budget, LedgerFile
 from discreet.cli import main
-from discreet.cli.ledger_option import LEDGER_VARIABLE
-from discreet.devices.device.question import Question
-from discreet.devices.device.store import DeviceStore
-from discreet.devices.device.terms import Terms
+from discreet.cli.charged import LEDGER_VARIABLE
 from discreet.model import Model
-from discreet.privacy.accounting import compose, epsilon_from
+from discreet.privacy.accounting import epsilon_from
 from tests.cli.conftest import Run
-from tests.silos.worlds import Run as SiloRun
-from tests.silos.worlds import agree, world
 
 COLUMNS = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
 Refused = Callable[..., str]
@@ -121,16 +116,6 @@ def test_the_environment_names_a_ledger_once_for_all(shop: Path, tmp_path: Path,
     assert len(LedgerFile(ledger).account().runs) == 1
 
 
-def test_what_spends_nothing_has_no_use_for_a_ledger(
-    refused: Refused, shop: Path, tmp_path: Path, ledger: Path
-) -> None:
-    asked = ("train", shop / "train.csv", *COLUMNS, "--method", "als", "--out", tmp_path / "b")
-    assert "has no use for --ledger" in refused(*asked, "--ledger", ledger)
-    assert not ledger.exists()
-    words = refused(*train(shop, tmp_path / "one", None, "--ledger-group", "january"))
-    assert "--ledger-group without --ledger" in words
-
-
 def test_groups(run: Run, shop: Path, tmp_path: Path, ledger: Path) -> None:
     for month in ("january", "february"):
         asked = train(shop, tmp_path / month, ledger, "--ledger-group", month)
@@ -187,47 +172,10 @@ def test_damage_edits_and_a_ledger_set_back_are_found(
     assert "is neither a head" in refused("ledger", "verify", ledger, "--head", "abc")
 
 
-def test_caps(run: Run, refused: Refused, ledger: Path) -> None:
-    assert "there is no ledger" in refused("ledger", "show", ledger)
-    assert "no cap to lift" in refused("ledger", "cap", ledger, "--lift")
-    assert "--epsilon and --delta" in refused("ledger", "cap", ledger, "--epsilon", 3)
-    assert not ledger.exists()
+def test_caps(run: Run, ledger: Path) -> None:
     assert (
         "cap epsilon 3, delta 1e-06" in run("ledger", "cap", ledger, "--epsilon", 3, "--delta", "1e-6").stdout
     )
     assert "no cap" in run("ledger", "cap", ledger, "--lift").stdout
     assert json.loads(run("ledger", "cap", ledger, "--json").stdout)["cap"] is None
     assert len(LedgerFile(ledger).verify().records) == 3
-
-
-def test_stores_of_silos_and_devices_are_shown_too(run: Run, refused: Refused, tmp_path: Path) -> None:
-    ratings = world(users=300)
-    silos = SiloRun(tmp_path, ratings, agree(ratings, 2), fixed=False)
-    silos.step()
-    name = next(iter(silos.silos))
-    mus = [charge.mu for charge in silos.silos[name]._ledger.charges]
-    silos.close()
-    store = tmp_path / f"{name}.db"
-    assert "give it with --delta" in refused("ledger", "show", store)
-    content = shown(run, store, "--delta", "1e-5")
-    assert content["spent"]["epsilon"] == pytest.approx(epsilon_from(compose(mus), 1e-5))  # type: ignore[index]
-    assert content["head"] is None
-    assert "is not a ledger" in refused("ledger", "verify", store)
-
-
-def test_the_store_of_a_device_is_about_another_relation(run: Run, tmp_path: Path) -> None:
-    terms = Terms("a-task", 2.0, 4, 3, (1.0, 5.0), "0" * 64)
-    with DeviceStore(tmp_path / "device.sqlite") as store:
-        store.enrol(terms)
-        for number in range(2):
-            question = Question("a-task", number + 1, "popularity", 0.5, "ab" * 32, 16, 3, 0, (1.0, 5.0))
-            store.answer(question, lambda: 1)
-    content = shown(run, tmp_path / "device.sqlite")
-    assert content["relation"] == "replace all of one user's ratings"
-    assert content["spent"] == {
-        "epsilon": pytest.approx(1.0),
-        "delta": 0.0,
-        "mu": pytest.approx(1.2, abs=0.1),
-    }
-    (entry,) = content["runs"]  # type: ignore[misc]
-    assert (entry["model"], entry["trust"], entry["budget"]["epsilon"]) == ("a-task", "local", 2.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import polars as pl
 import pytest
 
 from discreet.catalogue import Catalogue
-from discreet.model import Model, recommendations
+from discreet.model import Model
 from discreet.model.fold_in import Clicks
 from tests.cli.conftest import Run
 from tests.model.models import STATEMENT, make_model
@@ -69,30 +68,6 @@ def test_many_people(run: Run, explicit_model: Path, everyone: Path) -> None:
     assert [entry["item"] for entry in seven["recommendations"]] == [entry["item"] for entry in alone]
     assert [entry["item"] for entry in eight["recommendations"]] == ["item-0"]
     assert eight["shortfall"] == 2
-
-
-def test_many_people_in_json(run: Run, explicit_model: Path, everyone: Path, tmp_path: Path) -> None:
-    by_user = {"7": HISTORY, "8": {f"item-{j}": 3 for j in range(1, 12)}}
-    path = tmp_path / "everyone.json"
-    path.write_text(json.dumps(by_user))
-    from_json, from_csv = (
-        json.loads(run("recommend", explicit_model, "--history", file, "--json").stdout)["users"]
-        for file in (path, everyone)
-    )
-    assert [user["recommendations"] for user in from_json] == [user["recommendations"] for user in from_csv]
-
-
-def test_what_others_wrote_does_not_round_a_history(run: Run, explicit_model: Path, tmp_path: Path) -> None:
-    """Many whole numbers come before the 2.5, which must be read as it is alone."""
-    mine = {"item-2": 2.5, "item-3": 4.5}
-    crowd = {f"u{number}": {"item-1": 4, "item-5": 3} for number in range(200)}
-    lists = []
-    for name, content in (("alone", {"me": mine}), ("crowd", {**crowd, "me": mine})):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps(content))
-        told = run("recommend", explicit_model, "--history", path, "-n", "5", "--user", "me", "--json")
-        lists.append(json.loads(told.stdout))
-    assert lists[0] == lists[1]
 
 
 def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
@@ -156,9 +131,9 @@ def test_ids_and_titles_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
         [*ids, *made.catalogue.ids[len(ids) :].tolist()], dict(zip(ids, titles, strict=True))
     )
     model = replace(made, catalogue=catalogue).save(tmp_path / "odd")
-    mine, ours = tmp_path / "mine.json", tmp_path / "ours.json"
+    mine, ours = tmp_path / "mine.json", tmp_path / "ours.csv"
     mine.write_text(json.dumps({"item-9": 5.0}))
-    ours.write_text(json.dumps({"[/i] me": {"item-9": 5.0}}))
+    ours.write_text("user,item,rating\n[/i] me,item-9,5\n")
     alone = run("recommend", model, "--history", mine, "-n", "11")
     many = run("recommend", model, "--history", ours, "-n", "11")
     like = run("similar", model, "--item", ids[4], "-n", "11")
@@ -183,71 +158,6 @@ def test_unknown_items_can_be_dropped(run: Run, explicit_model: Path, tmp_path: 
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "a.json",
-            '{"item-2": 5, "ghost": 1}',
-            "names 1 of 2 items that the model's catalogue does not have: 'ghost'",
-        ),
-        ("a.csv", "user,item,rating\n1,item-2,5\n1,ghost,2\n", "row 2: item 'ghost' is not in the catalogue"),
-        ("a.csv", "item,rating\nitem-2,5\nghost,2\n", "'ghost'"),
-        ("a.csv", "user,item,rating\n1,item-2,9\n", "row 1: the rating 9 is outside 1 to 5"),
-        ("a.csv", "item,rating\nitem-2,9\n", "'item-2' is 9, outside"),
-        ("a.csv", "item,rating\nitem-2,nan\n", "'item-2' is nan"),
-        ("a.csv", "user,item,rating\n1,item-2,\n", "row 1: the rating is missing"),
-        ("a.csv", "item,rating\nitem-2,5\nitem-2,4\n", "'item-2' more than once"),
-        ("a.csv", "user,item,rating\n1,item-2,5\n1,item-2,4\n", "row 2"),
-        ("a.csv", "item,rating\nitem-2,vier\n", "the rating of 'item-2' is 'vier', not a number"),
-        ("a.csv", "film,rating\nitem-2,5\n", "--item-column"),
-        ("a.csv", "itm,rating\nitem-2,5\n", "--item-column, perhaps 'itm'"),
-        ("a.csv", "item,stars\nitem-2,5\n", "--rating-column"),
-        ("a.csv", "", "cannot be read"),
-        ("a.json", "{", "not valid JSON"),
-        ("a.json", "5", "must be an object or a list"),
-        ("a.json", '{"me": {"item-2": 5}, "you": 3}', "history of user 'you'"),
-        ("a.json", '["item-2"]', "a bare list of item ids has no ratings"),
-        (
-            "a.json",
-            '{"me": ["item-2"]}',
-            "the history of user 'me' is a list, but this model was trained on ratings",
-        ),
-        ("a.json", '{"me": {"item-2": 5}, "you": {}}', "the history of user 'you' is empty"),
-        ("a.json", "[" * 100_000, "not valid JSON"),
-        ("a.xlsx", "x", "extension of a.xlsx is unknown"),
-    ],
-)
-def test_unusable_histories(
-    refused: Callable[..., str], explicit_model: Path, tmp_path: Path, name: str, content: str, message: str
-) -> None:
-    (tmp_path / name).write_text(content)
-    assert message in refused("recommend", explicit_model, "--history", tmp_path / name, "--json")
-
-
-def test_other_mistakes(
-    refused: Callable[..., str], explicit_model: Path, everyone: Path, tmp_path: Path
-) -> None:
-    base = ("recommend", explicit_model, "--history", everyone)
-    assert "no user '9'" in refused(*base, "--user", "9")
-    assert "extension .parquet or .csv" in refused(*base, "--out", tmp_path / "out.txt")
-    assert "no directory" in refused(*base, "--out", tmp_path / "missing" / "out.parquet")
-    assert "no column 'who'" in refused(*base, "--user-column", "who")
-    assert "no file" in refused("recommend", explicit_model, "--history", tmp_path / "no.csv")
-    assert "cannot be read" in refused("recommend", explicit_model, "--history", tmp_path / "no.json")
-    mine = tmp_path / "mine.json"
-    mine.write_text(json.dumps(HISTORY))
-    assert "does not tell users apart" in refused(
-        "recommend", explicit_model, "--history", mine, "--user", "9"
-    )
-
-
-def test_recommendations_are_a_sequence(explicit_model: Path) -> None:
-    found = Model.load(explicit_model).recommend(HISTORY, 3)
-    assert isinstance(found[0], recommendations.Recommendation)
-    assert found[0:2] == found.entries[:2]
-
-
 def test_marks_are_explained(run: Run, doubtful_model: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps(HISTORY))
@@ -266,19 +176,3 @@ def test_who_gets_the_same_order_as_everybody_is_told(run: Run, everyone: Path, 
         result = run(*arguments, "--json")
         json.loads(result.stdout)
         assert said in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("device", "words"),
-    [("tpu", "there is no device 'tpu'"), ("cuda:99", "cuda:99"), ("cuda:x", "no device 'cuda:x'")],
-)
-def test_a_device_that_is_not_there_is_refused_in_words(
-    run: Run, explicit_model: Path, everyone: Path, device: str, words: str
-) -> None:
-    for command in (
-        ("recommend", explicit_model, "--history", everyone),
-        ("evaluate", explicit_model, everyone, "--history", everyone, "--user", "user", "--item", "item"),
-    ):
-        refused = run(*command, "--device", device)
-        assert refused.exit_code == 2
-        assert words in refused.stderr

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import pytest
 
-from discreet.cli.setting_options import merge_settings
+from discreet.cli.settings import merge_settings
 
 
 @pytest.mark.parametrize(

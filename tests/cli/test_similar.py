@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from discreet.model import Model
 from tests.cli.conftest import Run
-from tests.model.models import make_model
 
 
 def test_the_same_as_in_python(run: Run, implicit_model: Path) -> None:
@@ -21,16 +19,6 @@ def test_the_table_has_titles(run: Run, explicit_model: Path) -> None:
     text = run("similar", explicit_model, "--item", "item-1", "-n", "11").stdout
     assert "Third of its kind" in text
     assert "similarity" in text
-
-
-def test_mistakes(refused: Callable[..., str], explicit_model: Path, tmp_path: Path) -> None:
-    unknown = refused("similar", explicit_model, "--item", "ghost")
-    assert "'ghost'" in unknown
-    assert "--unknown-items" not in unknown
-    flat = make_model("explicit", rank=0).save(tmp_path / "flat")
-    assert "rank 0" in refused("similar", flat, "--item", "item-1")
-    (explicit_model / "model.json").write_text("{}")
-    assert "model.json does not have the digest" in refused("similar", explicit_model, "--item", "item-1")
 
 
 def test_what_is_not_known_is_said(run: Run, doubtful_model: Path) -> None:

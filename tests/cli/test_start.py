@@ -52,18 +52,3 @@ def test_a_catalogue_that_a_run_found_is_taken_from_its_model_with_its_price(
     run("ledger", "cap", tmp_path / "shop.ledger", "--epsilon", 3, "--delta", "1e-4")
     kept = ("--ledger", tmp_path / "shop.ledger", "--out", tmp_path / "june")
     assert "which the new model carries" in refused(*again, *kept)
-
-
-def test_what_has_no_use_for_a_start_refuses_it(
-    refused: Refused, run: Run, shop: Path, tmp_path: Path
-) -> None:
-    data = ("train", shop / "train.csv", *RATED, "--catalogue", shop / "items.csv")
-    run(*data, *SMALL, "--out", tmp_path / "april")
-    start = ("--start", tmp_path / "april", "--out", tmp_path / "may")
-    assert "does not start from an earlier model" in refused(*data, "--method", "als", *start)
-    assert "does not start from an earlier model" in refused(
-        *data, "--method", "dpals", "--epsilon", 1, "--delta", "1e-4", *start
-    )
-    assert "--start, which is missing" in refused(
-        *data, *SMALL, "--start-is-public", "--out", tmp_path / "may"
-    )

@@ -88,25 +88,6 @@ def test_another_model_or_statement_ends_with_exit_code_1(
     assert (as_json["good"], as_json["signed"]) == (False, False)
 
 
-def test_mistakes(refused: Callable[..., str], model: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
-    private, public = keys
-    assert "is not a model directory" in refused("statement", tmp_path)
-    assert "needs --key PUBLIC.pem" in refused("statement", model, "--verify", private)
-    assert "belongs to --verify" in refused("statement", model, "--key", public)
-    assert "belongs to --sign" in refused("statement", model, "--out", tmp_path / "x")
-    assert "writes nothing" in refused(
-        "statement", model, "--verify", private, "--key", public, "--html", "x"
-    )
-    assert "must hold the model alone" in refused("statement", model, "--html", model / "s.html")
-    assert "is a directory" in refused("statement", model, "--html", tmp_path)
-    assert "create it first" in refused("statement", model, "--html", tmp_path / "no" / "s.html")
-    assert "is the key itself" in refused("statement", model, "--sign", private, "--out", private)
-    assert "is the key itself" in refused("statement", model, "--sign", private, "--html", private)
-    assert "No such file" in refused("statement", model, "--sign", tmp_path / "ghost.pem")
-    assert "not a private key" in refused("statement", model, "--sign", public)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["key.pem", "public.pem", "shop"]
-
-
 def test_a_damaged_model_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
     folder = shutil.copytree(FIXTURES / "central", tmp_path / "m")
     (folder / "extra").write_text("")

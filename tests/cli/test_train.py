@@ -224,7 +224,7 @@ def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
         assert model.goal == model.statement.goal == goal
         assert model.settings.get("goal", goal) == goal
         if "--method" not in options:
-            assert model.method == DEFAULTS[goal].method_name()
+            assert model.method == DEFAULTS[goal]
 
 
 def test_the_goal_is_said_to_people(run: Run, shop: Path, tmp_path: Path) -> None:

@@ -132,33 +132,6 @@ def test_large_files_stay_on_disk_by_themselves(
         assert told(run(*arguments(shop, "--force")))["holder"].get("engine") == engine
 
 
-def test_what_cannot_be_done_is_refused(run: Run, shop: Path, refused: Refused, tmp_path: Path) -> None:
-    assert "stands alone" in refused("train", "--resume", shop / "run", "--out", shop / "other")
-    assert "no stopped run" in refused("train", "--resume", shop / "run")
-    assert "no stopped run" in refused("train", f"--resume={shop / 'items.csv'}")
-    assert "leave it out" in refused(*arguments(shop, "--engine", "memory", "--blocks", shop / "blocks"))
-    basis = (
-        "train",
-        shop / "ratings",
-        "--user",
-        "user",
-        "--item",
-        "item",
-        "--out",
-        shop / "m",
-        "--engine",
-        "disk",
-    )
-    assert "--engine memory" in refused(*basis, "--method", "als", "--catalogue", shop / "items.csv")
-    assert "--engine memory" in refused(*basis, "--discover-items", "--epsilon", 1, "--delta", "1e-5")
-    wrong = [word if word != "stars" else "star" for word in arguments(shop, "--engine", "disk")]
-    assert "did you mean 'stars'" in refused(*wrong)
-    assert not (shop / "model.run").exists()
-    assert "a checkpoint" in refused(
-        *basis[:-2], "--method", "als", "--catalogue", shop / "items.csv", "--checkpoint", "r"
-    )
-
-
 def test_a_damaged_block_stops_the_run(run: Run, shop: Path, refused: Refused) -> None:
     told(run(*arguments(shop, "--engine", "disk", "--blocks", shop / "blocks")))
     (victim,) = (shop / "blocks").glob("block-*")

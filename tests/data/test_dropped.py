@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse
 
 from discreet import Budget, ItemMean, Ratings, RatingsInvalid
-from discreet.catalogue import Catalogue, RatingScale
+from discreet.catalogue import Catalogue
 from discreet.data import prepare
 from discreet.data.rows import Columns
 from discreet.data.rules import LeftOut, RowRules, dropped_words
-from discreet.errors import SettingsInvalid
 
 ROWS = {"u": [str(k) for k in range(10)], "i": ["a", "b"] * 5, "r": [1, 2, 3, 4, 5] * 2}
 READ = {"user": "u", "item": "i", "rating": "r", "rating_range": (1, 5)}
@@ -39,16 +36,6 @@ def test_a_catalogue_or_a_range_of_other_ratings_is_refused() -> None:
     assert Ratings.from_frame(ROWS, **READ, catalogue=["a"], allow_dropped=0.5).n_ratings == 5
     with pytest.raises(RatingsInvalid, match="a share of the rows"):
         Ratings.from_frame(ROWS, **READ, catalogue=["a"], allow_dropped=50)
-
-
-def test_a_matrix_and_arrays_likewise() -> None:
-    matrix = sparse.csr_matrix(np.array([[1.0, 5.0], [2.0, 5.0]]))
-    with pytest.raises(RatingsInvalid, match="2 of 4 rows"):
-        Ratings.from_sparse(matrix, rating_range=(1, 4))
-    assert Ratings.from_sparse(matrix, rating_range=(1, 4), allow_dropped=0.5).n_ratings == 2
-    arrays = ([0, 2, 4], [0, 1, 0, 1], [1.0, 5.0, 2.0, 5.0])
-    with pytest.raises(RatingsInvalid, match="2 of 4 rows"):
-        Ratings.from_arrays(*arrays, rating_range=(1, 4), catalogue=["a", "b"])
 
 
 def test_ratings_on_disk_likewise_also_when_they_are_prepared_already(tmp_path: Path) -> None:
@@ -78,13 +65,3 @@ def test_the_statement_says_which_tables_are_refused() -> None:
     assert "tables of which more than 20 % of the rows would be left out" in told
     assert "left out" in told
     assert "more than" not in " ".join(RowRules(allow_dropped=1.0).domain(explicit=True, listed=True))
-
-
-@pytest.mark.parametrize(
-    ("scale", "why"), [((1, 1e300), "beyond 1e"), ((-1e7, 5), "beyond 1e"), ((5, 5 + 1e-9), "narrower")]
-)
-def test_a_range_that_no_model_can_hold_is_refused(scale: tuple[float, float], why: str) -> None:
-    with pytest.raises(RatingsInvalid, match=why):
-        Ratings.from_frame(ROWS, **(READ | {"rating_range": scale}), catalogue=["a", "b"])
-    with pytest.raises(SettingsInvalid, match=why):
-        RatingScale(scale)

@@ -1,9 +1,6 @@
 """What can be done with ratings once they are in."""
 
 import dataclasses
-import sys
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data import Ratings, splits
-from discreet.data.ratings import Reading
+from discreet.data import Ratings
 from discreet.errors import RatingsInvalid
 
 # Everyone's favourites: ids of one kind, any size, repeated pairs, in any order.
@@ -42,27 +38,6 @@ def test_ids_round_trip_and_the_last_of_a_pair_wins(rows: list[tuple[Any, Any, f
         assert (np.diff(ratings.items[start:end]) > 0).all()
 
 
-@given(tables(), st.randoms())
-def test_the_order_of_rows_does_not_matter_without_duplicates(
-    rows: list[tuple[Any, Any, float]], random: Any
-) -> None:
-    distinct = list({(user, item): (user, item, value) for user, item, value in rows}.values())
-    shuffled = random.sample(distinct, len(distinct))
-    first, second = (
-        Ratings.from_frame(
-            dict(zip("uir", map(list, zip(*table, strict=True)), strict=True)),
-            user="u",
-            item="i",
-            rating="r",
-            rating_range=(-5, 5),
-            duplicates="error",
-        )
-        for table in (distinct, shuffled)
-    )
-    for name in ("indptr", "items", "values", "user_ids", "provisional_ids"):
-        assert np.array_equal(getattr(first, name), getattr(second, name))
-
-
 def small() -> Ratings:
     return Ratings.from_arrays(
         [0, 2, 2, 5],
@@ -86,12 +61,6 @@ def test_it_cannot_be_reassigned_and_its_text_shows_no_ids() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         small().values = np.zeros(5)  # type: ignore[misc]
     assert repr(small()) == "Ratings(3 users, 4 items, 5 ratings, 1 to 5)"
-
-
-def test_arrays_without_a_catalogue_use_the_seen_indices() -> None:
-    ratings = Ratings.from_arrays([0, 1, 2], [4, 9], [1.0, 1.0], catalogue=None, rating_range=None)
-    assert ratings.history(1) == {9: 1.0}
-    assert ratings.n_items == 2
 
 
 @pytest.mark.parametrize(
@@ -143,56 +112,6 @@ def test_with_catalogue_reorders_and_drops() -> None:
         small().with_catalogue(["z", "new", "w"], unknown_items="error")
     with pytest.raises(RatingsInvalid, match="a catalogue is needed"):
         small().with_catalogue(None)
-
-
-def test_with_catalogue_ends_the_provisional_state() -> None:
-    seen = Ratings.from_frame({"u": [1, 1], "i": ["b", "c"]}, user="u", item="i")
-    listed = seen.with_catalogue(["c", "b", "a"], unknown_items="error")
-    assert listed.provisional_ids is None
-    assert listed.history(1) == {"c": 1.0, "b": 1.0}
-
-
-def test_a_user_with_a_hundred_thousand_ratings() -> None:
-    items = np.random.default_rng(0).permutation(100_000)
-    ratings = Ratings.from_frame({"u": np.zeros(100_000, int), "i": items}, user="u", item="i")
-    assert ratings.n_users == 1
-    assert np.array_equal(ratings.items, np.arange(100_000))
-
-
-def test_no_loop_goes_over_the_rows(tmp_path: Path) -> None:
-    def lines_run(rows: int) -> int:
-        rng = np.random.default_rng(0)
-        frame = pl.DataFrame({"u": rng.integers(0, 700, rows), "i": rng.integers(0, 500, rows)}).with_columns(
-            pl.format("item-{}", "i").alias("i"), r=pl.Series(rng.integers(2, 11, rows) / 2)
-        )
-        frame.write_csv(tmp_path / "a.csv")
-        catalogue = [f"item-{number}" for number in range(500)]
-        reading: Reading = {
-            "user": "u",
-            "item": "i",
-            "rating": "r",
-            "rating_range": (1, 5),
-            "catalogue": catalogue,
-        }
-        executed = 0
-
-        def count(stack: FrameType, event: str, _: object) -> Any:
-            nonlocal executed
-            executed += event == "line"
-            return count if "discreet" in stack.f_code.co_filename else None
-
-        sys.settrace(count)
-        try:
-            for source in (frame, frame.to_arrow(), frame.to_pandas()):
-                Ratings.from_frame(source, **reading)
-            ratings = Ratings.from_csv(tmp_path / "a.csv", **reading)
-            splits.leave_n_out(*splits.by_rating(ratings, (1.0,), rng=0), n=2, rng=0)
-            ratings.with_catalogue(catalogue[:50]).take_users(slice(5)).for_users(ratings.user_ids)
-        finally:
-            sys.settrace(None)
-        return executed
-
-    assert 0 < lines_run(50_000) < lines_run(5_000) + 100
 
 
 def test_memory_is_plain_for_compiled_code() -> None:

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from discreet.catalogue import Catalogue
 from discreet.data import Ratings
 
 USERS = ["zoe", "al", "zoe", "bea", "al"]
@@ -96,21 +93,6 @@ def test_csv_ids_with_leading_zeros_stay_apart(tmp_path: Path) -> None:
     assert ratings.provisional_ids.tolist() == [1]
 
 
-def test_a_text_catalogue_takes_csv_items_that_look_like_numbers(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("u,i\n1,7\n2,8\n")
-    ratings = Ratings.from_csv(tmp_path / "a.csv", user="u", item="i", catalogue=["8", "7", "x9"])
-    assert ratings.items.tolist() == [1, 0]
-    assert ratings.history(1) == {"7": 1.0}
-    assert ratings.history("1") == {"7": 1.0}
-
-
-def test_catalogue_from_a_file(tmp_path: Path) -> None:
-    pl.DataFrame({"item": [30, 10, 20, 40]}).write_parquet(tmp_path / "items.parquet")
-    for path in (tmp_path / "items.parquet", str(tmp_path / "items.parquet")):
-        assert_as_expected(Ratings.from_frame(FRAME, **{**READING, "catalogue": path}))
-    assert_as_expected(Ratings.from_frame(FRAME, **{**READING, "catalogue": Catalogue([30, 10, 20, 40])}))
-
-
 def test_without_a_catalogue_the_seen_items_are_provisional() -> None:
     ratings = Ratings.from_frame(FRAME, **{**READING, "catalogue": None})
     assert ratings.catalogue is None
@@ -118,22 +100,6 @@ def test_without_a_catalogue_the_seen_items_are_provisional() -> None:
     assert ratings.provisional_ids.tolist() == [10, 20, 30]
     assert ratings.n_items == 3
     assert ratings.history("bea") == {20: 4.0}
-
-
-def test_implicit_feedback_is_ones() -> None:
-    ratings = Ratings.from_frame(FRAME, user="who", item="what", catalogue=READING["catalogue"])
-    assert not ratings.explicit
-    assert ratings.rating_range is None
-    assert ratings.values.tolist() == [1.0] * 5
-
-
-@pytest.mark.parametrize("numbers", [[2**63, 5], [5, 2**100], [2**300, 5]])
-def test_gigantic_user_ids_stay_exact_as_text(numbers: list[int]) -> None:
-    frame = {"u": numbers, "i": [1, 1]}
-    for source in (frame, pd.DataFrame(frame)):
-        ratings = Ratings.from_frame(source, user="u", item="i")
-        assert sorted(ratings.user_ids.tolist()) == sorted(map(str, numbers))
-        assert ratings.history(5) == {1: 1.0}
 
 
 def test_pandas_and_pyarrow_stay_optional(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,8 +128,3 @@ def test_sparse_zeros_empty_rows_and_repeats() -> None:
     assert implicit.history(2) == {3: 1.0}
     twice = sparse.coo_array(([1.0, 4.0], ([0, 0], [0, 0])), shape=(1, 1))
     assert Ratings.from_sparse(twice, rating_range=(0, 5)).values.tolist() == [4.0]
-
-
-def test_pyarrow_record_batches_work_through_the_arrow_protocol() -> None:
-    reader = pa.RecordBatchReader.from_batches(FRAME.to_arrow().schema, FRAME.to_arrow().to_batches())
-    assert_as_expected(Ratings.from_frame(reader, **READING))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from discreet import Budget, BudgetedALS, Catalogue, PrivateSVD, Ratings, RatingsInvalid
 from discreet.audit.replay import moved, record
 from discreet.data import prepare
-from discreet.data.arrays import grade
 from discreet.data.rows import Columns
 from discreet.data.rules import Duplicates, RowRules
 
@@ -56,13 +55,6 @@ def test_weights(rule: Duplicates | None, total: float, cap: float | None) -> No
     assert list(read.history("b")) == ["x"]  # a weight below 0 is none
     assert (read.left_out.merged, read.left_out.weightless) == (2, 1)
     assert read.rating_range == (None if cap is None else (0.0, 1.0))
-
-
-def test_what_was_bought_and_returned_is_no_click() -> None:
-    rows = {"u": ["a", "a", "a"], "i": ["x", "x", "y"], "n": [1, -1, 1]}
-    assert Ratings.from_frame(rows, user="u", item="i", weight="n").history("a") == {"y": 1.0}
-    with pytest.raises(RatingsInvalid, match="no user has an item with a weight above 0"):
-        Ratings.from_frame({"u": ["a"], "i": ["x"], "n": [0.0]}, user="u", item="i", weight="n")
 
 
 @pytest.mark.parametrize(
@@ -184,10 +176,6 @@ def test_on_disk_as_in_memory(tmp_path: Path, columns: Columns, rules: RowRules)
     for block in stored.blocks(with_ids=True):
         for user in block.user_ids:
             assert block.history(user) == whole.history(user)
-
-
-def test_grades_by_hand() -> None:
-    assert grade([0.0, 1.0, 3.0, 15.0, np.inf], 15.0).tolist() == [0.0, 0.25, 0.5, 1.0, 1.0]
 
 
 def test_one_users_odd_time_leaves_the_order_of_others() -> None:

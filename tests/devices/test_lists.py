@@ -30,7 +30,7 @@ from discreet.model.item_weights import AnySide
 from discreet.model.recommendations import BY_POPULARITY, NO_TASTE, NOTHING_LEARNT
 from discreet.model.wire import item_side_to_bytes
 from discreet.privacy.statement import Statement
-from reproduction.silos.ranks import evaluate_percentile_rank
+from reproduction.silos.worlds import evaluate_percentile_rank
 
 ITEMS = 50
 RANGE = (1.0, 5.0)

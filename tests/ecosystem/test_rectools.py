@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ with warnings.catch_warnings():
         Recall,
         calc_metrics,
     )
-    from sklearn.metrics import roc_auc_score
 
     from discreet.ecosystem.rectools import DiscreetModel
 
@@ -82,21 +80,6 @@ def test_lists_are_measured_alike(world: World) -> None:
             assert value > 0.02
 
 
-def test_liked_above_disliked_is_the_area_that_scikit_learn_measures(world: World) -> None:
-    test = world.test
-    ours = discreet.evaluate(world.model, test, history=world.history, only="rankings")
-    order, _ = world.model.score_pairs(world.history.for_users(test.user_ids), test.indptr, test.items)
-    low, high = relevance(test.scale) or (0.0, 0.0)
-    liked, disliked = test.values >= low, test.values <= high
-    theirs = []
-    for start, end in pairwise(test.indptr):
-        told = np.flatnonzero((liked | disliked)[start:end]) + start
-        if 0 < liked[told].sum() < len(told):
-            theirs.append(roc_auc_score(liked[told], order[told]))
-    assert len(theirs) == ours.holder.with_both > 50
-    assert np.mean(theirs) == pytest.approx(ours["auc"].value, rel=1e-12)
-
-
 def test_what_others_met_does_not_decide_what_may_be_recommended(world: World) -> None:
     """Neighbours: whether one user of the data set met an item shows in no stranger's list, and in no similar items."""
     rows, model = frame(world.history), DiscreetModel(world.model)
@@ -112,12 +95,6 @@ def test_what_others_met_does_not_decide_what_may_be_recommended(world: World) -
     assert rare in found[0][0]
     assert found[0] == found[1]
     assert found[0][1][Columns.TargetItem][0] in (rare, other)
-
-
-def test_strangers_get_what_an_empty_history_gets(world: World) -> None:
-    dataset = Dataset.construct(frame(world.history))
-    lists = DiscreetModel(world.model).recommend(["a stranger"], dataset, k=5, filter_viewed=True)
-    assert lists[Columns.Item].tolist() == world.model.recommend({}, 5).items
 
 
 def test_some_items_and_items_alike(world: World) -> None:

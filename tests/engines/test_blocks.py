@@ -142,13 +142,6 @@ def test_repeats_are_refused_where_the_rules_say_so(tmp_path: Path) -> None:
     assert only == [3.0]
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (50, 1000), (10_000, 10_000)])
-def test_sizes_change_nothing(sizes: tuple[int, int], tmp_path: Path) -> None:
-    table(rows=200).write_parquet(tmp_path / "r.parquet")
-    blocks = stored(tmp_path / "r.parquet", tmp_path / "b", block_ratings=sizes[0], run_rows=sizes[1])
-    assert histories(blocks) == histories(in_memory(tmp_path / "r.parquet"))
-
-
 def test_prepared_ratings_are_used_again_and_only_for_the_same_query(tmp_path: Path) -> None:
     source = tmp_path / "r.parquet"
     table().write_parquet(source)
@@ -188,14 +181,6 @@ def test_a_user_of_several_files_is_one_user(tmp_path: Path) -> None:
     assert histories(blocks) == histories(in_memory(str(tmp_path / "*.csv"), rated=False))
     assert blocks.n_users == 3
     assert set(blocks.history("7")) == set(blocks.history(7)) == {100, 102, 104}
-
-
-def test_any_tool_reads_a_block(tmp_path: Path) -> None:
-    table().write_parquet(tmp_path / "r.parquet")
-    blocks = stored(tmp_path / "r.parquet", tmp_path / "b")
-    frame = pl.read_parquet(tmp_path / "b" / "block-*.parquet")
-    assert frame["item"].drop_nulls().len() == blocks.n_ratings
-    assert frame["user"].n_unique() == blocks.n_users
 
 
 def test_a_damaged_block_is_refused_and_says_which(tmp_path: Path) -> None:

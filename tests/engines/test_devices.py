@@ -62,10 +62,6 @@ def test_the_command_line_refuses_in_words(tmp_path: Path) -> None:
         assert words in " ".join(result.output.split())
 
 
-def test_the_cpu_needs_nothing() -> None:
-    check_device("cpu", "dpals", None)
-
-
 @pytest.mark.parametrize("memory", [0.0, 5_000.0, 20_000.0, 1e9])
 def test_blocks_cover_all_users_once_and_fit(memory: float) -> None:
     counts = np.random.default_rng(0).integers(0, 60, 50)
@@ -85,7 +81,3 @@ def test_blocks_cover_all_users_once_and_fit(memory: float) -> None:
 def test_a_block_never_has_more_ratings_than_positions_can_name() -> None:
     indptr = np.array([0, MOST_RATINGS - 5, MOST_RATINGS, MOST_RATINGS + 7], np.int64)
     assert cut(indptr, 1, 1e15) == [slice(0, 2), slice(2, 3)]
-
-
-def test_nobody_is_one_empty_block() -> None:
-    assert cut(np.zeros(1, np.int64), 3, 1e6) == [slice(0, 0)]

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import discreet
-from discreet.catalogue import Catalogue, Goal, RatingScale
+from discreet.catalogue import RatingScale
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.evaluation.protocol import relevance
-from discreet.model import Histories, Model
+from discreet.model import Model
 from discreet.privacy.statement import Statement
-from discreet.types import Floats
 from tests.evaluation import reference
 from tests.model.models import make_model
 
@@ -180,59 +178,19 @@ def test_what_is_relevant_may_be_said() -> None:
         discreet.evaluate(clicks, later, history=past, relevant=1)
 
 
-class Table:
-    """All that evaluation asks of a model, from a table of scores (users x items) and nothing else."""
-
-    def __init__(self, catalogue: Catalogue, users: list[str], scores: Floats) -> None:
-        self.catalogue = catalogue
-        self.goal: Goal = "rank"
-        self._row, self._scores, self.most = {user: row for row, user in enumerate(users)}, scores, 0
-
-    def check_histories(self, histories: Histories) -> None:
-        """Takes all."""
-
-    def top_items(self, histories: Histories, n: int) -> npt.NDArray[np.int32]:
-        """The highest scores."""
-        self.most = max(self.most, len(histories.user_ids))
-        ranking = np.full((len(histories.user_ids), min(n, len(self.catalogue))), -1, dtype=np.int32)
-        for row, user in enumerate(histories.user_ids.tolist()):
-            seen = set(histories.items[histories.indptr[row] : histories.indptr[row + 1]].tolist())
-            order = [item for item in np.argsort(-self._scores[self._row[user]]) if item not in seen][:n]
-            ranking[row, : len(order)] = order
-        return ranking
-
-    def score_pairs(
-        self, histories: Histories, indptr: npt.NDArray[np.int64], items: npt.NDArray[Any]
-    ) -> tuple[Floats, Floats]:
-        """Of the table."""
-        rows = np.repeat([self._row[user] for user in histories.user_ids.tolist()], np.diff(indptr))
-        return self._scores[rows, items], self._scores[rows, items]
-
-
-def test_a_model_of_any_kind_a_block_of_people_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("setting", "size"), [("_BLOCK_USERS", 5), ("_BLOCK_PLACES", 3 * K)])
+def test_a_block_of_people_at_a_time(setting: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model = make_model("explicit")
     history, test = two_parts(model)
-    scores = np.random.default_rng(0).integers(0, 3, (14, 12)).astype(float)
-    other = Table(model.catalogue, history.user_ids.tolist(), scores)
-    whole = discreet.evaluate(cast(Model, other), test, history=history, k=K)
-    assert other.most == 14
-    for setting, size in (("_BLOCK_USERS", 5), ("_BLOCK_PLACES", 3 * K)):
-        with monkeypatch.context() as patched:
-            patched.setattr(f"discreet.evaluation.protocol.{setting}", size)
-            other.most = 0
-            steps: list[tuple[str, int, int]] = []
-            parts = discreet.evaluate(
-                cast(Model, other),
-                test,
-                history=history,
-                k=K,
-                progress=lambda *told, into=steps: into.append(told),
-            )
-        assert parts == whole
-        assert parts.per_user.equals(whole.per_user)
-        assert other.most < 6
-        assert steps[-1] == ("people", 14, 14)
-        assert len(steps) > 2
+    whole = discreet.evaluate(model, test, history=history, k=K)
+    monkeypatch.setattr(f"discreet.evaluation.protocol.{setting}", size)
+    steps: list[tuple[str, int, int]] = []
+    parts = discreet.evaluate(model, test, history=history, k=K, progress=lambda *told: steps.append(told))
+    assert len(steps) > 2
+    assert steps[-1] == ("people", 14, 14)
+    assert parts.per_user.equals(whole.per_user)
+    for name, one in whole.metrics.items():
+        assert parts[name].value == pytest.approx(one.value, rel=1e-12)
 
 
 def test_a_test_that_is_the_history_is_told_of_in_a_sentence() -> None:

@@ -14,17 +14,17 @@ import numpy as np
 
 from discreet import Catalogue
 from discreet.cli.histories import Person, read_histories
-from discreet.cli.place_options import Place
 from discreet.cli.train import command as train
 from discreet.cli.training import Training
+from discreet.cli.where import Place, Reader
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.model.recommendations import Recommendations
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import largest_message, load_agreement
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.agreements import load_agreement
+from discreet.silos.shared.prototypes import PrototypeAgreement
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
@@ -121,7 +121,7 @@ class AgreementFile(Kind):
         path.write_bytes(mutate_json(draw, text))
         read = load_agreement(path)
         assert read == genuine or read.digest != genuine.digest, "two agreements with one digest"
-        assert largest_message(read) > 0
+        assert read.most_bytes > 0
         assert type(read).parse(read.model_dump_json().encode()) == read
         return "same" if read == genuine else "other"
 
@@ -158,9 +158,9 @@ class HistoryFile(Kind):
     def _recommend(self, model: Any, suffix: str, body: bytes, unknown_items: Any = "error") -> list[float]:
         path = self.folder / f"history{suffix}"
         path.write_bytes(body)
-        request = Person(model="", history=str(path), unknown_items=unknown_items)
+        asked = Person(model="", history=str(path), unknown_items=unknown_items)
         with ExitStack() as held:
-            history = read_histories(request, model, Place("memory", None, [str(path)], held))
+            history = read_histories(asked, model, Place(Reader(engine="memory"), [asked.history], held))
         if isinstance(history, Ratings):
             scores = (
                 model.recommend_batch(history, 3, unknown_items=unknown_items)["score"].drop_nulls().to_list()

@@ -42,7 +42,7 @@ def test_scores_are_sums_of_rows_and_of_the_base(feedback: str) -> None:
     values = (
         np.array([1.0, 5.0, 3.0, 2.0, 4.0]) if side.scale.explicit else np.array([1.0, -1.0, 1.0, 1.0, 1.0])
     )
-    said = [-0.6, 1.0, 0.2, -0.3, 0.7] if side.scale.explicit else [1.0, -0.6, 1.0, 1.0, 1.0]
+    said = [-0.8, 1.0, 0.2, -0.4, 0.7] if side.scale.explicit else [1.0, -0.8, 1.0, 1.0, 1.0]
     people = np.zeros((3, 12))
     people[[0, 0, 0, 2, 2], HISTORIES[1]] = said
     wanted = people @ dense(side) + side.base
@@ -66,7 +66,7 @@ def test_what_was_disliked_pushes_down() -> None:
     weights = dense(table("explicit"))[0]
     for entry in hated:
         place = int(str(entry.item).removeprefix("item-"))
-        assert change[entry.item] - entry.score == pytest.approx(1.6 * weights[place], rel=1e-5, abs=1e-9)
+        assert change[entry.item] - entry.score == pytest.approx(1.8 * weights[place], rel=1e-5, abs=1e-9)
 
 
 def test_neighbours_stand_out_of_the_noise_of_all_pairs() -> None:

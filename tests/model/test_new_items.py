@@ -106,7 +106,10 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
         "features of 1 new items, and ids of 2",
     ),
     "a title of another": ((["new"], {"genres": ["War"], "year": [1]}, {"old": "x"}), "'old', which is not"),
-    "an old title": ((["new"], {"genres": ["War"], "year": [1]}, {"item-1": "x"}), "'item-1', which is none"),
+    "an old title": (
+        (["new"], {"genres": ["War"], "year": [1]}, {"item-1": "x"}),
+        "'item-1', which is not in",
+    ),
 }
 
 

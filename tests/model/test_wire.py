@@ -14,7 +14,6 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays_of
 
 from discreet.catalogue.scale import RatingScale
 from discreet.errors import ModelInvalid
@@ -51,58 +50,10 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
 
 
 finite = st.floats(-1e100, 1e100)
-shares = st.floats(0.0, 1.0)
-weights, exponents = st.floats(0.0, 1e100), st.floats(0.0, 50.0)
-
-
-@st.composite
-def sides(draw: st.DrawFn) -> ItemSide:
-    """Any item side that there can be."""
-    items, rank = draw(st.integers(1, 6)), draw(st.integers(0, 3))
-
-    def array(*shape: int) -> Floats:
-        return draw(arrays_of.arrays(np.float64, shape, elements=finite))
-
-    rules: dict[str, st.SearchStrategy[FoldIn]] = {
-        "ridge": st.builds(Ridge, weights, weights, exponents),
-        "clicks": st.builds(Clicks, weights, weights, exponents),
-        "own mean": st.builds(lambda *rest: OwnMean(array(items), *rest), weights, exponents),
-        "frank-wolfe": st.builds(
-            lambda c, bound: FrankWolfeReplay(array(rank), c, bound), *[st.floats(1e-100, 1e100)] * 2
-        ),
-        "non-negative": st.builds(NonNegative, weights, exponents),
-    }
-    assert set(rules) == set(RULES)
-    rule = draw(st.one_of(*rules.values()))
-    low, width = draw(st.floats(-4e5, 4e5)), draw(st.floats(1.0, 5e5))
-    clicks = draw(st.booleans())
-    popularity = array(items) if draw(st.booleans()) else None
-    scale = RatingScale(None if clicks else (low, low + width))
-    doubt = draw(doubts(items)) if draw(st.booleans()) else None
-    guesses = None
-    if doubt is not None and not isinstance(rule, OwnMean) and draw(st.booleans()):
-        guesses = FeatureMap(array(draw(st.integers(0, 3)), 1 + rank), array(1 + rank), draw(shares))
-    arrays = array(items), array(items, rank)
-    return ItemSide(scale, draw(finite), *arrays, rule, popularity, doubt, guesses)
-
-
-@st.composite
-def doubts(draw: st.DrawFn, items: int) -> Doubt:
-    """Any doubt that there can be."""
-    ratio = draw(arrays_of.arrays(np.float64, items, elements=shares))
-    return Doubt(ratio, draw(st.none() | arrays_of.arrays(np.bool_, items)))
 
 
 def test_every_rule_is_here() -> None:
     assert {type(rule) for rule in RULES.values()} == set(FoldIn.__args__)  # type: ignore[attr-defined]
-
-
-@settings(max_examples=150, deadline=None)
-@given(sides())
-def test_any_item_side_comes_back_to_the_last_bit(side: ItemSide) -> None:
-    back = item_side_from_bytes(item_side_to_bytes(side))
-    assert same(back, side)
-    assert type(back.rule) is type(side.rule)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -231,12 +182,6 @@ def test_what_an_item_side_does_not_have_is_said_to_be_none() -> None:
 def test_penalties_below_zero_are_refused(change: dict[str, float]) -> None:
     whole, arrays = to_parts(side_with(RULES["clicks"]))
     refused(whole | {"rule": whole["rule"] | change}, arrays, "penalties")
-
-
-def test_ratings_to_rank_by_come_back_as_such() -> None:
-    side = replace(side_with(RULES["clicks"]), scale=RatingScale((1.0, 5.0)))
-    back = item_side_from_bytes(item_side_to_bytes(side))
-    assert (back.goal, back.scale.range) == ("rank", (1.0, 5.0))
 
 
 def test_a_scale_that_is_none_is_refused() -> None:

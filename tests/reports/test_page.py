@@ -138,7 +138,7 @@ def test_a_folder_of_a_plain_model_has_a_page(tmp_path: Path) -> None:
     [
         (["--ratings", "x.csv"], "--test is missing"),
         (["--test", "x.csv"], "--ratings is missing"),
-        (["--out", "nowhere/at/all.html"], "is not a directory"),
+        (["--out", "nowhere/at/all.html"], "there is no directory"),
         (["--out", "MODEL/report.html"], "the model's own folder"),
         (["--ratings", "none.csv", "--test", "none.csv"], "none.csv"),
     ],

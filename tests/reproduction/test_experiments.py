@@ -10,8 +10,8 @@ from discreet.data.synthetic import market
 from reproduction import Context, perform, registry
 from reproduction.datasets import lookup
 from reproduction.experiments import silos_poisson
-from reproduction.output.page import page
 from reproduction.output.record import picture, read_all, write
+from reproduction.output.report import page
 from reproduction.silos.worlds import poisson_world
 from tests.reproduction.pictures import open_picture
 from tests.reproduction.worlds import shrink

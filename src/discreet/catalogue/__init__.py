@@ -1,16 +1,9 @@
 """What is public about the data: the items with their features, and the scale of the ratings."""
 
-from discreet.catalogue.catalogue import (
-    Catalogue,
-    Id,
-    IdArray,
-    Ids,
-    as_ids,
-    infer_ids,
-    positions,
-)
+from discreet.catalogue.catalogue import Catalogue
 from discreet.catalogue.feature_columns import FeatureNames
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
+from discreet.catalogue.ids import Id, IdArray, Ids, as_ids, infer_ids, positions
 from discreet.catalogue.scale import CLICKS, Goal, RatingScale
 from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 

@@ -10,14 +10,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from scipy.sparse import csr_array
 
-from discreet.catalogue.feature_groups import BinGroup, Group, ScaleGroup, TokenGroup
+from discreet.catalogue.feature_groups import Form, Group, learn_group
 from discreet.errors import CatalogueInvalid
 from discreet.types import Floats
 
@@ -48,20 +48,15 @@ _VOLUME = re.compile(r"#\s*[0-9][0-9.,–-]*|[0-9][0-9.,–-]*\s*$")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")
 
-_Facet: TypeAlias = tuple[Literal["tokens", "number", "bins", "dense"], Any]
-"""The form of a group, and what it is learnt from."""
+_Facets: TypeAlias = dict[str, tuple[Form, Any]]
+"""By the end of the group's name: its form, and what it is learnt from and made of."""
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """What was learnt from a column.
+    """What was learnt from a column; no groups where it tells no two items apart.
 
-    Parameters
-    ----------
-    separators
-        Characters between the tags or people of an item.
-    groups
-        Groups of columns of the matrix; none where the column tells no two items apart.
+    ``separators`` are the characters between the tags or people of an item.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
@@ -69,7 +64,7 @@ class FeatureColumn:
     name: str
     kind: Kind
     separators: str
-    groups: tuple[Annotated[Group, Field(discriminator="form")], ...]
+    groups: tuple[Group, ...]
 
     def __post_init__(self) -> None:
         nothing: Values = np.empty((0, 0)) if self.kind == "embedding" else pl.Series([], dtype=pl.String)
@@ -83,13 +78,7 @@ class FeatureColumn:
 
     @classmethod
     def learn(cls, name: str, values: Values, kind: Kind | None = None) -> Self:
-        """Kind (if none is given), vocabulary, means and scales of a column.
-
-        Raises
-        ------
-        CatalogueInvalid
-            When the column cannot be of this kind, or has no value at all.
-        """
+        """Kind (if none is given), vocabulary, means and scales of a column."""
         kind = _guess_kind(name, values) if kind is None else kind
         separators = _separators(values, kind)
         facets = _facets(name, values, kind, separators)
@@ -98,7 +87,10 @@ class FeatureColumn:
                 f"the column {name!r} has nothing to read as {kind} in any row; leave it out of the features, or name "
                 f"another kind: {', '.join(KINDS)}"
             )
-        learnt = (_learn(name, suffix, facet) for suffix, facet in facets.items())
+        learnt = (
+            learn_group(name + suffix, *facet, common=_COMMON_WORDS if suffix == " words" else 1.0)
+            for suffix, facet in facets.items()
+        )
         return cls(name, kind, separators, tuple(group for group in learnt if group is not None))
 
     def encode(self, values: Values) -> list[csr_array]:
@@ -116,15 +108,10 @@ class FeatureColumn:
 
 
 def read_kinds(features: FeatureNames, names: Sequence[str]) -> dict[str, Kind | None]:
-    """The columns that are features, each with its kind or None where it is to be guessed.
+    """Of all columns those that are features, each with its kind or None where it is to be guessed.
 
-    Parameters
-    ----------
-    features
-        ``"genres,title"``, a list of names, or a mapping of names to kinds; a name may have its kind after a colon
-        (``"authors:people"``).
-    names
-        All columns there are.
+    They come as ``"genres,title"``, a list of names, or a mapping of names to kinds; a name may have its kind after a
+    colon (``"authors:people"``).
     """
     if isinstance(features, Mapping):
         wanted = dict(features)
@@ -178,31 +165,19 @@ def _separators(values: Values, kind: Kind) -> str:
     return _TAG_SEPARATORS if values.str.contains(r"[|;]").any() else _LIST_SEPARATORS
 
 
-def _learn(name: str, suffix: str, facet: _Facet) -> Group | None:
-    form, values = facet
-    if form == "tokens":
-        return TokenGroup.learn(name + suffix, values, _COMMON_WORDS if suffix == " words" else 1.0)
-    return (
-        BinGroup.learn(name + suffix, values)
-        if form == "bins"
-        else ScaleGroup.learn(name + suffix, form, values)
-    )
-
-
 def _has_values(facet: Any) -> bool:
     """A column without any value is a wrong column; one that is the same everywhere is merely of no use."""
     return bool(np.isfinite(facet).any()) if isinstance(facet, np.ndarray) else any(map(len, facet))
 
 
-def _facets(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
-    """By the end of the group's name: its form, and what it is learnt from and made of."""
+def _facets(name: str, values: Values, kind: Kind, separators: str) -> _Facets:
     try:
         return _read(name, values, kind, separators)
     except (pl.exceptions.PolarsError, UnicodeError) as error:
         raise CatalogueInvalid(f"the column {name!r} cannot be read as {kind}: {error}") from None
 
 
-def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _Facet]:
+def _read(name: str, values: Values, kind: Kind, separators: str) -> _Facets:
     if kind == "embedding":
         return {"": ("dense", _rows(name, values))}
     if isinstance(values, np.ndarray):
@@ -215,7 +190,7 @@ def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _
     if kind == "text":
         return _text_facets(_texts(values))
     bags = _bags(values, separators if kind != "category" else "")
-    facets: dict[str, _Facet] = {"": ("tokens", bags)}
+    facets: _Facets = {"": ("tokens", bags)}
     if kind == "tags":
         facets[" pairs"] = ("tokens", [_pairs(bag) for bag in bags])
     if kind == "people":
@@ -223,7 +198,7 @@ def _read(name: str, values: Values, kind: Kind, separators: str) -> dict[str, _
     return facets
 
 
-def _text_facets(texts: Sequence[str | None]) -> dict[str, _Facet]:
+def _text_facets(texts: Sequence[str | None]) -> _Facets:
     taken = [take_year(_normal(text or "")) for text in texts]
     listed = [_words(text) for _, text in taken]
     years = [year for year, _ in taken]

@@ -32,13 +32,6 @@ _VERSION = 1
 class FeatureEncoder:
     """Turns columns of a catalogue into rows of features, for known and for new items alike.
 
-    Parameters
-    ----------
-    columns
-        What was learnt from each column, in the order of their names.
-
-    Notes
-    -----
     **Privacy.** It has seen public columns only, and is saved with a model as it stands.
 
     Examples
@@ -95,13 +88,7 @@ class FeatureEncoder:
         return numbers
 
     def encode(self, table: Any) -> csr_array:
-        """Rows of features for items, known or new; what was never seen before is left out.
-
-        Parameters
-        ----------
-        table
-            As for :meth:`learn`; columns that are no features are left alone.
-        """
+        """Rows of features for items, known or new; other columns, and what was never seen before, are left out."""
         columns = _columns(table)
         for name in self.kinds:
             if name not in columns:
@@ -126,10 +113,12 @@ class FeatureEncoder:
         """Read back what :meth:`to_json` wrote, checked."""
         try:
             stored = json.loads(text)
-            if not isinstance(stored, dict) or set(stored) != {"version", "columns"}:
-                raise ValueError("it must be an object with exactly version and columns")
-            if stored["version"] != _VERSION:
-                raise ValueError(f"the version is {stored['version']!r}; this release reads {_VERSION}")
+            if (
+                not isinstance(stored, dict)
+                or list(stored) != ["version", "columns"]
+                or stored["version"] != _VERSION
+            ):
+                raise ValueError(f"it must be an object with version {_VERSION} and columns")
             return cls(_adapter().validate_json(json.dumps(stored["columns"])))
         except (ValueError, ValidationError, RecursionError) as error:
             raise CatalogueInvalid(f"this is no stored encoder of item features: {error}") from None
@@ -137,31 +126,13 @@ class FeatureEncoder:
 
 @dataclass(frozen=True, eq=False)
 class ItemFeatures:
-    """Features of the items of a catalogue, in its order.
-
-    Parameters
-    ----------
-    encoder
-        What makes the rows of new items.
-    matrix
-        Items in rows, features in columns; do not write to it.
-
-    Notes
-    -----
-    Each group of columns has rows of squared length 1, about, or 0 where nothing is known: the variance of a group's
-    weights is the variance of items that it explains.
+    """Features of the items of a catalogue, in its order: what makes rows of new items, and the matrix of these.
 
     **Privacy.** Public, as the catalogue is.
     """
 
     encoder: FeatureEncoder
     matrix: csr_array
-
-    def __post_init__(self) -> None:
-        if self.matrix.shape[1] != len(self.group_of):
-            raise CatalogueInvalid(
-                f"the features have {self.matrix.shape[1]} columns and their encoder has {len(self.group_of)}"
-            )
 
     @classmethod
     def learn(cls, table: Any, kinds: Mapping[str, Kind | None] | None = None) -> Self:

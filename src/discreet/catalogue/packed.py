@@ -5,16 +5,12 @@ What polars unpacks itself (CSV in UTF-8 under ``.gz`` or ``.zst``) stays on the
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import gzip
 import io
 import os
 import sys
-import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.catalogue.names import no_file
@@ -24,27 +20,21 @@ __all__ = ["PACKED", "STANDARD_INPUT", "is_plain", "kind_of", "opened"]
 STANDARD_INPUT = "-"
 """What stands for it in place of a path."""
 
-PACKED = (".gz", ".zst", ".bz2", ".zip")
-_BY_POLARS = (".gz", ".zst")
+PACKED = (".gz", ".zst")
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".ndjson", ".jsonl")
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """The extension of a file, or of the one that is packed in it: ``.csv`` for ``ratings.csv.gz``."""
     path = Path(path)
-    kind = (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
-    if not kind and path.suffix.lower() == ".zip" and path.is_file():
-        with _unpacking(path), zipfile.ZipFile(path) as archive:
-            kind = Path(_only_member(archive, path).filename).suffix.lower()
-    return kind
+    return (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
 
 
 def is_plain(path: str | os.PathLike[str], encoding: str | None) -> bool:
     """Whether a file can be read where it lies."""
     if os.fspath(path) == STANDARD_INPUT or not _is_utf_8(encoding):
         return False
-    packing = Path(path).suffix.lower()
-    return packing not in PACKED or (packing in _BY_POLARS and kind_of(path) in (".csv", ".tsv"))
+    return Path(path).suffix.lower() not in PACKED or kind_of(path) in (".csv", ".tsv")
 
 
 def opened(path: Path, kind: str | None, encoding: str | None) -> tuple[str, Path | io.BytesIO]:
@@ -54,26 +44,18 @@ def opened(path: Path, kind: str | None, encoding: str | None) -> tuple[str, Pat
         return kind or _sniffed(content), io.BytesIO(_in_utf_8(content, encoding))
     if not path.is_file():
         raise FileNotFoundError(no_file(path))
-    kind = kind or kind_of(path)
-    if is_plain(path, encoding) or (kind not in _TEXT and path.suffix.lower() not in PACKED):
+    kind, packing = kind or kind_of(path), path.suffix.lower()
+    if is_plain(path, encoding) or (kind not in _TEXT and packing not in PACKED):
         return kind, path
-    with _unpacking(path):
-        content = _unpacked(path)
-    return kind, io.BytesIO(_in_utf_8(content, encoding) if kind in _TEXT else content)
-
-
-def _unpacked(path: Path) -> bytes:
-    packing, content = path.suffix.lower(), path.read_bytes()
-    if packing == ".gz":
-        return gzip.decompress(content)
-    if packing == ".bz2":
-        return bz2.decompress(content)
-    if packing == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            return archive.read(_only_member(archive, path))
     if packing == ".zst":
         raise ValueError(f"under .zst only CSV in UTF-8 is read; unpack {path.name} first")
-    return content
+    content = path.read_bytes()
+    if packing == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, zlib.error) as error:
+            raise ValueError(f"{path} cannot be unpacked: {error}") from error
+    return kind, io.BytesIO(_in_utf_8(content, encoding) if kind in _TEXT else content)
 
 
 def _in_utf_8(content: bytes, encoding: str | None) -> bytes:
@@ -104,20 +86,3 @@ def _sniffed(content: bytes) -> str:
     if content.startswith(b"PAR1"):
         return ".parquet"
     return ".ndjson" if content.lstrip().startswith(b"{") else ".csv"
-
-
-def _only_member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
-    listed = (one for one in archive.infolist() if not one.is_dir())
-    members = [one for one in listed if not one.filename.startswith("__MACOSX/")]
-    if len(members) != 1:
-        raise ValueError(f"{path} has {len(members)} files in it; give a zip of one file, or unpack it first")
-    return members[0]
-
-
-@contextmanager
-def _unpacking(path: object) -> Iterator[None]:
-    """Say in words what is wrong with a packed file."""
-    try:
-        yield
-    except (EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"{path} cannot be unpacked: {str(error) or 'it ends too early'}") from error

@@ -17,10 +17,10 @@ Goal: TypeAlias = Literal["rank", "rate"]
 """What a model is for: to put items in order, or to predict ratings."""
 
 # What a rating says of its item: in training, in twentieths, and in a person's own history, where it may speak against.
-# Of one to five stars 0, 0, 0.4, 0.8, 1 and -0.6, -0.3, 0.2, 0.7, 1; what lies between is interpolated.
+# Of one to five stars 0, 0, 0.4, 0.8, 1 and -0.8, -0.4, 0.2, 0.7, 1; what lies between is interpolated.
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LIKED = (0.0, 0.0, 8.0, 16.0, 20.0)
-_OPINIONS = (-0.6, -0.3, 0.2, 0.7, 1.0)
+_OPINIONS = (-0.8, -0.4, 0.2, 0.7, 1.0)
 
 
 # Models are served in single precision, which tells some seven digits apart.
@@ -28,14 +28,7 @@ _FARTHEST, _FINEST = 1e6, 1e-6
 
 
 def why_no_range(low: float, high: float) -> str | None:
-    """What is wrong with a lowest and a highest rating, if anything is.
-
-    Examples
-    --------
-    >>> why_no_range(1.0, 5.0)
-    >>> why_no_range(1.0, 1e300)
-    'the rating range 1 to 1e+300 goes beyond 1e+06, where single precision loses digits; give ratings in larger units'
-    """
+    """What is wrong with a lowest and a highest rating, if anything is."""
     named = f"the rating range {low:g} to {high:g}"
     if not -math.inf < low < high < math.inf:
         return f"{named} must be finite and rise from low to high"
@@ -48,20 +41,7 @@ def why_no_range(low: float, high: float) -> str | None:
 
 @dataclass(frozen=True)
 class RatingScale:
-    """What kind of feedback there is, and between which numbers it lies.
-
-    Parameters
-    ----------
-    range
-        Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1.
-
-    Examples
-    --------
-    >>> RatingScale((1.0, 5.0)).middle
-    3.0
-    >>> RatingScale(None).explicit
-    False
-    """
+    """Lowest and highest rating (explicit feedback); ``None`` for clicks (implicit feedback), which count as 1."""
 
     range: tuple[float, float] | None
 
@@ -135,7 +115,7 @@ class RatingScale:
         Examples
         --------
         >>> RatingScale((1.0, 5.0)).opinions(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist()
-        [-0.6, -0.3, 0.2, 0.7, 1.0]
+        [-0.8, -0.4, 0.2, 0.7, 1.0]
         """
         if self.range is None:
             return np.where(np.asarray(values) < 0.0, _OPINIONS[0], 1.0)

@@ -19,7 +19,7 @@ import polars as pl
 
 from discreet.catalogue.packed import opened
 
-__all__ = ["TABLE_ERRORS", "Scan", "find_separator", "scan_json", "scan_table"]
+__all__ = ["TABLE_ERRORS", "Scan", "find_separator", "scan_table"]
 
 TABLE_ERRORS = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What reading a damaged table may end in; polars panics over some Parquet files, and a panic is no Exception."""
@@ -32,24 +32,13 @@ _SHEET = "save the sheet as CSV in UTF-8 first"
 _ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), _SHEET),
     ".json": "write one object a line and call it .ndjson",
+    **dict.fromkeys((".bz2", ".zip", ".xz", ".7z"), "unpack it first (.gz can stay)"),
 }
 _MOVIELENS = {4: ("user", "item", "rating", "time"), 3: ("item", "title", "genres")}
 
 
 class Scan(NamedTuple):
-    """A table that is not read yet.
-
-    Parameters
-    ----------
-    names
-        Of its columns.
-    typed
-        Whether these have types; those of an untyped table come as text, so that ids are taken exactly as written.
-    table
-        The table itself.
-    typeset
-        Whether people chose how its lines are written: quotes around a field.
-    """
+    """A table that is not read yet: its columns, whether they have types, and whether its fields may have quotes."""
 
     names: list[str]
     typed: bool
@@ -65,25 +54,19 @@ def scan_table(
     *,
     private: Collection[str] | None = None,
 ) -> Scan:
-    """Open a table.
+    """Open a table; reading it may end in one of `TABLE_ERRORS`.
 
-    The kind is an extension (``".csv"``), by default the file's own, under ``.gz``, ``.zst``, ``.bz2`` or ``.zip`` if
-    need be; ``"-"`` is standard input. The separator of a text file is found in its first line unless it is given; its
-    text is UTF-8 unless another encoding is.
-
-    Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken exactly as written.
+    The kind is an extension (``".csv"``), by default the file's own, under ``.gz`` or ``.zst`` if need be; ``"-"`` is
+    standard input. Untyped tables (CSV, TSV, text) come as text in every column, so that ids are taken as written.
 
     Parameters
     ----------
+    separator, encoding
+        Of text: found in the first line, and UTF-8, where they are left out.
     private
         For rows that belong to people, the columns that will be read (none named: all). Then nothing about a row is
         judged by other rows: NDJSON comes as text too, and no encoding is guessed. Of public tables (a catalogue)
         types, and the encoding of ``.dat``, are worked out from the whole.
-
-    Raises
-    ------
-    OSError, ValueError, polars.exceptions.PolarsError
-        When the file is missing, of an unknown kind, or damaged; reading the table then ends in one of `TABLE_ERRORS`.
     """
     path = Path(path)
     kind, source = opened(path, kind, encoding)
@@ -98,10 +81,10 @@ def scan_table(
         lines = [line.strip() or None for line in content.decode("utf-8").split("\n")]
         table = pl.LazyFrame({"item": lines}, schema={"item": pl.String})
     elif kind in (".parquet", ".pq"):
-        table = pl.scan_parquet(source)
+        table = pl.scan_parquet(source, hive_partitioning=not isinstance(source, io.BytesIO))
     elif kind in (".ndjson", ".jsonl"):
         if private is not None:
-            return scan_json(source, private)
+            return _scan_json(source, private)
         table = pl.scan_ndjson(source, infer_schema_length=None)
     else:
         advice = _ADVICE.get(kind, "use .csv, .tsv, .parquet, .ndjson, .dat (MovieLens) or .txt")
@@ -110,7 +93,7 @@ def scan_table(
     return Scan(table.collect_schema().names(), typed, table, typeset=not typed)
 
 
-def scan_json(source: Path | list[Path] | io.BytesIO, private: Collection[str]) -> Scan:
+def _scan_json(source: Path | io.BytesIO, private: Collection[str]) -> Scan:
     """People's rows in NDJSON, every value of the named columns as text, by itself.
 
     A type that suited all rows would be chosen by all of them: one ``7.0`` among whole numbers makes all of them
@@ -119,8 +102,7 @@ def scan_json(source: Path | list[Path] | io.BytesIO, private: Collection[str]) 
     if not private:
         private = pl.scan_ndjson(source, infer_schema_length=None).collect_schema().names()
     table = pl.scan_ndjson(source, schema=dict.fromkeys(private, pl.String))
-    first = source if isinstance(source, Path | io.BytesIO) else source[0]
-    names = pl.scan_ndjson(first, n_rows=1, infer_schema_length=1).collect_schema().names()
+    names = pl.scan_ndjson(source, n_rows=1, infer_schema_length=1).collect_schema().names()
     later = [name for name in private if name not in names]
     if later:
         there = table.select(pl.col(later).is_not_null().any()).collect().row(0)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import click
-import polars as pl
 
-from discreet.catalogue import Catalogue, scan_table
+from discreet.catalogue import TABLE_ERRORS, Catalogue, scan_table
 from discreet.cli.output import Output, print_json
-from discreet.cli.request import Argument, Option, takes
+from discreet.cli.request import argument, option, takes
 from discreet.errors import CatalogueInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
@@ -20,14 +17,13 @@ __all__ = ["AddItems", "command"]
 class AddItems(Output):
     """What `add-items` can be asked."""
 
-    model: Annotated[str, Argument("MODEL")]
-    items: Annotated[str, Argument("ITEMS")]
-    out: Annotated[str, Option("Where to write the model with the new items.", metavar="DIR")]
-    id_column: Annotated[
-        str | None,
-        Option("Column of the ids, if it is not the only one, nor called item, item_id or id.", metavar="C"),
-    ] = None
-    force: Annotated[bool, Option("Replace a model that is already there.")] = False
+    model: str = argument("MODEL")
+    items: str = argument("ITEMS")
+    out: str = option("Where to write the model with the new items.", metavar="DIR")
+    catalogue_column: str | None = option(
+        "Column of the ids, if it is not the only one, nor called item, item_id or id."
+    )
+    force: bool = option("Replace a model that is already there.")
 
 
 @takes(AddItems, "add-items")
@@ -44,19 +40,15 @@ def command(request: AddItems) -> None:
     """
     check_target(request.out, overwrite=request.force)
     model = Model.load(request.model)
-    new = Catalogue.from_file(request.items, request.id_column)
-    longer = model.with_items(new.ids.tolist(), _table(request.items, len(new)), new.titles)
+    new = Catalogue.from_file(request.items, request.catalogue_column)
+    try:
+        table = scan_table(request.items)[2].head(len(new)).collect()  # blank lines at the end are no items
+    except TABLE_ERRORS as error:
+        raise CatalogueInvalid(f"the items {request.items} cannot be read: {error}") from error
+    longer = model.with_items(new.ids.tolist(), table, new.titles)
     longer.save(request.out, overwrite=request.force)
     added, items = len(new), len(longer.catalogue)
     if request.as_json:
         print_json({"added": added, "items": items, "out": request.out})
     else:
         click.echo(f"{added:,} items added, {items:,} in all; the model is in {request.out}")
-
-
-def _table(path: str, rows: int) -> pl.DataFrame:
-    """All columns; blank lines at the end are no items."""
-    try:
-        return scan_table(path)[2].head(rows).collect()
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise CatalogueInvalid(f"the items {path} cannot be read: {error}") from error

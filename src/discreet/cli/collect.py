@@ -13,7 +13,7 @@ import click
 from pydantic import ValidationError
 
 from discreet.cli.output import json_option, print_json, printer, progress_bar
-from discreet.cli.setting_options import merge_settings, set_option
+from discreet.cli.settings import merge_settings, set_option
 from discreet.errors import SettingsInvalid
 from discreet.model.storage import check_target
 
@@ -55,7 +55,7 @@ def command() -> None:
 )
 @click.option("--epsilon", default=4.0, show_default=True, help="What one device spends in all.")
 @click.option("--minimum", type=int, help="Reports a round needs; default: an eighth of the devices.")
-@set_option("A setting of the learner; repeatable.")
+@set_option
 @click.option("--out", metavar="DIR", help="Where to put the model, if anywhere.")
 @click.option("--force", is_flag=True, help="Replace a model that is there already.")
 @json_option
@@ -200,7 +200,7 @@ def _asks(function: Callable[..., None]) -> Any:
 @click.option(
     "--hours", type=float, help="Hours after which a round ends by itself, if the minimum is there."
 )
-@set_option("A setting of the learner; repeatable.")
+@set_option
 def _create(
     admin: Any, catalogue: str, item_column: str | None, sets: tuple[str, ...], as_json: bool, **task: Any
 ) -> None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
-from rich.table import Table
-
 from discreet.cli.answers import show_recommendations
-from discreet.cli.output import Output, ReportProgress, print_json, printer, progress_bar
+from discreet.cli.output import Output, print_json, printer, progress_bar, show_table
 from discreet.cli.request import takes
-from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
-from discreet.evaluation import RankingScores, evaluate_ranking
+from discreet.evaluation import evaluate_ranking
 from discreet.methods.ease.estimator import EASE
-from discreet.model import Model, Recommendations
 from discreet.privacy.budget import Budget
 
 __all__ = ["command"]
@@ -25,23 +20,10 @@ USERS, ITEMS, RATINGS = 6_000, 1_000, 250_000
 # People take what suits them: otherwise the same list for everybody would be as good as any.
 LIFT = 1.5
 SEED = 20
-EPSILONS, DELTA = (5.0, 1.0), 1e-6
+EPSILONS, DELTA = (None, 5.0, 1.0), 1e-6
 AT = 20
 RECALL = f"recall@{AT}"
 NEWCOMER = {"item-0007": 5.0, "item-0042": 4.5, "item-0128": 1.0, "item-0256": 2.0, "item-0599": 5.0}
-
-
-@dataclass
-class _Demo:
-    """What the demo found; the last model is the most private one."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    model: Model | None = None
-
-    def add(
-        self, method: str, recall: float, seconds: float | None = None, epsilon: float | None = None
-    ) -> None:
-        self.rows.append({"method": method, "epsilon": epsilon, RECALL: recall, "seconds": seconds})
 
 
 @takes(Output, "demo")
@@ -58,71 +40,48 @@ def command(request: Output) -> None:
       discreet demo
     """
     started = time.perf_counter()
+    rows: list[dict[str, Any]] = []
     with progress_bar() as report:
         report("making a market", 0, 1)
         train, test = by_rating(market(USERS, ITEMS, RATINGS, rng=SEED, lift=LIFT), (0.9, 0.1), rng=SEED)
         report("making a market", 1, 1)
-        demo = _compare(train, test, report)
-    assert demo.model is not None
-    found = demo.model.recommend(NEWCOMER, 5)
+        for epsilon in EPSILONS:
+            name = "not private" if epsilon is None else f"epsilon {epsilon:g}"
+
+            def named(stage: str, done: int, total: int, name: str = name) -> None:
+                report(f"{name}: {stage}", done, total)
+
+            began = time.perf_counter()
+            budget = None if epsilon is None else Budget(epsilon, DELTA)
+            model = EASE().fit(train, budget, rng=SEED, progress=named).model_
+            took = time.perf_counter() - began
+            scores = evaluate_ranking(model, train, test, AT)
+            if epsilon is None:
+                rows.append(_row("popularity, not private", None, scores.popularity_recall, None))
+            method = f"private, {name}" if epsilon else f"the same method, {name}"
+            rows.append(_row(method, epsilon, scores.recall, took))
+    found = model.recommend(NEWCOMER, 5)
     seconds = time.perf_counter() - started
     if request.as_json:
-        print_json(_as_dict(demo, demo.model, found, seconds))
-    else:
-        _show(demo, demo.model, found, seconds)
-
-
-def _compare(train: Ratings, test: Ratings, report: ReportProgress) -> _Demo:
-    demo = _Demo()
-    scores, seconds = _train(None, train, test, report, demo)
-    demo.add("popularity, not private", scores.popularity_recall)
-    demo.add("the same method, not private", scores.recall, seconds)
-    for epsilon in EPSILONS:
-        scores, seconds = _train(Budget(epsilon, DELTA), train, test, report, demo)
-        demo.add(f"private, epsilon {epsilon:g}", scores.recall, seconds, epsilon)
-    return demo
-
-
-def _train(
-    budget: Budget | None, train: Ratings, test: Ratings, report: ReportProgress, demo: _Demo
-) -> tuple[RankingScores, float]:
-    started = time.perf_counter()
-
-    def named(stage: str, done: int, total: int) -> None:
-        report(f"{'not private' if budget is None else f'epsilon {budget.epsilon:g}'}: {stage}", done, total)
-
-    demo.model = EASE().fit(train, budget, rng=SEED, progress=named).model_
-    seconds = time.perf_counter() - started
-    return evaluate_ranking(demo.model, train, test, AT), seconds
-
-
-def _as_dict(demo: _Demo, model: Model, found: Recommendations, seconds: float) -> dict[str, Any]:
-    return {
-        "delta": DELTA,
-        "comparison": demo.rows,
-        "statement": model.statement.model_dump(mode="json"),
-        "newcomer": NEWCOMER,
-        **found.to_dict(),
-        "holder": {"users": USERS, "items": ITEMS, "ratings": RATINGS, "seconds": round(seconds, 3)},
-    }
-
-
-def _show(demo: _Demo, model: Model, found: Recommendations, seconds: float) -> None:
-    table = Table()
-    table.add_column("method")
-    for name in (RECALL, "seconds"):
-        table.add_column(name, justify="right")
-    for row in demo.rows:
-        seconds_of = "–" if row["seconds"] is None else f"{row['seconds']:.1f}"
-        table.add_row(row["method"], f"{row[RECALL]:.4f}", seconds_of)
-    console = printer()
+        sizes = {"users": USERS, "items": ITEMS, "ratings": RATINGS, "seconds": round(seconds, 3)}
+        statement = model.statement.model_dump(mode="json")
+        told = {"delta": DELTA, "comparison": rows, "statement": statement, "newcomer": NEWCOMER}
+        print_json({**told, **found.to_dict(), "holder": sizes})
+        return
+    shown = [
+        (row["method"], f"{row[RECALL]:.4f}", "–" if row["seconds"] is None else f"{row['seconds']:.1f}")
+        for row in rows
+    ]
     size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
-    console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
-    console.print(table)
-    console.print()
-    console.print(str(model.statement), markup=False)
-    console.print()
     likes = ", ".join(f"{item} {rating:g}" for item, rating in NEWCOMER.items())
+    console = printer()
+    console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
+    show_table(shown, ("method", RECALL, "seconds"), right=(RECALL, "seconds"))
+    console.print("", str(model.statement), "", sep="\n")
     console.print(f"A newcomer who was not in the data rated {likes}. At epsilon {EPSILONS[-1]:g}:")
     show_recommendations(found, "For the newcomer", "score")
     console.print(f"{seconds:.1f} s in all. Next: discreet train --help")
+
+
+def _row(method: str, epsilon: float | None, recall: float, seconds: float | None) -> dict[str, Any]:
+    return {"method": method, "epsilon": epsilon, RECALL: recall, "seconds": seconds}

@@ -1,37 +1,41 @@
-"""``discreet doctor``: checks of this installation."""
+"""``discreet doctor``: checks of this installation, what one must trust, and a run from file to file.
+
+Each check takes well under a second once the kernels are compiled.
+"""
 
 from __future__ import annotations
 
 import platform
 import sys
+import tempfile
+from collections.abc import Callable
 from importlib import metadata
-from typing import Annotated, Any, Literal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import threadpoolctl
-from rich.table import Table
+from randomgen import AESCounter
 
-from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Option, takes
-from discreet.cli.self_test import CHECKS, Outcome
+from discreet import kernels
+from discreet.catalogue import Catalogue, RatingScale
+from discreet.cli.output import Output, print_json, show_table
+from discreet.cli.request import option, takes
 from discreet.cli.trusted import trusted
 from discreet.cli.walk import walk
-from discreet.kernels.threads import get_threads
+from discreet.model import Model
+from discreet.model.fold_in import Ridge
+from discreet.model.item_side import ItemSide
+from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.statement import Statement
 
-__all__ = ["Doctor", "command"]
+__all__ = ["CHECKS", "Doctor", "Outcome", "command", "noise_source"]
 
 PACKAGES = (
-    "discreet",
-    "numpy",
-    "scipy",
-    "numba",
-    "polars",
-    "pydantic",
-    "randomgen",
-    "dp-accounting",
-    "safetensors",
-    "threadpoolctl",
-    "click",
-    "rich",
+    *("discreet", "numpy", "scipy", "numba", "polars", "pydantic", "randomgen", "dp-accounting"),
+    *("safetensors", "threadpoolctl", "click", "rich"),
 )
 EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch", "ray")
 
@@ -39,10 +43,8 @@ EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch", "ray")
 class Doctor(Output):
     """What `doctor` can be asked."""
 
-    trusted: Annotated[bool, Option("List the files one must trust to believe train, no checks.")] = False
-    walk: Annotated[
-        Literal["train"] | None, Option("Follow a run from file to file, function by function; no checks.")
-    ] = None
+    trusted: bool = option("List the files one must trust to believe train, no checks.")
+    walk: Literal["train"] | None = option("Follow a run from file to file, function by function; no checks.")
 
 
 @takes(Doctor, "doctor")
@@ -58,53 +60,27 @@ def command(request: Doctor) -> None:
       discreet doctor --walk train
     """
     if request.trusted:
-        _show_trusted(request.as_json)
-        return
-    if request.walk is not None:
-        _show_walk(request.walk, request.as_json)
-        return
-    outcomes = [_run(name) for name in CHECKS]
-    healthy = all(outcome["ok"] for outcome in outcomes)
-    report = {"ok": healthy, **_surroundings(), "checks": outcomes}
-    if request.as_json:
-        print_json(report)
+        lines = trusted()
+        if request.as_json:
+            print_json({"lines": sum(lines.values()), "files": lines})
+            return
+        rows = [*lines.items(), (f"{len(lines)} files", f"{sum(lines.values()):,}")]
+        show_table(rows, ("module", "lines of code"))
+    elif request.walk is not None:
+        steps = walk(request.walk)
+        if request.as_json:
+            print_json({"walk": request.walk, "steps": [step._asdict() for step in steps]})
+        else:
+            show_table(steps, ("file", "function", "what it does"))
     else:
-        _show(report)
-    sys.exit(0 if healthy else 1)
-
-
-def _run(name: str) -> dict[str, Any]:
-    """A check that breaks in an unforeseen way has failed too: finding that out is what the doctor is for."""
-    try:
-        outcome = CHECKS[name]()
-    except Exception as error:
-        outcome = Outcome(False, f"{type(error).__name__}: {error}")
-    return {"name": name, "ok": outcome.ok, "detail": outcome.detail}
-
-
-def _show_trusted(as_json: bool) -> None:
-    """What imports reach from where ratings are read, bounded, summed, noised, charged and stated."""
-    lines = trusted()
-    if as_json:
-        print_json({"lines": sum(lines.values()), "files": lines})
-        return
-    table = Table("module", "lines of code")
-    for module, number in lines.items():
-        table.add_row(module, f"{number:,}")
-    table.add_row(f"{len(lines)} files", f"{sum(lines.values()):,}")
-    printer().print(table)
-
-
-def _show_walk(name: str, as_json: bool) -> None:
-    """Which file does what in a run."""
-    steps = walk(name)
-    if as_json:
-        print_json({"walk": name, "steps": [step._asdict() for step in steps]})
-        return
-    table = Table("file", "function", "what it does")
-    for step in steps:
-        table.add_row(*step)
-    printer().print(table)
+        outcomes = [_run(name) for name in CHECKS]
+        healthy = all(outcome["ok"] for outcome in outcomes)
+        report = {"ok": healthy, **_surroundings(), "checks": outcomes}
+        if request.as_json:
+            print_json(report)
+        else:
+            _show(report)
+        sys.exit(0 if healthy else 1)
 
 
 def _surroundings() -> dict[str, Any]:
@@ -113,7 +89,7 @@ def _surroundings() -> dict[str, Any]:
         "platform": platform.platform(),
         "versions": {name: _version(name) for name in PACKAGES},
         "extras": {name: _version(name) for name in EXTRAS},
-        "threads": get_threads(),
+        "threads": kernels.get_threads(),
         "blas": [
             f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"
             for library in threadpoolctl.threadpool_info()
@@ -130,17 +106,114 @@ def _version(package: str) -> str | None:
 
 
 def _show(report: dict[str, Any]) -> None:
-    table = Table(show_header=False)
-    table.add_row("python", f"{report['python']} on {report['platform']}")
+    facts = [("python", f"{report['python']} on {report['platform']}")]
     for group in ("versions", "extras"):
-        table.add_row(
-            group, ", ".join(f"{name} {version or 'absent'}" for name, version in report[group].items())
+        versions = report[group].items()
+        facts.append((group, ", ".join(f"{name} {version or 'absent'}" for name, version in versions)))
+    show_table([*facts, ("threads", report["threads"]), ("BLAS", ", ".join(report["blas"]))])
+    checks = [(one["name"], "ok" if one["ok"] else "FAILED", one["detail"]) for one in report["checks"]]
+    show_table(checks, ("check", "", "detail"))
+
+
+class Outcome(NamedTuple):
+    """Whether a check passed, and what it saw."""
+
+    ok: bool
+    detail: str
+
+
+def _run(name: str) -> dict[str, Any]:
+    """A check that breaks in an unforeseen way has failed too: finding that out is what the doctor is for."""
+    try:
+        outcome = CHECKS[name]()
+    except Exception as error:
+        outcome = Outcome(False, f"{type(error).__name__}: {error}")
+    return {"name": name, "ok": outcome.ok, "detail": outcome.detail}
+
+
+def noise_source() -> Outcome:
+    """Cryptographic noise: the right scale, and never the same twice."""
+    first, second = Noise().normals(100_000), Noise().normals(100_000)
+    scale = float(first.std())
+    # the standard deviation of 100,000 normals strays by 0.0022; five times that is a wrong generator
+    right = abs(scale - 1.0) < 0.011 and abs(float(first.mean())) < 0.016
+    return Outcome(
+        right and not np.array_equal(first, second), f"standard deviation {scale:.4f} of 100,000 draws"
+    )
+
+
+def _aes_hardware() -> Outcome:
+    """AES instructions make noise fast; without them it is the same noise, more slowly."""
+    fast = bool(AESCounter(key=1).use_aesni)
+    return Outcome(
+        True, "AES instructions are used" if fast else "no AES instructions: noise is slower, not weaker"
+    )
+
+
+def _accounting() -> Outcome:
+    """A known conversion, exact to the digits shown."""
+    mu = Budget(1.0, 1e-6).mu
+    return Outcome(abs(mu - 0.2367) < 5e-5, f"epsilon 1, delta 1e-6 buys mu {mu:.4f}")
+
+
+def _kernels() -> Outcome:
+    """Compiled kernels against plain NumPy on a small problem."""
+    rng = np.random.default_rng(0)
+    rows = [np.sort(rng.choice(40, count, replace=False)) for count in rng.integers(0, 12, 60)]
+    indptr, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
+    features, targets = rng.standard_normal((40, 5)), rng.standard_normal(len(items))
+    solved = kernels.solve_rows(indptr, items, targets, features, np.full(5, 0.5))
+    wanted = [
+        np.linalg.solve(
+            features[row].T @ features[row] + 0.5 * np.eye(5), features[row].T @ targets[start:end]
         )
-    table.add_row("threads", str(report["threads"]))
-    table.add_row("BLAS", ", ".join(report["blas"]))
-    checks = Table("check", "", "detail")
-    for check in report["checks"]:
-        checks.add_row(check["name"], "ok" if check["ok"] else "FAILED", check["detail"])
-    console = printer()
-    console.print(table)
-    console.print(checks)
+        for row, (start, end) in zip(rows, pairwise(indptr), strict=True)
+    ]
+    people = rng.standard_normal((9, 5))
+    scores = kernels.top_n(people, features, np.zeros(40), 7)[1]
+    differences = {
+        "solve_rows": float(np.abs(solved - wanted).max()),
+        "top_n": float(np.abs(scores + np.sort(-(people @ features.T))[:, :7]).max()),
+    }
+    right = all(value < 1e-9 for value in differences.values())
+    return Outcome(right, ", ".join(f"{name} {value:.1g}" for name, value in differences.items()))
+
+
+def _compile_cache() -> Outcome:
+    """Compiled kernels are kept on disk; otherwise every start pays for compiling them."""
+    values = [
+        value
+        for name, module in list(sys.modules.items())
+        if name.startswith("discreet.")
+        for value in vars(module).values()
+    ]
+    paths = {getattr(getattr(value, "stats", None), "cache_path", None) for value in values}
+    folders = sorted(path for path in paths if isinstance(path, str))
+    for folder in folders:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    return Outcome(bool(folders), ", ".join(folders) or "no kernel is cached")
+
+
+def _storage() -> Outcome:
+    """Save a model, load it, and find it unchanged."""
+    rng = np.random.default_rng(0)
+    side = ItemSide(
+        RatingScale((1.0, 5.0)), 3.0, rng.standard_normal(9), rng.standard_normal((9, 2)), Ridge()
+    )
+    model = Model(side, Catalogue(range(9)), Statement.not_private("made by the doctor"), "none")
+    with tempfile.TemporaryDirectory() as folder:
+        back = Model.load(model.save(Path(folder) / "model"))
+    same = np.array_equal(back.predict({3: 5.0}, range(9)), model.predict({3: 5.0}, range(9)))
+    return Outcome(same, "a model came back to the last bit" if same else "a model came back changed")
+
+
+CHECKS: dict[str, Callable[[], Outcome]] = {
+    "noise source": noise_source,
+    "AES hardware": _aes_hardware,
+    "accounting": _accounting,
+    "kernels": _kernels,
+    "compile cache": _compile_cache,
+    "storage": _storage,
+}

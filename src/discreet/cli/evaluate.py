@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
 
 import click
-from pydantic import Field
 
-from discreet import kernels
-from discreet.cli.device_option import RankingDevice
-from discreet.cli.holder import counts
-from discreet.cli.model_ratings import reading_for
-from discreet.cli.output import Output, print_json, printer, progress_bar
-from discreet.cli.place_options import BlocksFolder, EngineName, Place
-from discreet.cli.recommendation_file import check_file
-from discreet.cli.request import Argument, Option, takes
+from discreet.cli.output import Output, check_file, counts, print_json, printer, progress_bar
+from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import WholeRows
-from discreet.data import StoredRatings
+from discreet.cli.where import Place, Reader
 from discreet.data.rules import GRADES
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocol import Only, evaluate, no_errors
@@ -28,34 +20,22 @@ from discreet.model.directory import replace_file
 __all__ = ["Evaluate", "command"]
 
 
-class Evaluate(Output, WholeRows):
+class Evaluate(Output, Reader, WholeRows):
     """What `evaluate` can be asked."""
 
-    model: Annotated[str, Argument("MODEL")]
-    test: Annotated[str, Argument("TEST")]
-    history: Annotated[str, Option("What the test's users did before.", metavar="TRAIN")]
-    at: Annotated[int, Field(ge=1), Option("Length of the lists.")] = 20
-    relevant: Annotated[
-        float | None,
-        Option(
-            "Rows of TEST rated R or more should come back. The lower two fifths of the rating range should not.  "
-            "[default: the upper two fifths; all clicks]",
-            metavar="R",
-        ),
-    ] = None
-    only: Annotated[
-        Only | None,
-        Option(
-            "Errors of predicted ratings alone, or lists alone.  [default: both, or lists for a model that ranks]"
-        ),
-    ] = None
-    per_user: Annotated[
-        Path | None,
-        Option("Write one row a user (.parquet or .csv), readable by you alone.", metavar="FILE"),
-    ] = None
-    engine: EngineName = "auto"
-    blocks: BlocksFolder = None
-    device: RankingDevice = "cpu"
+    model: str = argument("MODEL")
+    test: str = argument("TEST")
+    history: str = option("What the test's users did before.", metavar="TRAIN")
+    at: int = option("Length of the lists.", 20, ge=1)
+    relevant: float | None = option(
+        "Ratings from which rows of TEST should come back.  [default: the upper two fifths of the range; all clicks]"
+    )
+    only: Only | None = option(
+        "Errors of predicted ratings alone, or lists alone.  [default: both, or lists for a model that ranks]"
+    )
+    per_user: Path | None = option(
+        "Write one row a user (.parquet or .csv), readable by you alone.", metavar="FILE"
+    )
 
 
 @takes(Evaluate, "evaluate")
@@ -80,17 +60,15 @@ def command(request: Evaluate) -> None:
     if only == "errors" and model.goal == "rank":
         raise SettingsInvalid(f"--only errors: {no_errors(scale.explicit)}; leave it out")
     if out is not None:
-        check_file(out, "--per-user")
+        check_file(out, ".parquet", ".csv", name="--per-user")
     relevant = request.relevant
     if relevant is None and scale.range == GRADES and request.graded is not None:
         relevant = GRADES[0]  # somebody who played it little does not dislike it
-    reading = reading_for(model, dict(request.reading()))
-    tables = [request.history, request.test]
-    with ExitStack() as held, kernels.ranking_on(request.device), progress_bar() as report:
-        place = Place(request.engine, request.blocks, tables, held)
+    reading = request.reading_for(model)
+    with ExitStack() as held, progress_bar() as report:
+        place = Place(request, [request.history, request.test], held)
         past = place.read(request.history, "history", model, reading)
-        alike = past if isinstance(past, StoredRatings) else None
-        held_out = place.read(request.test, "test", model, reading, alike)
+        held_out = place.read(request.test, "test", model, reading, past)
         found = evaluate(
             model, held_out, history=past, k=request.at, relevant=relevant, only=only, progress=report
         )

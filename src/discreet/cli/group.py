@@ -32,7 +32,7 @@ COMMANDS = {
     "similar": "Show the items that are most like an item.",
     "explain": "Say why an item has its score for a person: what the item itself and each rating add to it.",
     "statement": "Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.",
-    "report": "Write one page about a MODEL: promise, costs, what it knows of which items, neighbours, a map.",
+    "report": "Write one page about a MODEL: promise, costs, what it knows of which items, neighbours.",
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "serve": "Serve a MODEL over HTTP, with a page that recommends in the browser.",
     "export": "Write a MODEL in forms that others read: a page, plain arrays, a table, a card.",

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, BinaryIO
 
 import click
 import polars as pl
-from pydantic import Field
-from rich.table import Table
+from polars.io.plugins import register_io_source
 
-from discreet import kernels
 from discreet.catalogue import Catalogue
 from discreet.cli.answers import say_notes, sentence, show_recommendations
-from discreet.cli.device_option import RankingDevice
 from discreet.cli.histories import Person, of_one, read_histories
-from discreet.cli.output import print_json, printer
-from discreet.cli.place_options import BlocksFolder, EngineName, Place
-from discreet.cli.recommendation_file import check_file, recommend_in_parts, write_frames
-from discreet.cli.request import Option, takes
+from discreet.cli.output import check_file, print_json, printer, show_table
+from discreet.cli.request import option, takes
+from discreet.cli.where import Place, Reader
 from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
+from discreet.model.directory import replace_file
+from discreet.model.history import BLOCK
 
 __all__ = ["Recommend", "command"]
 
+# Rows that are made at once, at least those of a block of users.
+_ROWS = 1 << 20
 
-class Recommend(Person):
+
+class Recommend(Person, Reader):
     """What `recommend` can be asked."""
 
-    count: Annotated[int, Field(ge=1), Option("How many items.", name="-n")] = 10
-    allowed: Annotated[str | None, Option("List of items to choose from.", metavar="FILE")] = None
-    blocked: Annotated[str | None, Option("List of items never to choose.", metavar="FILE")] = None
-    include_seen: Annotated[bool, Option("Items of the history may come again.")] = False
-    out: Annotated[
-        str | None, Option("Write user, rank, item and score to a file: .parquet or .csv.", metavar="FILE")
-    ] = None
-    engine: EngineName = "auto"
-    blocks: BlocksFolder = None
-    device: RankingDevice = "cpu"
+    count: int = option("How many items.", 10, name="-n", ge=1)
+    allowed: str | None = option("List of items to choose from.", metavar="FILE")
+    blocked: str | None = option("List of items never to choose.", metavar="FILE")
+    include_seen: bool = option("Items of the history may come again.")
+    out: Path | None = option("Write user, rank, item and score to a file: .parquet or .csv.", metavar="FILE")
+
+    def choice(self) -> dict[str, Any]:
+        """Of which items, as `Model.recommend` has it."""
+        allowed, blocked = (
+            None if path is None else Catalogue.from_file(path).ids.tolist()
+            for path in (self.allowed, self.blocked)
+        )
+        choice = {"allowed": allowed, "blocked": blocked, "exclude_seen": not self.include_seen}
+        return {**choice, "unknown_items": self.unknown_items}
 
 
 @takes(Recommend, "recommend")
@@ -59,15 +66,14 @@ def command(request: Recommend) -> None:
       discreet recommend model/ --history everyone.parquet --user 17
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
-    out = None if request.out is None else Path(request.out)
-    if out is not None:
-        check_file(out)
+    if request.out is not None:
+        check_file(request.out, ".parquet", ".csv")
     model = Model.load(request.model)
-    with ExitStack() as held, kernels.ranking_on(request.device):
-        place = Place(request.engine, request.blocks, [request.history], held)
-        history = _asked_for(read_histories(request, model, place), request)
-        if out is not None:
-            _write(model, history, request, out)
+    score_name = "predicted rating" if model.goal == "rate" else "score"
+    with ExitStack() as held:
+        history = _asked_for(read_histories(request, model, Place(request, [request.history], held)), request)
+        if request.out is not None:
+            _write(model, history, request, request.out)
             say_notes(model.notes)
             return
         if isinstance(history, StoredRatings):
@@ -79,9 +85,15 @@ def command(request: Recommend) -> None:
         print_json(_as_dict(found, request.user))
         say_notes(model.notes)
     elif isinstance(found, Recommendations):
-        show_recommendations(found, "Recommended", _score_name(model))
+        show_recommendations(found, "Recommended", score_name)
     else:
-        _show_many(found, _score_name(model), model.notes)
+        rows = (
+            (user, rank, *(("none left", "") if item is None else (item, f"{score:.3f}")))
+            for user, rank, item, score in found.iter_rows()
+        )
+        show_table(rows, ("user", "rank", "item", score_name))
+        for note in model.notes:
+            printer().print(sentence(note))
 
 
 def _asked_for(histories: AnyRatings | History, request: Recommend) -> AnyRatings | History:
@@ -100,40 +112,8 @@ def _recommend(
     model: Model, history: Ratings | History, request: Recommend
 ) -> Recommendations | pl.DataFrame:
     if isinstance(history, Ratings):
-        return model.recommend_batch(history, request.count, **_choice(request))
-    return model.recommend(history, request.count, disliked=request.disliked, **_choice(request))
-
-
-def _choice(request: Recommend) -> dict[str, Any]:
-    return {
-        "allowed": _read_ids(request.allowed),
-        "blocked": _read_ids(request.blocked),
-        "exclude_seen": not request.include_seen,
-        "unknown_items": request.unknown_items,
-    }
-
-
-def _read_ids(path: str | None) -> list[Any] | None:
-    return None if path is None else Catalogue.from_file(path).ids.tolist()
-
-
-def _write(model: Model, history: AnyRatings | History, request: Recommend, out: Path) -> None:
-    if isinstance(history, Ratings | StoredRatings):
-        frames = recommend_in_parts(model, history, request.count, _choice(request))
-    else:
-        found = _recommend(model, history, request)
-        assert isinstance(found, Recommendations)
-        frames = iter([_frame(found, request.user)])
-    result = {"out": str(out), **write_frames(frames, out)}
-    if request.as_json:
-        print_json(result)
-    else:
-        click.echo(f"{result['rows']:,} rows, {result['shortfall']:,} of them without an item left, in {out}")
-
-
-def _frame(found: Recommendations, user: str | None) -> pl.DataFrame:
-    rows = [(user, rank, one.item, one.score) for rank, one in enumerate(found, 1)]
-    return pl.DataFrame(rows, schema=["user", "rank", "item", "score"], orient="row")
+        return model.recommend_batch(history, request.count, **request.choice())
+    return model.recommend(history, request.count, disliked=request.disliked, **request.choice())
 
 
 def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[str, Any]:
@@ -146,16 +126,55 @@ def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[st
     return {"users": users}
 
 
-def _show_many(frame: pl.DataFrame, score_name: str, notes: tuple[str, ...]) -> None:
-    table = Table("user", "rank", "item", score_name)
-    for user, rank, item, score in frame.iter_rows():
-        shown = ["none left"] if item is None else [str(item), f"{score:.3f}"]
-        table.add_row(str(user), str(rank), *shown)
-    console = printer()
-    console.print(table)
-    for note in notes:
-        console.print(sentence(note))
+def _write(model: Model, history: AnyRatings | History, request: Recommend, out: Path) -> None:
+    """All lists in a file, whole or not at all, written as they are made: never all of them in memory."""
+    told = {"rows": 0, "shortfall": 0}
+
+    def counted() -> Iterator[pl.DataFrame]:
+        for frame in _frames(model, history, request):
+            told["rows"] += frame.height
+            told["shortfall"] += frame["item"].null_count()
+            yield frame
+
+    write = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
+    replace_file(out, lambda file: write(counted(), file), private=True)
+    if request.as_json:
+        print_json({"out": str(out), **told})
+    else:
+        click.echo(f"{told['rows']:,} rows, {told['shortfall']:,} of them without an item left, in {out}")
 
 
-def _score_name(model: Model) -> str:
-    return "predicted rating" if model.goal == "rate" else "score"
+def _frames(model: Model, history: AnyRatings | History, request: Recommend) -> Iterator[pl.DataFrame]:
+    """Lists of some users each; from disk in the order of the blocks."""
+    if not isinstance(history, Ratings | StoredRatings):
+        found = _recommend(model, history, request)
+        assert isinstance(found, Recommendations)
+        rows = [(request.user, rank, one.item, one.score) for rank, one in enumerate(found, 1)]
+        yield pl.DataFrame(rows, schema=["user", "rank", "item", "score"], orient="row")
+        return
+    choice, step = request.choice(), max(1, _ROWS // request.count // BLOCK) * BLOCK
+    for part in [history] if isinstance(history, Ratings) else history.blocks(with_ids=True):
+        for start in range(0, part.n_users, step):
+            some = part.take_users(slice(start, start + step))
+            yield model.recommend_batch(some, request.count, **choice)
+
+
+def _write_csv(frames: Iterable[pl.DataFrame], file: BinaryIO) -> None:
+    for number, frame in enumerate(frames):
+        frame.write_csv(file, include_header=number == 0)
+
+
+def _write_parquet(frames: Iterator[pl.DataFrame], file: BinaryIO) -> None:
+    first = next(frames)
+    failed: list[BaseException] = []
+
+    def source(*pushed_down: object) -> Iterator[pl.DataFrame]:
+        try:
+            yield from itertools.chain([first], frames)
+        except BaseException as error:  # polars would tell of it in words of its own
+            failed.append(error)
+
+    table = register_io_source(source, schema=first.schema)
+    table.sink_parquet(file, engine="streaming", maintain_order=True)
+    if failed:
+        raise failed[0]

@@ -1,8 +1,8 @@
 """Commands from typed requests: a field is an option, its type says what may be given, its default what is meant.
 
     class Sample(Request):
-        out: Annotated[str, Option("Folder to put the files into.", metavar="DIR")]
-        users: Annotated[int, Field(ge=100), Option("How many people rate.")] = 6_000
+        out: Path = option("Folder to put the files into.", metavar="DIR")
+        users: int = option("How many people rate.", 6_000, ge=100)
 
     @takes(Sample, "sample")
     def command(request: Sample) -> None: ...
@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
-__all__ = ["Argument", "Option", "Request", "options", "takes"]
+__all__ = ["Request", "adds", "argument", "option", "takes"]
 
 R = TypeVar("R", bound="Request")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Request(BaseModel):
@@ -35,16 +35,13 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
 
-@dataclass(frozen=True)
-class Argument:
+def argument(metavar: str, **settings: Any) -> Any:
     """A word without a name; ``metavar`` is what help calls it."""
+    return Field(None, json_schema_extra={"metavar": metavar, **settings})
 
-    metavar: str
 
-
-@dataclass(frozen=True)
-class Option:
-    """An option.
+def option(words: str, default: Any = None, *, name: str | None = None, **settings: Any) -> Any:
+    """An option. Without a default it is required, unless its type has ``None`` in it, or is a flag or repeatable.
 
     Parameters
     ----------
@@ -52,46 +49,36 @@ class Option:
         For ``--help``.
     name
         As it is typed, if not as the field is called.
-    metavar, callback, envvar
-        As click knows them.
-    value
-        What the option means where it is given without a value.
-    eager
-        Whether it is read before others, because it says what they are.
+    settings
+        Bounds (``ge``, ``gt``, ``le``, ``lt``) as pydantic knows them; all else as click does.
     """
-
-    words: str
-    name: str | None = None
-    metavar: str | None = None
-    callback: Callable[[click.Context, click.Parameter, Any], Any] | None = None
-    envvar: str | None = None
-    value: str | None = None
-    eager: bool = False
+    bounds = {key: settings.pop(key) for key in ("ge", "gt", "le", "lt") if key in settings}
+    return Field(default, description=words, json_schema_extra={"name": name, **settings}, **bounds)
 
 
-def options(kind: type[R]) -> Callable[[Callable[[R], Any]], Callable[..., Any]]:
-    """Add a request's options to a function that takes the request."""
+def takes(
+    kind: type[R], name: str, cls: type[click.Command] | None = None, group: click.Group | None = None
+) -> Callable[[Callable[[R], Any]], click.Command]:
+    """Make a command of this name (of a group) of a function that takes a request of this kind."""
 
-    def decorate(function: Callable[[R], Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[[R], Any]) -> click.Command:
         @functools.wraps(function)
         def called(**given: Any) -> Any:
             return function(kind(**given))
 
-        added: Callable[..., Any] = called
-        for name in reversed(_in_order(kind)):
-            added = _parameter(name, kind.model_fields[name])(added)
-        return added
+        make = click.command if group is None else group.command
+        return make(name, cls=cls or click.Command)(adds(kind)(called))
 
     return decorate
 
 
-def takes(
-    kind: type[R], name: str, cls: type[click.Command] = click.Command
-) -> Callable[[Callable[[R], Any]], click.Command]:
-    """Make a command of this name of a function that takes a request of this kind."""
+def adds(kind: type[Request]) -> Callable[[F], F]:
+    """Add a request's options to a function that takes each of them by itself."""
 
-    def decorate(function: Callable[[R], Any]) -> click.Command:
-        return click.command(name, cls=cls)(options(kind)(function))
+    def decorate(function: F) -> F:
+        for name in reversed(_in_order(kind)):
+            function = _parameter(name, kind.model_fields[name])(function)
+        return function
 
     return decorate
 
@@ -102,50 +89,46 @@ def _in_order(kind: type[Request]) -> list[str]:
     own_first = dict.fromkeys(name for one in kind.__mro__ for name in vars(one).get("__annotations__", ()))
 
     def place(name: str) -> tuple[bool, bool]:
-        return not isinstance(_told(fields[name]), Argument), not fields[name].is_required()
+        return fields[name].description is not None, not _kind_of(fields[name])[1]
 
     return sorted((name for name in own_first if name in fields), key=place)
 
 
-def _told(info: FieldInfo) -> Argument | Option:
-    return next(one for one in info.metadata if isinstance(one, Argument | Option))
+def _parameter(name: str, info: FieldInfo) -> Callable[[F], F]:
+    assert isinstance(info.json_schema_extra, dict)
+    kind, required = _kind_of(info)
+    told: dict[str, Any] = {**kind, **info.json_schema_extra, "required": required}
+    if info.default is not None:
+        told["default"] = info.default
+    if info.description is None:
+        if told.pop("multiple", False):
+            told |= {"nargs": -1, "required": True}
+        return click.argument(name, **told)
+    typed = told.pop("name") or "--" + name.replace("_", "-")
+    told |= {"show_default": info.default is not None, "show_envvar": "envvar" in told}
+    return click.option(typed, name, help=info.description, **told)
 
 
-def _parameter(name: str, info: FieldInfo) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    told = _told(info)
-    if isinstance(told, Argument):
-        return click.argument(name, metavar=told.metavar)
-    settings: dict[str, Any] = {"help": told.words, "metavar": told.metavar, **_kind_of(info)}
-    if info.is_required():
-        settings["required"] = True
-    elif not settings.get("multiple"):
-        settings["default"] = info.default
-        settings["show_default"] = info.default not in (None, False)
-    if told.callback is not None:
-        settings["callback"] = told.callback
-    if told.envvar is not None:
-        settings |= {"envvar": told.envvar, "show_envvar": True}
-    if told.value is not None:
-        settings |= {"is_flag": False, "flag_value": told.value}
-    return click.option(told.name or "--" + name.replace("_", "-"), name, is_eager=told.eager, **settings)
-
-
-def _kind_of(info: FieldInfo) -> dict[str, Any]:
-    """What click is to make of the words that are typed."""
-    kind = _without_none(info.annotation)
+def _kind_of(info: FieldInfo) -> tuple[dict[str, Any], bool]:
+    """What click is to make of the words that are typed, and whether there must be some."""
+    kind, required = info.annotation, info.default is None
+    if get_origin(kind) in (Union, UnionType) and type(None) in get_args(kind):
+        left, required = set(get_args(kind)) - {type(None)}, False
+        kind = left.pop() if len(left) == 1 else kind
     if kind is bool:
-        return {"is_flag": True}
+        return {"is_flag": True}, False
     if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
+        return {"type": click.Choice(get_args(kind))}, required
     if get_origin(kind) is tuple:
         one, *others = get_args(kind)
-        several = others == [Ellipsis]
-        return {"type": one, "multiple": True} if several else {"type": one, "nargs": 1 + len(others)}
+        if others == [...]:
+            return {"type": one, "multiple": True}, False
+        return {"type": one, "nargs": 1 + len(others)}, required
     if kind in (int, float):
-        return {"type": _number(kind, info)}
+        return {"type": _number(kind, info)}, required
     if kind is Path:
-        return {"type": click.Path(path_type=Path)}
-    return {"type": str if kind is str else click.UNPROCESSED}
+        return {"type": click.Path(path_type=Path)}, required
+    return {"type": str if kind is str else click.UNPROCESSED}, required
 
 
 def _number(kind: Any, info: FieldInfo) -> Any:
@@ -162,11 +145,3 @@ def _number(kind: Any, info: FieldInfo) -> Any:
     if not bounds:
         return kind
     return (click.IntRange if kind is int else click.FloatRange)(**bounds)
-
-
-def _without_none(kind: Any) -> Any:
-    if get_origin(kind) in (Union, UnionType):
-        left = [one for one in get_args(kind) if one is not type(None)]
-        if len(left) == 1:
-            return left[0]
-    return kind

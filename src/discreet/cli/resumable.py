@@ -30,8 +30,12 @@ class ResumableCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the noted arguments in the place of ``--resume DIR``."""
-        folder, others = _split(args)
-        if folder is not None:
+        words = [
+            part for word in args for part in (word.split("=", 1) if word.startswith("--resume=") else [word])
+        ]
+        if "--resume" in words[:-1]:
+            place = words.index("--resume")
+            folder, others = words[place + 1], [*words[:place], *words[place + 2 :]]
             if not set(others) <= {"--json"}:
                 raise SettingsInvalid(
                     f"--resume stands alone: the run in {folder} goes on with the arguments that it was begun with"
@@ -60,15 +64,6 @@ def note_arguments(ctx: click.Context, folder: Path) -> None:
         arguments = [*arguments, f"--ledger={ledger}"]  # the environment named it, and may not do so again
     noted = _Noted(arguments=arguments, folder=os.getcwd()).model_dump_json(indent=1).encode()
     replace_file(folder / _FILE, lambda file: file.write(noted), private=True)
-
-
-def _split(args: list[str]) -> tuple[str | None, list[str]]:
-    for place, word in enumerate(args):
-        if word.startswith("--resume="):
-            return word.partition("=")[2], [*args[:place], *args[place + 1 :]]
-        if word == "--resume" and place + 1 < len(args):
-            return args[place + 1], [*args[:place], *args[place + 2 :]]
-    return None, args
 
 
 def _read(folder: str) -> _Noted:

@@ -1,19 +1,36 @@
-"""Options that say how files of ratings are read; the same for every command that reads many users' rows."""
+"""Options that say how files of ratings and of items are read; the same for every command that reads them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import click
-from pydantic import Field
 
-from discreet.cli.request import Option, Request
+from discreet.catalogue import Catalogue
+from discreet.cli.request import Request, option
 from discreet.data.ratings import FileReading
-from discreet.data.rules import Duplicates, Missing, OutOfRange, UnknownItems
+from discreet.data.rules import GRADES, Duplicates, Missing, OutOfRange, UnknownItems
+from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.model import Model
 
-__all__ = ["Columns", "Files", "Rows", "Separator", "WholeRows"]
+__all__ = [
+    "BadRows",
+    "Columns",
+    "Features",
+    "Files",
+    "Items",
+    "Rows",
+    "TextFile",
+    "WholeRows",
+    "read_features",
+]
 
 _REFUSES = " error: one such row refuses the file, which tells that it is there."
+_MISSING = "Rows that lack a user, an item or a rating."
+_OUTSIDE = "Ratings outside the range; clip: to its nearer end."
+_UNKNOWN = "Rows of items that the catalogue lacks."
+_ALLOWED = "Refuse a file of which a larger share of the rows would be left out."
 
 
 def _separator(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -21,79 +38,57 @@ def _separator(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return {"tab": "\t", r"\t": "\t"}.get(value or "", value)
 
 
-Separator: TypeAlias = Annotated[
-    str | None,
-    Option(
-        "Between columns of text: ; or tab or ::  [default: found in the first line]",
-        metavar="TEXT",
-        callback=_separator,
-    ),
-]
-
-
 class Columns(Request):
     """Which column is what."""
 
-    user: Annotated[str, Option("Column of user ids: the unit of privacy.", metavar="NAME")]
-    item: Annotated[str, Option("Column of item ids.", metavar="NAME")]
-    rating: Annotated[
-        str | None, Option("Column of ratings; leave it out for implicit feedback.", metavar="NAME")
-    ] = None
+    user: str = option("Column of user ids: the unit of privacy.")
+    item: str = option("Column of item ids.")
+    rating: str | None = option("Column of ratings; leave it out for implicit feedback.")
 
 
-class Files(Columns):
-    """How files are written: weights, times, separator and encoding."""
+class TextFile(Request):
+    """How text is written."""
 
-    weight: Annotated[
-        str | None,
-        Option(
-            "Column of weights or play counts, in place of --rating: more than 0 in all is a click.",
-            metavar="NAME",
-        ),
-    ] = None
-    graded: Annotated[
-        float | None,
-        Field(gt=0.0),
-        Option(
-            "With --weight: a rating between 0 and 1, log(1 + weight) / log(1 + CAP), at most 1. CAP is public.",
-            metavar="CAP",
-        ),
-    ] = None
-    time: Annotated[
-        str | None,
-        Option("Column of times: they say which of repeated rows is the last or the first.", metavar="NAME"),
-    ] = None
-    separator: Separator = None
-    encoding: Annotated[
-        str | None, Option("Of text: latin-1, cp1252, utf-16.  [default: utf-8]", metavar="NAME")
-    ] = None
+    separator: str | None = option(
+        "Between columns of text: ; or tab or ::  [default: found in the first line]",
+        metavar="TEXT",
+        callback=_separator,
+    )
+    encoding: str | None = option("Of text: latin-1, cp1252, utf-16.  [default: utf-8]")
 
 
-class Rows(Files):
+class Files(TextFile):
+    """How files of ratings are written: weights, times, separator and encoding."""
+
+    weight: str | None = option(
+        "Column of weights or play counts, in place of --rating: more than 0 in all is a click."
+    )
+    graded: float | None = option(
+        "With --weight: a rating between 0 and 1, log(1 + weight) / log(1 + CAP), at most 1. CAP is public.",
+        gt=0.0,
+        metavar="CAP",
+    )
+    time: str | None = option("Column of times: they say which of repeated rows is the last or the first.")
+
+
+class BadRows(Request):
     """What becomes of rows that cannot be used: dropped, each by itself."""
 
-    missing: Annotated[Missing, Option(f"Rows that lack a user, an item or a rating.{_REFUSES}")] = "drop"
-    out_of_range: Annotated[
-        OutOfRange, Option(f"Ratings outside the range; clip: to its nearer end.{_REFUSES}")
-    ] = "drop"
-    unknown_items: Annotated[UnknownItems, Option(f"Rows of items that the catalogue lacks.{_REFUSES}")] = (
-        "drop"
+    missing: Missing = option(_MISSING + _REFUSES, "drop")
+    out_of_range: OutOfRange = option(_OUTSIDE + _REFUSES, "drop")
+    unknown_items: UnknownItems = option(_UNKNOWN + _REFUSES, "drop")
+    allow_dropped: float = option(_ALLOWED, 0.2, ge=0.0, le=1.0, metavar="SHARE")
+    duplicates: Duplicates | None = option(
+        "Rows that repeat a user and an item: which of them counts.  [default: last; with --weight: sum]",
+        name="--repeats",
     )
-    allow_dropped: Annotated[
-        float,
-        Field(ge=0.0, le=1.0),
-        Option("Refuse a file of which a larger share of the rows would be left out.", metavar="SHARE"),
-    ] = 0.2
-    duplicates: Annotated[
-        Duplicates | None,
-        Option(
-            "Rows that repeat a user and an item: which of them counts.  [default: last; with --weight: sum]",
-            name="--repeats",
-        ),
-    ] = None
+
+
+class Rows(Columns, Files, BadRows):
+    """How the ratings of many users are read."""
 
     def reading(self) -> FileReading:
-        """How the rows are read: parameters of `Ratings.from_file`."""
+        """Parameters of `Ratings.from_file`."""
         found: Any = {name: getattr(self, name) for name in Rows.model_fields}
         reading: FileReading = found
         return reading
@@ -102,13 +97,65 @@ class Rows(Files):
 class WholeRows(Rows):
     """The same where nothing is dropped unless somebody says so; then all may be."""
 
-    missing: Annotated[Missing, Option("Rows that lack a user, an item or a rating.")] = "error"
-    out_of_range: Annotated[OutOfRange, Option("Ratings outside the range; clip: to its nearer end.")] = (
-        "error"
+    missing: Missing = option(_MISSING, "error")
+    out_of_range: OutOfRange = option(_OUTSIDE, "error")
+    unknown_items: UnknownItems = option(_UNKNOWN, "error")
+    allow_dropped: float = option(_ALLOWED, 1.0, ge=0.0, le=1.0, metavar="SHARE")
+
+    def reading_for(self, model: Model) -> dict[str, Any]:
+        """The parameters for a model that is there: its catalogue and its rating range say how to read."""
+        rating_range = model.item_side.scale.range
+        if self.graded is not None and rating_range != GRADES:
+            raise RatingsInvalid("the model was not trained on graded weights; leave out --graded")
+        graded = self.weight is not None and rating_range == GRADES
+        if graded and self.graded is None:
+            raise RatingsInvalid("the model was trained on graded weights; say how with --graded CAP")
+        if (self.rating is not None or graded) != (rating_range is not None):
+            raise RatingsInvalid(
+                "the model was trained on what people chose, without ratings; leave out --rating"
+                if rating_range is None
+                else "the model was trained on ratings; name their column with --rating"
+            )
+        return {
+            **self.reading(),
+            "rating_range": None if graded else rating_range,
+            "catalogue": model.catalogue,
+        }
+
+
+class Features(Request):
+    """What is known of items."""
+
+    features: tuple[str, ...] = option(
+        "Columns of the catalogue that describe the items; repeatable. A kind (number, category, tags, "
+        "text, people, embedding) is guessed if left out.",
+        metavar="COLUMN[:KIND],...",
     )
-    unknown_items: Annotated[UnknownItems, Option("Rows of items that the catalogue lacks.")] = "error"
-    allow_dropped: Annotated[
-        float,
-        Field(ge=0.0, le=1.0),
-        Option("Refuse a file of which a larger share of the rows would be left out.", metavar="SHARE"),
-    ] = 1.0
+
+
+class Items(Features):
+    """The public list of items."""
+
+    catalogue: str | None = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    catalogue_column: str | None = option("Its column of item ids.  [default: item, item_id or id]")
+
+    def read_catalogue(self, encoding: str | None = None) -> Catalogue | None:
+        """The list with its features, where one was named."""
+        features = read_features(self.features, self.catalogue)
+        if self.catalogue is None and self.catalogue_column is not None:
+            raise SettingsInvalid("--catalogue-column names a column of --catalogue FILE, which is missing")
+        if self.catalogue is None:
+            return None
+        return Catalogue.from_file(
+            self.catalogue, column=self.catalogue_column, features=features, encoding=encoding
+        )
+
+
+def read_features(given: Sequence[str], catalogue: str | None) -> list[str] | None:
+    """Columns of ``--features``, each perhaps with a kind after a colon; ``None`` where there are none."""
+    named = [part.strip() for text in given for part in text.split(",") if part.strip()]
+    if given and not named:
+        raise SettingsInvalid("--features names no column; write it like --features genres,title")
+    if named and catalogue is None:
+        raise SettingsInvalid("--features names columns of --catalogue FILE, which is missing")
+    return named or None

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from discreet.cli.demo import ITEMS, LIFT, NEWCOMER, RATINGS, SEED, USERS
-from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Option, takes
+from discreet.cli.output import Output, check_folder, show_files
+from discreet.cli.request import option, takes
 from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
-from discreet.errors import SettingsInvalid
 
 __all__ = ["Sample", "command"]
 
@@ -25,10 +20,10 @@ _KINDS = ("drama", "comedy", "thriller", "documentary", "music", "family", "scie
 class Sample(Output):
     """What `sample` can be asked."""
 
-    out: Annotated[str, Option("Folder to put the files into; made if it is missing.", metavar="DIR")]
-    users: Annotated[int, Field(ge=100), Option("How many people rate.")] = USERS
-    seed: Annotated[int, Field(ge=0), Option("Of the market.")] = SEED
-    force: Annotated[bool, Option("Replace files that are already there.")] = False
+    out: str = option("Folder to put the files into; made if it is missing.", metavar="DIR")
+    users: int = option("How many people rate.", USERS, ge=100)
+    seed: int = option("Of the market.", SEED, ge=0)
+    force: bool = option("Replace files that are already there.")
 
 
 @takes(Sample, "sample")
@@ -54,18 +49,11 @@ def command(request: Sample) -> None:
         "test.csv": _rows(test),
         "my-history.csv": pl.DataFrame({"item": list(NEWCOMER), "rating": list(NEWCOMER.values())}),
     }
-    folder = Path(request.out)
-    there = [name for name in tables if (folder / name).exists()]
-    if there and not request.force:
-        raise SettingsInvalid(f"{folder / there[0]} exists; choose another folder, or --force to replace it")
+    folder = check_folder(request.out, tables, force=request.force)
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         table.write_csv(folder / name)
-    if request.as_json:
-        print_json({"out": request.out, "files": {name: table.height for name, table in tables.items()}})
-    else:
-        for name, table in tables.items():
-            printer().print(f"{folder / name}: {table.height:,} rows of {', '.join(table.columns)}")
+    show_files(request, request.out, tables)
 
 
 def _rows(ratings: Ratings) -> pl.DataFrame:

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
-from pydantic import ValidationError
 
-from discreet.cli.output import json_option, print_json
+from discreet.cli.output import Output, print_json
+from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
 
-__all__ = ["command"]
+__all__ = ["Served", "command"]
 
 
-@click.command("serve")
-@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
-)
-@click.option("--token-file", help="File with the token that requests need.")
-@click.option(
-    "--anyone", is_flag=True, help="Answer whoever reaches the address: behind a proxy that ends TLS."
-)
-@click.option("--page/--no-page", default=True, show_default=True, help="Serve the page as well.")
-@click.option(
-    "--watch",
-    default=2.0,
-    show_default=True,
-    help="Seconds between looks for a new model; 0: never.",
-)
-@click.option("--largest-body", default=1 << 18, show_default=True, help="Most bytes in a request.")
-@json_option
-def command(as_json: bool, token_file: str | None, **options: Any) -> None:
+class Served(Output):
+    """What `serve` can be asked."""
+
+    model: Path = argument("MODEL")
+    host: str = option("Address to listen on.", "127.0.0.1")
+    port: int = option("0 takes a free one.", 8080, ge=0, le=65535)
+    token_file: str | None = option("File with the token that requests need.")
+    anyone: bool = option("Answer whoever reaches the address: behind a proxy that ends TLS.")
+    page: bool = option("Serve the page as well.", True, name="--page/--no-page")
+    watch: float = option("Seconds between looks for a new model; 0: never.", 2.0, ge=0)
+    largest_body: int = option("Most bytes in a request.", 1 << 18, ge=1024)
+
+
+@takes(Served, "serve")
+def command(request: Served) -> None:
     """Serve a MODEL over HTTP, with a page that recommends in the browser.
 
     Lists from posted histories, similar items, search, statement, health and metrics. It
@@ -57,14 +51,11 @@ def command(as_json: bool, token_file: str | None, **options: Any) -> None:
     from discreet.web.server import read_token
     from discreet.web.service import ServiceSettings, serve
 
-    try:
-        settings = ServiceSettings(token=read_token(token_file), **options)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise SettingsInvalid(f"{first['loc'][0]}: {first['msg']}") from None
+    options = request.model_dump(exclude={"as_json", "token_file"})
+    settings = ServiceSettings(token=read_token(request.token_file), **options)
 
     def ready(address: str) -> None:
-        if as_json:
+        if request.as_json:
             print_json({"address": address})
         else:
             click.echo(f"Serving {settings.model} at {address}; Ctrl-C ends it.")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from discreet.cli.answers import say_notes, show_recommendations
 from discreet.cli.output import Output, print_json
-from discreet.cli.request import Argument, Option, takes
+from discreet.cli.request import argument, option, takes
 from discreet.model import Model
 
 __all__ = ["Similar", "command"]
@@ -17,9 +13,9 @@ __all__ = ["Similar", "command"]
 class Similar(Output):
     """What `similar` can be asked."""
 
-    model: Annotated[str, Argument("MODEL")]
-    item: Annotated[str, Option("Id of the item to compare with.")]
-    count: Annotated[int, Field(ge=1), Option("How many items.", name="-n")] = 10
+    model: str = argument("MODEL")
+    item: str = option("Id of the item to compare with.")
+    count: int = option("How many items.", 10, name="-n", ge=1)
 
 
 @takes(Similar, "similar")

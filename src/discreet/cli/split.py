@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from discreet.catalogue import scan_table
 from discreet.catalogue.names import no_column
-from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import Argument, Option, takes
-from discreet.cli.rows import Separator
+from discreet.cli.output import Output, check_folder, show_files
+from discreet.cli.request import argument, option, takes
+from discreet.cli.rows import TextFile
 from discreet.data.readers import TextFormat, readable
 from discreet.data.times import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid
@@ -25,32 +23,24 @@ __all__ = ["Split", "command"]
 _ROW = "row of the table"
 
 
-class Split(Output):
+class Split(Output, TextFile):
     """What `split` can be asked."""
 
-    source: Annotated[str, Argument("RATINGS")]
-    user: Annotated[str, Option("Column of user ids.", metavar="NAME")]
-    out: Annotated[str, Option("Folder for train.csv and test.csv.", metavar="DIR")]
-    by: Annotated[
-        Literal["rating", "user", "time", "last"],
-        Option("What is held back: any ratings, whole users, the latest ratings, or each user's last one."),
-    ] = "rating"
-    time: Annotated[str | None, Option("Column of times; for time and last.", metavar="NAME")] = None
-    time_format: Annotated[
-        str | None,
-        Option("How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]", metavar="FORMAT"),
-    ] = None
-    share: Annotated[
-        float,
-        Field(gt=0.0, lt=1.0),
-        Option("Share of the ratings, or of the users, that is held back.", name="--test"),
-    ] = 0.1
-    separator: Separator = None
-    encoding: Annotated[
-        str | None, Option("Of RATINGS: latin-1, cp1252, utf-16.  [default: utf-8]", metavar="NAME")
-    ] = None
-    seed: Annotated[int | None, Field(ge=0), Option("Of what is held back at random.")] = None
-    force: Annotated[bool, Option("Replace files that are already there.")] = False
+    source: str = argument("RATINGS")
+    user: str = option("Column of user ids.")
+    out: str = option("Folder for train.csv and test.csv.", metavar="DIR")
+    by: Literal["rating", "user", "time", "last"] = option(
+        "What is held back: any ratings, whole users, the latest ratings, or each user's last one.", "rating"
+    )
+    time: str | None = option("Column of times; for time and last.")
+    time_format: str | None = option(
+        "How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]", metavar="FORMAT"
+    )
+    share: float = option(
+        "Share of the ratings, or of the users, that is held back.", 0.1, name="--test", gt=0.0, lt=1.0
+    )
+    seed: int | None = option("Of what is held back at random.", ge=0)
+    force: bool = option("Replace files that are already there.")
 
 
 @takes(Split, "split")
@@ -74,21 +64,14 @@ def command(request: Split) -> None:
         parts = _users(frame, request.user, request.share, rng)
     else:
         parts = _two(frame, _held_back(frame, request, moments, rng))
-    folder = Path(request.out)
-    there = [name for name in parts if (folder / name).exists()]
-    if there and not request.force:
-        raise SettingsInvalid(f"{folder / there[0]} exists; choose another folder, or --force to replace it")
+    folder = check_folder(request.out, parts, force=request.force)
     for name, part in parts.items():
         if part.is_empty():
             raise RatingsInvalid(f"{name} would be empty; change --test, or give more ratings")
     private_folder(folder)
     for name, part in parts.items():
         replace_file(folder / name, part.write_csv, private=True)
-    if request.as_json:
-        print_json({"out": request.out, "files": {name: part.height for name, part in parts.items()}})
-        return
-    for name, part in parts.items():
-        printer().print(f"{folder / name}: {part.height:,} rows")
+    show_files(request, request.out, parts)
 
 
 def _check(request: Split) -> None:

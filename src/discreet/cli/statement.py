@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.output import Output, print_json
-from discreet.cli.request import Argument, Option, takes
+from discreet.cli.output import Output, check_file, print_json
+from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
 from discreet.model.description import describe
 from discreet.model.directory import replace_file
@@ -31,21 +31,15 @@ __all__ = ["Stated", "command"]
 class Stated(Output):
     """What `statement` can be asked."""
 
-    model: Annotated[Path, Argument("MODEL")]
-    html: Annotated[Path | None, Option("Write a page that prints on two sheets.", metavar="FILE")] = None
-    sign: Annotated[Path | None, Option("Sign with this private key (Ed25519, PEM).", metavar="KEY")] = None
-    out: Annotated[
-        Path | None,
-        Option(
-            "With --sign: where to write the statement; the signature goes to FILE.sig. "
-            "[default: MODEL.statement.json]",
-            metavar="FILE",
-        ),
-    ] = None
-    verify: Annotated[Path | None, Option("Check a signed statement and MODEL.", metavar="FILE")] = None
-    key: Annotated[Path | None, Option("With --verify: the signer's public key (PEM).", metavar="PUBLIC")] = (
-        None
+    model: Path = argument("MODEL")
+    html: Path | None = option("Write a page that prints on two sheets.", metavar="FILE")
+    sign: Path | None = option("Sign with this private key (Ed25519, PEM).", metavar="KEY")
+    out: Path | None = option(
+        "With --sign: where to write the statement; the signature goes to FILE.sig.  [default: MODEL.statement.json]",
+        metavar="FILE",
     )
+    verify: Path | None = option("Check a signed statement and MODEL.", metavar="FILE")
+    key: Path | None = option("With --verify: the signer's public key (PEM).", metavar="PUBLIC")
 
 
 @takes(Stated, "statement")
@@ -63,15 +57,13 @@ def command(request: Stated) -> None:
       discreet statement model/ --verify model.statement.json --key public.pem
     """
     _check_options(request)
-    if request.verify is not None:
-        assert request.key is not None
-        sys.exit(_verify(request.model, request.verify, request.key, request.as_json))
+    if request.verify is not None and request.key is not None:
+        sys.exit(_verify(request, request.verify, request.key))
     document = write_document(request.model)
     if request.html is not None:
-        _write(request.html, page(document).encode(), request.model, request.sign)
+        _write(request.html, page(document).encode(), request)
     if request.sign is not None:
-        out = request.out or _beside(request.model)
-        _sign(document, request.sign, out, request.model, request.as_json)
+        _sign(document, request, request.sign)
     elif request.as_json:
         print_json(document.to_dict())
     elif request.html is None:
@@ -96,16 +88,17 @@ def _check_options(request: Stated) -> None:
         )
 
 
-def _sign(document: Document, key_file: Path, out: Path, model: Path, as_json: bool) -> None:
+def _sign(document: Document, request: Stated, key_file: Path) -> None:
     signature = _signature()
+    out = request.out or request.model.with_name(f"{request.model.absolute().name}.statement.json")
     key = signature.read_private_key(
         key_file, lambda: click.prompt("Password of the key", hide_input=True, err=True)
     )
     content, signed = signature.sign(document, key)
-    _write(out, content, model, key_file)
-    _write(_sig(out), signed, model, key_file)
+    _write(out, content, request)
+    _write(_sig(out), signed, request)
     by = signature.fingerprint(key.public_key())
-    if as_json:
+    if request.as_json:
         print_json({"statement": str(out), "signature": str(_sig(out)), "fingerprint": by})
         return
     click.echo(f"Signed: {headline(document.statement)}")
@@ -114,15 +107,14 @@ def _sign(document: Document, key_file: Path, out: Path, model: Path, as_json: b
     click.echo(f"Saved:  {out} and {_sig(out)}")
 
 
-def _verify(model: Path, file: Path, key_file: Path, as_json: bool) -> int:
+def _verify(request: Stated, file: Path, key_file: Path) -> int:
     signature = _signature()
-    check = signature.check_signed(
-        file.read_bytes(), _sig(file).read_bytes(), signature.read_public_key(key_file), describe(model)
-    )
-    if as_json:
+    key, model = signature.read_public_key(key_file), describe(request.model)
+    check = signature.check_signed(file.read_bytes(), _sig(file).read_bytes(), key, model)
+    if request.as_json:
         print_json({"good": check.good, **asdict(check)})
     else:
-        click.echo("\n".join(_words(check, file, model)))
+        click.echo("\n".join(_words(check, file, request.model)))
     return 0 if check.good else 1
 
 
@@ -140,22 +132,12 @@ def _words(check: Check, file: Path, model: Path) -> Iterator[str]:
         yield f"{model} is that model, byte for byte."
 
 
-def _write(target: Path, content: bytes, model: Path, key: Path | None = None) -> None:
-    """A file outside the model: a folder with a file too many is no model any more."""
+def _write(target: Path, content: bytes, request: Stated) -> None:
+    check_file(target, model=request.model)
     place = target.absolute()
-    if not place.parent.is_dir():
-        raise SettingsInvalid(f"{place.parent} is not a directory; create it first")
-    if place.is_dir():
-        raise SettingsInvalid(f"{target} is a directory; give the name of a file")
-    if key is not None and place.resolve() == key.resolve():
+    if request.sign is not None and place.resolve() == request.sign.resolve():
         raise SettingsInvalid(f"{target} is the key itself; choose another name")
-    if place.parent.resolve() == model.resolve():
-        raise SettingsInvalid(f"{target} lies in the model's own folder, which must hold the model alone")
     replace_file(place, lambda file: file.write(content), private=False)
-
-
-def _beside(model: Path) -> Path:
-    return model.with_name(f"{model.absolute().name}.statement.json")
 
 
 def _sig(statement: Path) -> Path:

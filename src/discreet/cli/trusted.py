@@ -34,19 +34,15 @@ ENTRY_POINTS = (
 """Of training lists: reading, bounding, summing, what drives them, the gate, accounting, the statement."""
 PUBLIC = (
     "discreet.model",
+    "discreet.private_files",
     "discreet.statements",
     *(f"discreet.catalogue.{what}" for what in ("features", "feature_columns", "feature_groups")),
 )
 """What sees releases and public columns of items alone; beside it the folder ``public`` of every method."""
 
 _SKIPPED = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENCODING,
-    tokenize.ENDMARKER,
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    *(tokenize.ENCODING, tokenize.ENDMARKER),
 }
 
 
@@ -56,10 +52,9 @@ def trusted(entries: tuple[str, ...] = ENTRY_POINTS) -> dict[str, int]:
     left = list(entries)
     while left:
         name = left.pop()
-        if name in reached or _is_public(name):
-            continue
-        reached[name] = code_lines(_path(name).read_text())
-        left += _imported(name)
+        if name not in reached and not _is_public(name):
+            reached[name] = code_lines(_text(name))
+            left += _imported(name)
     return {name: lines for name, lines in sorted(reached.items()) if lines}
 
 
@@ -85,77 +80,61 @@ def _is_public(name: str) -> bool:
 
 
 @cache
-def _path(name: str) -> Path:
-    spec = util.find_spec(name)
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin)
-
-
-@cache
-def _tree(name: str) -> ast.Module:
-    return ast.parse(_path(name).read_text())
-
-
-@cache
-def _is_module(name: str) -> bool:
+def _path(name: str) -> Path | None:
+    """The module's file; ``None`` where there is no such module."""
     try:
-        return util.find_spec(name) is not None
+        spec = util.find_spec(name)
     except ModuleNotFoundError:
-        return False
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin)
 
 
-def _imported(name: str) -> list[str]:
-    return [target for module, names in _statements(name) for target in _behind(name, module, names)]
+@cache
+def _text(name: str) -> str:
+    path = _path(name)
+    assert path is not None
+    return path.read_text()
 
 
-def _statements(name: str) -> Iterator[tuple[str, list[str]]]:
-    for node in _executed(_tree(name)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
-            yield node.module, [alias.name for alias in node.names]
+def _imported(name: str) -> Iterator[str]:
+    """The modules whose names a module uses."""
+    tree = ast.parse(_text(name))
+    for node in _executed(tree):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, []) for alias in node.names if alias.name.split(".")[0] == "discreet")
+            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] == "discreet")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "discreet":
+            for alias in node.names:
+                yield from _behind(tree, node.module or "", alias.name)
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
     """What loading a file executes: not what is for type checkers, nor what a function imports when asked."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        yield node
-        yield from _executed(node)
+        typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if not typing and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            yield from _executed(node)
 
 
-def _behind(name: str, module: str, names: list[str]) -> Iterator[str]:
-    """The files that the names come from."""
-    for one in names:
-        inner = f"{module}.{one}"
-        if not _is_module(inner):
-            yield _home(module, one)
-        elif _path(inner).name != "__init__.py":
-            yield inner
-        else:
-            uses = {
-                node.attr
-                for node in ast.walk(_tree(name))
-                if isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == one
-            }
-            yield from (_home(inner, used) for used in uses)
-    if not names:
-        yield module
+def _behind(tree: ast.Module, module: str, name: str) -> Iterator[str]:
+    """Where a name comes from; of a package that hands on names of its files, where those come from that are used."""
+    inner = f"{module}.{name}"
+    path = _path(inner)
+    if path is None:
+        yield _home(module, name)
+    elif path.name != "__init__.py":
+        yield inner
+    else:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
+                yield _home(inner, node.attr)
 
 
 def _home(module: str, name: str) -> str:
     """The file in which a package's name is defined, where the package only hands it on."""
-    if _path(module).name == "__init__.py":
-        for node in _tree(module).body:
-            if isinstance(node, ast.ImportFrom) and name in [
-                alias.asname or alias.name for alias in node.names
-            ]:
-                assert node.module is not None
-                return _home(node.module, name)
+    path = _path(module)
+    if path is not None and path.name == "__init__.py":
+        for node in ast.parse(_text(module)).body:
+            if isinstance(node, ast.ImportFrom) and name in {one.asname or one.name for one in node.names}:
+                return _home(node.module or "", name)
     return module

@@ -1,8 +1,7 @@
 """Ratings, readers, splits and synthetic data: the private side. Public rooms may not import it."""
 
-from discreet.data import splits, synthetic
 from discreet.data.preparation import prepare
 from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
 
-__all__ = ["Ratings", "StoredRatings", "prepare", "splits", "synthetic"]
+__all__ = ["Ratings", "StoredRatings", "prepare"]

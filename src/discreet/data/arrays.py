@@ -45,10 +45,7 @@ def arrange(
 ) -> tuple[Arrays, Integers]:
     """Sort entries by user, then item; equal pairs become one by the rule, in the order of times if there are any.
 
-    Returns
-    -------
-    arrays, repeats
-        The sorted entries, and the positions in the input of those whose pair had come before.
+    Also the positions in the input of those whose pair had come before.
     """
     keys = users * np.int64(n_items) + items
     order, repeats = np.arange(len(keys)), np.empty(0, dtype=np.int64)
@@ -101,12 +98,8 @@ def _in_order(keys: Integers, times: pl.DataFrame | None) -> Integers:
 def _merge(order: Integers, again: Bools, values: Floats, rule: Duplicates) -> tuple[Integers, Floats]:
     """One entry for each pair: its position in the input, and its value.
 
-    Parameters
-    ----------
-    order
-        Positions, those of a pair one after another.
-    again
-        For each but the first, whether its pair is that of the one before.
+    ``order`` has positions, those of a pair one after another; ``again`` for each but the first, whether its pair is
+    the one before.
     """
     first, last = np.append(True, ~again), np.append(~again, True)
     if rule in ("first", "last", "error"):

@@ -93,12 +93,10 @@ def prepare(
 
     Parameters
     ----------
-    source
-        CSV, TSV, Parquet or NDJSON: a file, a folder or a pattern.
+    source, columns, rating_range, catalogue, rules, text
+        As in `Ratings.from_file`; rows are read alike, to the last bit.
     folder
         Where the blocks go: one that does not exist, or that an earlier preparation made.
-    columns, rating_range, catalogue, rules, text
-        As in `Ratings.from_file`; rows are read alike, to the last bit.
     alike
         Prepared ratings of the same people: users are dealt to blocks as there, so that both are read side by side.
     progress

@@ -27,7 +27,7 @@ from discreet.data.rules import (
 )
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
-__all__ = ["CatalogueSource", "FileReading", "Ratings", "Reading", "Text"]
+__all__ = ["CatalogueSource", "FileReading", "Ratings", "Reading"]
 
 CatalogueSource: TypeAlias = Catalogue | str | os.PathLike[str] | Sequence[Id] | npt.NDArray[Any] | None
 
@@ -50,15 +50,11 @@ class Reading(TypedDict):
     time: NotRequired[str | None]
 
 
-class Text(TypedDict):
-    """How the text of a file is written; see :class:`discreet.data.readers.TextFormat`."""
+class FileReading(Reading):
+    """How to read a file; the parameters of `Ratings.from_file`."""
 
     separator: NotRequired[str | None]
     encoding: NotRequired[str | None]
-
-
-class FileReading(Reading, Text):
-    """How to read a file; the parameters of `Ratings.from_file`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,24 +94,7 @@ class Ratings:
     left_out: LeftOut = NOTHING
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        user: str,
-        item: str,
-        rating: str | None = None,
-        rating_range: tuple[float, float] | None = None,
-        catalogue: CatalogueSource = None,
-        missing: Missing = "drop",
-        out_of_range: OutOfRange = "drop",
-        unknown_items: UnknownItems = "drop",
-        duplicates: Duplicates | None = None,
-        weight: str | None = None,
-        graded: float | None = None,
-        time: str | None = None,
-        allow_dropped: float = 0.2,
-    ) -> Ratings:
+    def from_frame(cls, frame: Any, **reading: Unpack[Reading]) -> Ratings:
         """Read a polars (lazy or not), pandas or Arrow table, a DuckDB relation, or a mapping of columns.
 
         Parameters
@@ -131,9 +110,10 @@ class Ratings:
             refuse ratings without one, unless they are told to pay for choosing it.
         missing, out_of_range, unknown_items, duplicates
             What becomes of rows that cannot be used, each looked at alone: see :class:`discreet.data.rules.RowRules`.
-            With ``"error"`` one bad row refuses the whole table. `left_out` says how many there were.
+            They are left out, and of repeats the last counts, unless something else is said. With ``"error"`` one bad
+            row refuses the whole table. `left_out` says how many there were.
         allow_dropped
-            A table of which a larger share of the rows would be left out is refused.
+            A table of which a larger share of the rows (0.2 if left out) would be left out is refused.
         weight, graded
             Column of weights or play counts, in place of a rating column: a pair of user and item whose weights (their
             sum, unless `duplicates` says otherwise) are above 0 is a click. With ``graded``, a public cap, it is a
@@ -150,60 +130,46 @@ class Ratings:
         -----
         **Privacy.** With ``"error"`` one user decides whether there is a model at all, and the statement says so.
         """
-        columns = Columns(user, item, rating, weight, time)
-        listed = _catalogue(catalogue)
-        rules = RowRules.of(
-            missing,
-            out_of_range,
-            unknown_items,
-            duplicates,
-            graded,
-            allow_dropped,
-            weighted=weight is not None,
-        )
+        if strange := set(reading) - set(Reading.__annotations__):
+            raise TypeError(
+                f"there is no parameter {min(strange)!r}; there are {', '.join(Reading.__annotations__)}"
+            )
+        columns, listed = _columns(reading), _catalogue(reading.get("catalogue"))
+        given: dict[str, Any] = {name: reading[name] for name in _RULES if name in reading}  # type: ignore[literal-required]
+        rules = RowRules.of(weighted=columns.weight is not None, **given)
         table = readers.read_frame(frame, columns)
-        return cls._of(encode(table, columns, rating_range, listed, rules), listed, rules)
+        return cls._of(encode(table, columns, reading.get("rating_range"), listed, rules), listed, rules)
 
     @classmethod
-    def from_csv(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        separator: str | None = None,
-        encoding: str | None = None,
-        **reading: Unpack[Reading],
-    ) -> Ratings:
-        """Read a CSV file with a header (plain, .gz, .zst, .bz2 or .zip); the rest as in `from_frame`.
+    def from_csv(cls, path: str | os.PathLike[str], **reading: Unpack[FileReading]) -> Ratings:
+        """Read a CSV file with a header (plain, .gz or .zst), whatever it is called; the rest as in `from_frame`.
 
         The separator is found in the first line unless it is given: comma, semicolon, tab, bar or double colon. Text is
         UTF-8 unless an encoding is given, and ratings have a decimal point or comma.
         Ids become integers when every one in the column is written as a plain integer, else they stay text.
         """
-        text = readers.TextFormat(separator, encoding)
-        return cls.from_frame(readers.read_file(path, _columns(reading), ".csv", text), **reading)
+        return cls._read(path, ".csv", reading)
 
     @classmethod
-    def from_parquet(cls, path: str | os.PathLike[str], **reading: Unpack[Reading]) -> Ratings:
+    def from_parquet(cls, path: str | os.PathLike[str], **reading: Unpack[FileReading]) -> Ratings:
         """Read a Parquet file; the other parameters are those of `from_frame`."""
-        return cls.from_frame(readers.read_file(path, _columns(reading), ".parquet"), **reading)
+        return cls._read(path, ".parquet", reading)
 
     @classmethod
-    def from_file(
-        cls,
-        source: str | os.PathLike[str],
-        *,
-        separator: str | None = None,
-        encoding: str | None = None,
-        **reading: Unpack[Reading],
-    ) -> Ratings:
+    def from_file(cls, source: str | os.PathLike[str], **reading: Unpack[FileReading]) -> Ratings:
         """Read a file by its extension.
 
-        Extensions: .csv, .tsv, .parquet, .pq, .ndjson, .jsonl, .dat (MovieLens), all also under .gz, .zst, .bz2 or
-        .zip (of one file); ``"-"`` is standard input. A folder or a pattern stands for its files. The other parameters
+        Extensions: .csv, .tsv, .parquet, .pq, .ndjson, .jsonl, .dat (MovieLens), also under .gz, and CSV under .zst;
+        ``"-"`` is standard input. A folder or a pattern stands for its files. The other parameters
         are those of `from_csv`.
         """
-        text = readers.TextFormat(separator, encoding)
-        return cls.from_frame(readers.read_file(source, _columns(reading), None, text), **reading)
+        return cls._read(source, None, reading)
+
+    @classmethod
+    def _read(cls, source: str | os.PathLike[str], kind: str | None, reading: FileReading) -> Ratings:
+        text = readers.TextFormat(reading.get("separator"), reading.get("encoding"))
+        rest: Any = {name: value for name, value in reading.items() if name not in text._fields}
+        return cls.from_frame(readers.read_file(source, _columns(rest), kind, text), **rest)
 
     @classmethod
     def from_sparse(
@@ -365,6 +331,9 @@ class Ratings:
             return self.catalogue.ids
         assert self.provisional_ids is not None
         return self.provisional_ids
+
+
+_RULES = ("missing", "out_of_range", "unknown_items", "duplicates", "graded", "allow_dropped")
 
 
 def _catalogue(source: CatalogueSource) -> Catalogue | None:

@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
-from discreet.catalogue.packed import PACKED, STANDARD_INPUT, is_plain, kind_of
-from discreet.catalogue.tables import Scan, find_separator, scan_json
+from discreet.catalogue.packed import PACKED, STANDARD_INPUT, kind_of
+from discreet.catalogue.tables import Scan, find_separator
 from discreet.data.objects import What, read_objects
 from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid
@@ -54,15 +54,7 @@ _HINTS = {
 
 
 class TextFormat(NamedTuple):
-    """How the text of a file is written; a table with types has none of it.
-
-    Parameters
-    ----------
-    separator
-        What sets columns apart, one character or more; ``None``: found in the first line.
-    encoding
-        As Python names it (``"latin-1"``, ``"cp1252"``, ``"utf-16"``); ``None``: UTF-8.
-    """
+    """How text is written: what sets columns apart (found in the first line), and its encoding (UTF-8)."""
 
     separator: str | None = None
     encoding: str | None = None
@@ -105,12 +97,12 @@ def scan_files(
         files = list_files(path)
         if all(file.is_file() and not file.stat().st_size for file in files):
             raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row")
-        if files == [Path(path)]:
-            scan = scan_table(files[0], kind, *text, private=columns.names())
-        else:
-            scan = _scan_many(files, columns, text)
-        check_columns(scan.names, columns)
-        return scan._replace(table=scan.table.select(columns.names()))
+        named = columns.names()
+        scans = [scan_table(file, kind or kind_of(file), *text, private=named) for file in files]
+        for scan in scans:
+            check_columns(scan.names, columns)
+        table = pl.concat([scan.table.select(named) for scan in scans])
+        return scans[0]._replace(table=table)
 
 
 def list_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -143,26 +135,6 @@ def readable(path: object) -> Iterator[None]:
         source = "standard input" if path == STANDARD_INPUT else path
         hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
         raise RatingsInvalid(f"{source} cannot be read: {_reason(error)}{hint}") from error
-
-
-def _scan_many(files: list[Path], columns: Columns, text: TextFormat) -> Scan:
-    kind, named = kind_of(files[0]), columns.names()
-    if not all(is_plain(file, text.encoding) for file in files):
-        scans = [scan_table(file, kind, *text, private=named) for file in files]
-        for scan in scans:
-            check_columns(scan.names, columns)
-        return scans[0]._replace(table=pl.concat([scan.table.select(named) for scan in scans]))
-    if kind in (".parquet", ".pq"):
-        table = pl.scan_parquet(files, hive_partitioning=True)
-    elif kind in (".csv", ".tsv"):
-        separator = text.separator or ("\t" if kind == ".tsv" else find_separator(files[0]))
-        table = pl.scan_csv(files, separator=separator, infer_schema=False)
-    elif kind in (".ndjson", ".jsonl"):
-        return scan_json(files, named)
-    else:
-        raise ValueError(f"the extension of {files[0].name} is unknown; use .csv, .tsv, .parquet or .ndjson")
-    typeset = kind in (".csv", ".tsv")
-    return Scan(table.collect_schema().names(), not typeset, table, typeset)
 
 
 def _wider_line(path: Path, text: TextFormat) -> str:

@@ -184,15 +184,10 @@ def group(rows: pl.DataFrame, listed: IdArray, columns: Columns, rules: RowRules
 
 
 class Rows(NamedTuple):
-    """Rows as the rules read them, each by itself.
+    """Rows as the rules read them, each by itself, and how many each rule met.
 
-    Parameters
-    ----------
-    table
-        Of rows that name a user: ``user``, ``place`` of the item in the catalogue (or among the items seen where there
-        is none; -1 where the row is left out), ``value`` if there is any, columns that sort by time, ``row`` number.
-    left_out
-        How many each rule met.
+    The table has the rows that name a user: ``user``, ``place`` of the item in the catalogue (or among the items seen
+    where there is none; -1 where the row is left out), ``value`` if there is any, columns of times, ``row`` number.
     """
 
     table: pl.DataFrame

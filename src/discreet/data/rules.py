@@ -8,9 +8,8 @@ whether there is a model. The promise then holds among tables without such a row
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from discreet.errors import RatingsInvalid
 
@@ -24,7 +23,6 @@ __all__ = [
     "OutOfRange",
     "RowRules",
     "UnknownItems",
-    "check_choice",
     "check_dropped",
     "dropped_words",
 ]
@@ -35,10 +33,12 @@ OutOfRange: TypeAlias = Literal["drop", "clip", "error"]
 UnknownItems: TypeAlias = Literal["drop", "error"]
 
 
-def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Refuse a rule that does not exist."""
-    if value not in allowed:
-        raise RatingsInvalid(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
+_CHOICES = {
+    "missing": Missing,
+    "out_of_range": OutOfRange,
+    "unknown_items": UnknownItems,
+    "duplicates": Duplicates,
+}
 
 
 @dataclass(frozen=True)
@@ -72,26 +72,16 @@ class RowRules:
     allow_dropped: float = 0.2
 
     @classmethod
-    def of(
-        cls,
-        missing: Missing = "drop",
-        out_of_range: OutOfRange = "drop",
-        unknown_items: UnknownItems = "drop",
-        duplicates: Duplicates | None = None,
-        graded: float | None = None,
-        allow_dropped: float = 0.2,
-        *,
-        weighted: bool = False,
-    ) -> RowRules:
+    def of(cls, *, weighted: bool, duplicates: Duplicates | None = None, **rules: Any) -> RowRules:
         """Rules where nothing need be said of repeats: the last one counts, or the sum of weights."""
         usual: Duplicates = "sum" if weighted else "last"
-        return cls(missing, out_of_range, unknown_items, duplicates or usual, graded, allow_dropped)
+        return cls(duplicates=duplicates or usual, **rules)
 
     def __post_init__(self) -> None:
-        check_choice("missing", self.missing, ("drop", "error"))
-        check_choice("out_of_range", self.out_of_range, ("drop", "clip", "error"))
-        check_choice("unknown_items", self.unknown_items, ("drop", "error"))
-        check_choice("duplicates", self.duplicates, get_args(Duplicates))
+        for name, kind in _CHOICES.items():
+            if (value := getattr(self, name)) not in get_args(kind):
+                allowed = ", ".join(map(repr, get_args(kind)))
+                raise RatingsInvalid(f"{name} is {value!r}; it must be one of {allowed}")
         if not 0.0 <= self.allow_dropped <= 1.0:
             raise RatingsInvalid(
                 f"allow_dropped is {self.allow_dropped}; it is a share of the rows, from 0 to 1"
@@ -109,9 +99,18 @@ class RowRules:
         explicit, listed
             Whether there are ratings, and a catalogue that lists the items.
         """
-        cases = list(self._cases(explicit=explicit, listed=listed))
-        mended = [f"{what} {done}" for what, done in cases if done is not None]
-        refused = [what for what, done in cases if done is None]
+        cases: list[tuple[str, str]] = [
+            (f"rows without a user, an item{' or a rating' if explicit else ''}", self.missing)
+        ]
+        if explicit:
+            cases.append(("ratings outside the range", self.out_of_range))
+        if listed:
+            cases.append(("items outside the catalogue", self.unknown_items))
+        cases.append(("rows that repeat a user and an item", self.duplicates))
+        mended = [f"{what} {_DONE[rule]}" for what, rule in cases if rule != "error"]
+        if self.graded is not None:
+            mended.append(f"weights count as log(1 + weight) / log(1 + {self.graded:g}), at most 1")
+        refused = [what for what, rule in cases if rule == "error"]
         if self.allow_dropped < 1.0:
             refused.append(
                 f"tables of which more than {100.0 * self.allow_dropped:g} % of the rows would be left out"
@@ -128,27 +127,15 @@ class RowRules:
             )
         return tuple(told)
 
-    def _cases(self, *, explicit: bool, listed: bool) -> Iterator[tuple[str, str | None]]:
-        """What a row may have wrong with it, and what is done then, or ``None`` where the table is refused."""
-        out = {
-            "drop": "are left out",
-            "clip": "count as its nearer end",
-            "last": "count by the last",
-            "first": "count by the first",
-            "mean": "count by their mean",
-            "sum": "count by their sum",
-            "error": None,
-        }
-        yield f"rows without a user, an item{' or a rating' if explicit else ''}", out[self.missing]
-        if explicit:
-            yield "ratings outside the range", out[self.out_of_range]
-        if listed:
-            yield "items outside the catalogue", out[self.unknown_items]
-        yield "rows that repeat a user and an item", out[self.duplicates]
-        if self.graded is not None:
-            yield "weights", f"count as log(1 + weight) / log(1 + {self.graded:g}), at most 1"
 
-
+_DONE = {
+    "drop": "are left out",
+    "clip": "count as its nearer end",
+    "last": "count by the last",
+    "first": "count by the first",
+    "mean": "count by their mean",
+    "sum": "count by their sum",
+}
 GRADES = (0.0, 1.0)
 """The rating range of graded weights."""
 

@@ -113,24 +113,9 @@ def deal(ids: pl.Series, blocks: int) -> npt.NDArray[np.int64]:
 class StoredRatings:
     """Ratings on disk, by user. Made by :func:`discreet.data.prepare`; has the public facts of `Ratings`.
 
-    Parameters
-    ----------
-    folder, manifest
-        Where the blocks are, and what they are.
-    catalogue, rules
-        Public: what they were read with.
+    ``dealt`` says among how many blocks users were dealt, which must agree for two tables to be read side by side;
+    ``block_sizes`` has the ratings of each block.
 
-    Attributes
-    ----------
-    n_users, n_items, n_ratings, n_rows, rating_range, left_out
-        As of `Ratings`.
-    dealt
-        Among how many blocks users were dealt: what must agree for two tables to be read side by side.
-    n_blocks, block_sizes
-        How many blocks there are, and the ratings of each.
-
-    Notes
-    -----
     **Privacy.** Everything here is private but `catalogue`, `rating_range` and `rules`.
     """
 
@@ -176,10 +161,7 @@ class StoredRatings:
     def blocks(self, *, with_ids: bool = False) -> Iterator[Ratings]:
         """All users, a block at a time; the next one is read and checked while the last is worked on.
 
-        Parameters
-        ----------
-        with_ids
-            Whether `user_ids` are the person's own; else they are row numbers, which cost nothing.
+        Without ids, `user_ids` are row numbers, which cost nothing.
         """
         entries = self._manifest.blocks
         with ThreadPoolExecutor(1, thread_name_prefix="blocks") as reader:

@@ -61,7 +61,7 @@ def market(
     The number of ratings of a user is lognormal (from one to three tenths of the catalogue). Items follow a
     Zipf law in which the most popular fifth has about 85 % of the ratings. A rating is the sum of a user's
     offset, an item's offset (famous items are liked a little more), a rank-8 taste and noise, rounded to half
-    stars; and people tend to rate what they like.
+    stars; and people tend to rate what they like. Items are in no order of popularity.
 
     Parameters
     ----------
@@ -72,12 +72,6 @@ def market(
     lift
         How much taste decides what people rate: an item's chance is multiplied by ``exp(lift * taste)``, with a taste
         of about -2 to 2. At the default popularity alone ranks about as well as anything can.
-
-    Returns
-    -------
-    Ratings
-        With the catalogue ``item-0001``, ``item-0002``, ... in no order of popularity, unrated items
-        included.
     """
     low_high = check_range(rating_range, rated=True)
     if not 0.0 <= lift <= 5.0:
@@ -175,8 +169,6 @@ def low_rank(
 
     Parameters
     ----------
-    n_users, n_items, rank
-        Size of the matrix and its rank.
     rating_range
         Public bound; values beyond it are clipped to it. The default is so wide that none is: in a world without noise
         the few users with a clipped value would make up nearly all of a good model's error.

@@ -14,17 +14,8 @@ __all__ = ["read_moments"]
 def read_moments(values: pl.Series, time_format: str | None) -> pl.Series:
     """One number for each row, and none where the time is missing.
 
-    Parameters
-    ----------
-    values
-        Numbers (seconds since 1970, or any other count), dates of a typed table, or texts.
-    time_format
-        How texts are written, as for ``strptime``; ``None``: as numbers all of them, or all in ISO 8601.
-
-    Raises
-    ------
-    RatingsInvalid
-        With the first row whose time cannot be read: a text never sorts as a text.
+    Values are numbers, dates of a typed table, or texts: as the format says (as for ``strptime``), or without one all
+    of them numbers, or all in ISO 8601. The first row whose time cannot be read is refused: no text sorts as a text.
     """
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
@@ -36,50 +27,29 @@ def read_moments(values: pl.Series, time_format: str | None) -> pl.Series:
         return values.to_physical()
     texts = values.str.strip_chars()
     texts = texts.set(texts == "", None)
-    return _numbers(texts) if time_format is None else _in_format(texts, time_format)
-
-
-def _numbers(texts: pl.Series) -> pl.Series:
-    """Whole numbers to the last digit, fractions, or moments of ISO 8601: one of these for the whole column."""
-    given = len(texts) - texts.null_count()
-    for kind in (pl.Int64(), pl.Float64()):
+    for kind in (pl.Int64(), pl.Float64()) if time_format is None else ():
         numbers = texts.cast(kind, strict=False)
-        if len(numbers) - numbers.null_count() == given and not numbers.is_infinite().any():
+        if numbers.null_count() == texts.null_count() and not numbers.is_infinite().any():
             return numbers
-    moments = {text: _iso(text) for text in texts.drop_nulls().unique()}
-    read = texts.replace_strict(moments, default=None, return_dtype=pl.Int64)
-    return _whole(read, texts, "neither a number nor ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z)")
-
-
-def _iso(text: str) -> int | None:
-    """Microseconds since 1970; where no zone is given, that of Greenwich."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    past = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds
-
-
-def _in_format(texts: pl.Series, time_format: str) -> pl.Series:
-    def read(text: str) -> int | None:
-        try:
-            return _iso(datetime.strptime(text, time_format).isoformat())
-        except ValueError:
-            return None
-
-    moments = {text: read(text) for text in texts.drop_nulls().unique()}
+    moments = {text: _moment(text, time_format) for text in texts.drop_nulls().unique()}
     found = texts.replace_strict(moments, default=None, return_dtype=pl.Int64)
-    return _whole(found, texts, f"not written as {time_format}")
-
-
-def _whole(found: pl.Series, texts: pl.Series, why: str) -> pl.Series:
-    wrong = found.is_null() & texts.is_not_null()
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
+    wrong = (found.is_null() & texts.is_not_null()).arg_true()
+    if len(wrong):
+        why = "neither a number nor ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z)"
         raise RatingsInvalid(
-            f"row {row + 1}: the time {texts[row]!r} is {why}; correct it, or say how times are written: "
-            "--time-format '%d.%m.%Y'"
+            f"row {wrong[0] + 1}: the time {texts[wrong[0]]!r} is "
+            f"{why if time_format is None else f'not written as {time_format}'}; correct it, or say how times are "
+            "written: --time-format '%d.%m.%Y'"
         )
     return found
+
+
+def _moment(text: str, time_format: str | None) -> int | None:
+    """Microseconds since 1970; where no zone is given, that of Greenwich."""
+    try:
+        read = datetime.fromisoformat(text) if time_format is None else datetime.strptime(text, time_format)
+    except ValueError:
+        return None
+    read = read.replace(tzinfo=UTC) if read.tzinfo is None else read
+    past = read - datetime(1970, 1, 1, tzinfo=UTC)
+    return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds

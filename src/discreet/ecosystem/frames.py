@@ -53,21 +53,9 @@ def recommend(
 ) -> Any:
     """The ``n`` best items of every user, from that user's own rows.
 
-    Parameters
-    ----------
-    rows
-        A polars, pandas or Arrow table, a DuckDB relation, or a mapping of columns.
-    user, item, rating
-        Names of the columns.
-    unknown_items
-        Rows of items that the model does not know: ``"drop"`` or ``"error"``.
-    options
-        As in :meth:`discreet.Model.recommend_batch`.
-
-    Returns
-    -------
-    polars.DataFrame, pandas.DataFrame, pyarrow.Table or duckdb.DuckDBPyRelation
-        Columns ``user``, ``rank``, ``item`` and ``score``, in the kind of frame that ``rows`` is.
+    Rows are a polars, pandas or Arrow table, a DuckDB relation, or a mapping of columns. Columns ``user``, ``rank``,
+    ``item`` and ``score`` come back in the same kind of frame. ``unknown_items``: rows of items that the model does not
+    know; ``options``: as in :meth:`discreet.Model.recommend_batch`.
     """
     read = histories(model, rows, user=user, item=item, rating=rating, unknown_items=unknown_items)
     return like(rows, model.recommend_batch(read, n, **options))

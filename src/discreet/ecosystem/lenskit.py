@@ -31,15 +31,7 @@ __all__ = ["CandidatesConfig", "CatalogueCandidates", "DiscreetScorer", "ScorerC
 
 
 class ScorerConfig(BaseModel):
-    """Which model, and what it says of an item.
-
-    Parameters
-    ----------
-    model
-        Folder of a saved model.
-    scores
-        ``"order"``: what lists are ordered by; ``"rating"``: predicted ratings, within their range.
-    """
+    """Folder of a saved model, and what it says of an item: its place in lists, or a predicted rating."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -75,15 +67,7 @@ class DiscreetScorer(Component[ItemList]):  # type: ignore[misc]
 
 
 class CandidatesConfig(BaseModel):
-    """Whose catalogue, and whether what the person has is left out.
-
-    Parameters
-    ----------
-    model
-        Folder of a saved model.
-    exclude_seen
-        Whether items of the history are left out.
-    """
+    """Folder of a saved model, and whether items of the history are left out."""
 
     model_config = ConfigDict(extra="forbid")
 

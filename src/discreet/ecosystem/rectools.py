@@ -27,13 +27,6 @@ Triplet = tuple[np.ndarray, np.ndarray, np.ndarray]
 class DiscreetModel(ModelBase):  # type: ignore[misc]
     """Recommends for users of a RecTools data set, for strangers, and items like an item.
 
-    Parameters
-    ----------
-    model
-        A trained model.
-
-    Notes
-    -----
     **Privacy**. The items of a data set are those that somebody in it met. A list of these for a stranger would tell
     that the only user who met a rare item is there; so lists are of the public catalogue, whatever the data set holds.
     """
@@ -99,19 +92,12 @@ class DiscreetModel(ModelBase):  # type: ignore[misc]
         self, target_ids: np.ndarray, dataset: Dataset, k: int, sorted_item_ids: Any
     ) -> Triplet:
         allowed = set(self._allowed(dataset, sorted_item_ids))
-        targets: list[int] = []
-        items: list[Any] = []
-        scores: list[float] = []
+        rows: list[tuple[int, Any, float]] = []
         for target in target_ids.tolist():
             name = dataset.item_id_map.convert_to_external([target])[0]
-            alike = [
-                entry
-                for entry in self.model.similar(name, len(self.model.catalogue))
-                if entry.item in allowed
-            ][:k]
-            targets += [target] * len(alike)
-            items += [entry.item for entry in alike]
-            scores += [entry.score for entry in alike]
+            alike = self.model.similar(name, len(self.model.catalogue))
+            rows += [(target, one.item, one.score) for one in alike if one.item in allowed][:k]
+        targets, items, scores = zip(*rows, strict=True) if rows else ((), (), ())
         internal = dataset.item_id_map.convert_to_internal(items) if items else np.empty(0, dtype=np.int64)
         return np.array(targets, dtype=np.int64), internal, np.array(scores)
 

@@ -28,22 +28,11 @@ from discreet.types import Floats
 __all__ = ["PrivateRecommender"]
 
 
-class _Fits:
-    """How often an estimator and its clones were fitted without a ledger."""
-
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
-
-
 class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A private method as a transformer (from histories to user vectors) and recommender (``predict``).
 
     Parameters
     ----------
-    epsilon, delta
-        Budget of a fit.
-    catalogue
-        The public item list.
     method
         Name of a private method, and its ``settings`` as a mapping.
     user, item, rating, rating_range
@@ -55,16 +44,11 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state
         Of ordinary randomness, never of the privacy noise.
 
-    Attributes
-    ----------
-    model_ : discreet.Model
-        What is released. Nothing else of the ratings is kept.
-
     Notes
     -----
-    **Privacy**. Only ``model_`` is covered by its statement. Vectors and lists are made of people's own rows: a
-    pipeline that is fitted on the vectors of many people (``KMeans``, a regression) is not private, whatever
-    ``epsilon`` is.
+    **Privacy**. Only ``model_`` is covered by its statement, and nothing else of the ratings is kept. Vectors and lists
+    are made of people's own rows, and are theirs: what a later step learns from the vectors of several people
+    (``KMeans``, a regression) is covered by no promise, whatever ``epsilon`` is.
     """
 
     def __init__(
@@ -105,32 +89,20 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         self._pay()
         budget = Budget(self.epsilon, self.delta)
-        fitted = method(**(self.settings or {})).fit(
+        trained = method(**(self.settings or {})).fit(
             ratings, budget, rng=self.random_state, ledger=self.ledger
         )
-        self.model_: Model = fitted.model_
+        self.model_: Model = trained.model_
         self.n_features_in_ = self.model_.item_side.n_items  # what was released, not what the ratings have
         return self
 
     def transform(self, X: Any) -> Floats:
-        """A vector for each user in the frame, by user id: 1 + rank numbers, from their own rows.
-
-        Notes
-        -----
-        **Privacy**. The vectors are as private as the rows: the promise is about the model, not about them. What a
-        later step learns from the vectors of several people (centres of clusters, a regression) is covered by no
-        promise, and must not leave without one of its own.
-        """
+        """A vector for each user in the frame, by user id: 1 + rank numbers, from their own rows."""
         read = self._histories(X)
         return self._model().factors.fold_in(read.indptr, read.items, read.values)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The ``n`` best items for each user in the frame, from their own rows: users x n, None where none is left.
-
-        Notes
-        -----
-        **Privacy**. A list follows from its user's rows, and is for that user.
-        """
+        """The ``n`` best items for each user in the frame, from their own rows: users x n, None where none is left."""
         read = self._histories(X)
         batch = self._model().recommend_batch(read, self.n)
         return np.asarray(batch["item"].to_list(), dtype=object).reshape(-1, self.n)
@@ -141,7 +113,7 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> Self:
         copy = type(self)(**self.get_params(deep=False))
-        copy._fits = self._shared()
+        copy._fits = self._shared_fits()
         return copy
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -149,7 +121,7 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state["_fits"] = _Fits(1)  # elsewhere nobody knows how often the others were fitted
+        state["_fits"] = [1]  # elsewhere nobody knows how often the others were fitted
         return state
 
     def _histories(self, X: Any) -> Ratings:
@@ -160,19 +132,20 @@ class PrivateRecommender(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFitted("this PrivateRecommender has not been fitted; call fit(ratings) first")
         return self.model_
 
-    def _shared(self) -> _Fits:
-        fits: _Fits = self.__dict__.setdefault("_fits", _Fits())
+    def _shared_fits(self) -> list[int]:
+        """How often this estimator and its clones were fitted without a ledger: one list for all of them."""
+        fits: list[int] = self.__dict__.setdefault("_fits", [0])
         return fits
 
     def _pay(self) -> None:
         """Refuse a fit that no promise would cover."""
         if self.ledger is not None:
             return
-        fits = self._shared()
-        if fits.number:
+        fits = self._shared_fits()
+        if fits[0]:
             raise BudgetExceeded(
                 "this estimator, or a copy of it, may have been fitted before: each fit on the same people costs "
                 f"epsilon {self.epsilon:g} again. To search settings use discreet.tune, which pays for all; "
                 "to train again give a ledger (ledger='people.ledger'), which adds everything up"
             )
-        fits.number += 1
+        fits[0] += 1

@@ -6,9 +6,9 @@ Those two are loaded by name, when they are asked for: what a default run neithe
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
@@ -20,37 +20,25 @@ from discreet.methods.protocol import Engine, Progress
 if TYPE_CHECKING:
     from discreet.engines.cluster import Cluster
 
-__all__ = ["AnyRatings", "Here", "Place", "engine_of", "place_of"]
+__all__ = ["AnyRatings", "Place", "engine_of", "place_of"]
 
 AnyRatings = Ratings | StoredRatings
 """Ratings in memory, or prepared on disk."""
 
 
-class Place(Protocol):
-    """What a run computes on."""
+class Place(NamedTuple):
+    """What a run computes on.
 
-    def connect(self) -> AbstractContextManager[Any]:
-        """Be there for as long as the run lasts."""
-        ...
+    Parameters
+    ----------
+    engine
+        What adds up the contributions of these users.
+    connect
+        To be there for as long as the run lasts.
+    """
 
-    def engine(self, ratings: AnyRatings, progress: Progress | None = None) -> Engine:
-        """What adds up these users' contributions."""
-        ...
-
-
-@dataclass(frozen=True)
-class Here:
-    """This machine's processors."""
-
-    private_half: type[PrivateHalf]
-
-    def connect(self) -> AbstractContextManager[Any]:
-        """Nothing to connect to."""
-        return nullcontext()
-
-    def engine(self, ratings: AnyRatings, progress: Progress | None = None) -> Engine:
-        """In memory or on disk, as the ratings are."""
-        return engine_of(self.private_half, ratings)
+    engine: Callable[[AnyRatings, Progress | None], Engine]
+    connect: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEngine | DiskEngine:
@@ -69,8 +57,10 @@ def place_of(
     ratings: AnyRatings,
 ) -> Place:
     """The place that was asked for, checked before anything is charged; ``gpu_half``, ``method``: of the method."""
-    if engine is None and device == "cpu":
-        return Here(private_half)
-    room = importlib.import_module(f"discreet.engines.{'gpu' if engine is None else 'cluster'}")
-    place: Place = room.place_of(private_half, gpu_half, method, engine, device, ratings)
-    return place
+    if engine is not None:
+        cluster = importlib.import_module("discreet.engines.cluster")
+        return Place(*cluster.place_of(private_half, engine, device, ratings))
+    if device != "cpu":
+        gpu = importlib.import_module("discreet.engines.gpu")
+        return Place(gpu.place_of(private_half, gpu_half, method, device))
+    return Place(lambda ratings, progress: engine_of(private_half, ratings))

@@ -5,50 +5,23 @@ from __future__ import annotations
 import heapq
 import importlib.util
 import logging
-import math
 import os
 import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
-from discreet.engines.gpu import Gpu, check_kernels
 from discreet.errors import SettingsInvalid, Unreachable
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.protocol import Engine, Progress
-from discreet.methods.query import Query
-from discreet.privacy.gaussian.totals import Total, add_totals
-from discreet.types import Floats
 
-__all__ = [
-    "SHARD_BYTES",
-    "Cluster",
-    "ClusterPlace",
-    "Place",
-    "Shard",
-    "add_shards",
-    "count_shards",
-    "join_shards",
-    "place_of",
-    "place_workers",
-    "share_blocks",
-    "split_totals",
-]
-
-SHARD_BYTES = 2**24
-"""How much of the totals one process adds up at a time, for each summand."""
-
-Shard = list[Total]
-"""Some rows of every total of a release: those of a block of items, so that nobody who adds them up holds all."""
+__all__ = ["Cluster", "WorkerPlace", "place_of", "place_workers", "share_blocks"]
 
 _DIAL = 5.0
 # What Ray calls the clusters that this process has joined, by the addresses that were given.
@@ -65,7 +38,7 @@ class Cluster:
         ``HOST:PORT`` of its head, as in ``ray start --address``; this machine must be one of its nodes. ``None``: a
         cluster of this machine's processors, started for the run and gone with it.
     workers
-        How many processes answer; ``None``: one for each processor of the cluster, or for each GPU.
+        How many processes answer; ``None``: one for each processor of the cluster.
     object_store_bytes
         Memory for what a cluster of this machine's own passes around; ``None``: Ray's choice.
 
@@ -122,38 +95,13 @@ class Cluster:
             )
 
 
-@dataclass(frozen=True)
-class ClusterPlace:
-    """A cluster's processors, or its GPUs."""
-
-    private_half: type[PrivateHalf]
-    cluster: Cluster
-    gpu: Gpu | None
-
-    def connect(self) -> AbstractContextManager[None]:
-        """See :meth:`Cluster.connect`."""
-        return self.cluster.connect()
-
-    def engine(self, ratings: Ratings | StoredRatings, progress: Progress | None = None) -> Engine:
-        """The engine of these users; while connected."""
-        from discreet.engines.ray import RayEngine
-
-        assert isinstance(ratings, StoredRatings)
-        return RayEngine(self.private_half, ratings, self.cluster.workers, progress, gpu=self.gpu)
-
-
 def place_of(
     private_half: type[PrivateHalf],
-    gpu_half: str | None,
-    method: str,
     engine: Cluster | str,
     device: str,
     ratings: Ratings | StoredRatings,
-) -> ClusterPlace:
-    """A cluster (``"ray"``: of this machine's own); see :func:`discreet.engines.choice.place_of`.
-
-    Of a cluster it is the nodes that have GPUs, and say so where they do not.
-    """
+) -> tuple[Callable[[Any, Progress | None], Engine], Callable[[], AbstractContextManager[None]]]:
+    """What makes the engine on a cluster (``"ray"``: of this machine's own), and what connects to it."""
     cluster = Cluster() if engine == "ray" else engine
     if not isinstance(cluster, Cluster):
         raise SettingsInvalid(
@@ -163,11 +111,15 @@ def place_of(
         raise SettingsInvalid(
             "the engine ray reads ratings from blocks; prepare them with discreet.data.prepare"
         )
-    if device not in ("cpu", "cuda"):
-        raise SettingsInvalid(f"on a cluster every worker has a GPU of its own; give cuda, not {device}")
-    check_kernels(device, method, gpu_half)
-    gpu = None if device == "cpu" or gpu_half is None else Gpu(gpu_half, device)
-    return ClusterPlace(private_half, cluster, gpu)
+    if device != "cpu":
+        raise SettingsInvalid(f"workers of a cluster compute on the CPU; leave out the device {device}")
+
+    def engine_of(ratings: StoredRatings, progress: Progress | None = None) -> Engine:
+        from discreet.engines.ray import RayEngine
+
+        return RayEngine(private_half, ratings, cluster.workers, progress)
+
+    return engine_of, cluster.connect
 
 
 def _is_address(address: str) -> bool:
@@ -251,7 +203,7 @@ def _refused(address: str, error: Exception) -> SettingsInvalid | Unreachable:
     )
 
 
-class Place(NamedTuple):
+class WorkerPlace(NamedTuple):
     """Where a worker starts, and how many threads it has."""
 
     node: str
@@ -269,49 +221,9 @@ def share_blocks(sizes: Sequence[int], workers: int) -> list[list[int]]:
     return [sorted(share) for share in shares]
 
 
-def place_workers(processors: Mapping[str, int], workers: int | None) -> list[Place]:
+def place_workers(processors: Mapping[str, int], workers: int | None) -> list[WorkerPlace]:
     """A worker for each processor of each node, or so many workers with the processors shared among them."""
     most = max(processors.values())
     slots = [node for turn in range(most) for node, count in processors.items() if turn < count]
     chosen = [slots[number % len(slots)] for number in range(workers or len(slots))]
-    return [Place(node, max(1, processors[node] // chosen.count(node))) for node in chosen]
-
-
-def count_shards(query: Query[Any], most: int = SHARD_BYTES) -> int:
-    """Into how many shards the totals of a query are cut. From its form alone: public."""
-    needed = sum(form.total().nbytes for form in query.mechanism.empty())
-    return max(1, math.ceil(needed / most))
-
-
-def split_totals(totals: Sequence[Total], count: int) -> list[Shard]:
-    """The same totals as ``count`` shards; the last ones may be empty."""
-    return [[_rows(total, place, count) for total in totals] for place in range(count)]
-
-
-def join_shards(shards: Sequence[Shard]) -> list[Total]:
-    """What :func:`split_totals` cut."""
-    return [_together(parts) for parts in zip(*shards, strict=True)]
-
-
-def add_shards(*shards: Shard) -> Shard:
-    """The same rows for disjoint sets of users, together; exact."""
-    return reduce(add_totals, shards)
-
-
-def _rows(total: Total, place: int, count: int) -> Total:
-    rows = len(total.value)
-    cut = slice(rows * place // count, rows * (place + 1) // count)
-    return Total(total.name, total.value[cut], total.unit[cut] if _by_row(total) else total.unit)
-
-
-def _together(parts: Sequence[Total]) -> Total:
-    first = parts[0]
-    value = np.concatenate([part.value for part in parts])
-    by_row = any(_by_row(part) for part in parts)
-    unit: Floats = np.concatenate([part.unit for part in parts]) if by_row else np.array(first.unit)
-    return Total(first.name, value, unit)
-
-
-def _by_row(total: Total) -> bool:
-    """Whether each row has a unit of its own; else one is for all of them."""
-    return total.unit.ndim == total.value.ndim and len(total.unit) == len(total.value)
+    return [WorkerPlace(node, max(1, processors[node] // chosen.count(node))) for node in chosen]

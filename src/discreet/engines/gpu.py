@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -34,13 +32,9 @@ __all__ = [
     "MOST_RATINGS",
     "PER_ENTRY",
     "PER_RATING",
-    "Gpu",
     "GpuEngine",
     "GpuHalf",
-    "GpuPlace",
     "check_device",
-    "check_kernels",
-    "check_present",
     "cut",
     "place_of",
 ]
@@ -123,92 +117,38 @@ def cut(indptr: Indices, order: int, memory: float) -> list[slice]:
     return blocks or [slice(0, 0)]
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """What answers for users on a GPU. Made anywhere, used where the GPU is.
-
-    Parameters
-    ----------
-    half
-        Where the method's private half on a GPU is (``module:Class``).
-    device
-        Of torch.
-    memory
-        Bytes of the device to use; a share of what is free by default.
-    """
-
-    half: str
-    device: str = "cuda"
-    memory: float | None = None
-
-    def engine(self, ratings: Ratings) -> GpuEngine:
-        """The engine of these users, on a device that was checked."""
-        import torch
-
-        room, _, name = self.half.partition(":")
-        half = getattr(importlib.import_module(room), name)
-        return GpuEngine(half, ratings, torch.device(self.device), self.memory)
-
-    def kind(self) -> tuple[str, ...]:
-        """What decides how numbers are rounded there: the card, and the versions of what compiles for it."""
-        check_present(self.device)
-        import torch
-        import triton
-
-        card = torch.cuda.get_device_name(self.device) if self.device != "cpu" else "cpu"
-        return card, torch.__version__, triton.__version__
-
-
-@dataclass(frozen=True)
-class GpuPlace:
-    """A GPU of this machine, for users in memory or for one block from the disk after another."""
-
-    private_half: type[PrivateHalf]
-    gpu: Gpu
-
-    def connect(self) -> AbstractContextManager[Any]:
-        """Nothing to connect to."""
-        return nullcontext()
-
-    def engine(self, ratings: Ratings | StoredRatings, progress: Progress | None = None) -> Engine:
-        """The engine of these users."""
-        if isinstance(ratings, Ratings):
-            return self.gpu.engine(ratings)
-        return DiskEngine(self.private_half, ratings, self.gpu.engine)
-
-
 def place_of(
-    private_half: type[PrivateHalf],
-    gpu_half: str | None,
-    method: str,
-    engine: None,
-    device: str,
-    ratings: Ratings | StoredRatings,
-) -> GpuPlace:
-    """A GPU of this machine; see :func:`discreet.engines.choice.place_of`."""
+    private_half: type[PrivateHalf], gpu_half: str | None, method: str, device: str
+) -> Callable[[Ratings | StoredRatings, Progress | None], Engine]:
+    """What makes the engine of users in memory, or of one block from the disk after another; the device is checked."""
     check_device(device, method, gpu_half)
     assert gpu_half is not None
-    return GpuPlace(private_half, Gpu(gpu_half, device))
+    room, _, name = gpu_half.partition(":")
+
+    def engine(ratings: Ratings) -> GpuEngine:
+        import torch
+
+        return GpuEngine(getattr(importlib.import_module(room), name), ratings, torch.device(device))
+
+    def engine_of(ratings: Ratings | StoredRatings, progress: Progress | None = None) -> Engine:
+        return engine(ratings) if isinstance(ratings, Ratings) else DiskEngine(private_half, ratings, engine)
+
+    return engine_of
 
 
 def check_device(device: str, method: str, gpu_half: str | None) -> None:
     """Refuse a device that is not there, or that a method has no kernels for. Reads nothing private."""
-    check_kernels(device, method, gpu_half)
-    check_present(device)
-
-
-def check_kernels(device: str, method: str, gpu_half: str | None) -> None:
-    """Refuse what is no device, or one that a method has no kernels for; whether it is there is seen elsewhere."""
-    if _is_gpu(device) and gpu_half is None:
+    if device == "cpu":
+        return
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or (number and not number.isdecimal()):
+        raise SettingsInvalid(
+            f"there is no device {device!r}; use cpu, cuda, or cuda:0 for the first of several"
+        )
+    if gpu_half is None:
         raise SettingsInvalid(
             f"the method {method} has no GPU kernels; leave out the device {device}, or use budgeted"
         )
-
-
-def check_present(device: str) -> None:
-    """Refuse a device that is not there, naming what is missing."""
-    if not _is_gpu(device):
-        return
     if missing := [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]:
         raise SettingsInvalid(
             f"the device {device} needs {' and '.join(missing)}: install them with pip install 'discreet[gpu]'"
@@ -219,16 +159,5 @@ def check_present(device: str) -> None:
         raise SettingsInvalid(
             f"the device {device} was asked for, and torch {torch.__version__} finds no GPU"
         )
-    if int(device.partition(":")[2] or 0) >= torch.cuda.device_count():
+    if int(number or 0) >= torch.cuda.device_count():
         raise SettingsInvalid(f"there is no device {device}: torch finds {torch.cuda.device_count()} GPU(s)")
-
-
-def _is_gpu(device: str) -> bool:
-    if device == "cpu":
-        return False
-    kind, _, number = device.partition(":")
-    if kind != "cuda" or (number and not number.isdecimal()):
-        raise SettingsInvalid(
-            f"there is no device {device!r}; use cpu, cuda, or cuda:0 for the first of several"
-        )
-    return True

@@ -11,33 +11,23 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 import ray
-from ray.exceptions import GetTimeoutError, RayError, RayTaskError
+from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from discreet.data.stored import StoredRatings
-from discreet.engines.cluster import (
-    SHARD_BYTES,
-    Place,
-    Shard,
-    add_shards,
-    count_shards,
-    join_shards,
-    place_workers,
-    share_blocks,
-    split_totals,
-)
+from discreet.engines.cluster import WorkerPlace, place_workers, share_blocks
 from discreet.engines.disk import DiskEngine
-from discreet.engines.gpu import Gpu
 from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid, Unreachable
 from discreet.kernels.registers import arithmetic
 from discreet.kernels.threads import set_threads
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.protocol import Progress
 from discreet.methods.query import Query
-from discreet.privacy.gaussian.totals import Total
+from discreet.privacy.gaussian.totals import Total, add_totals
 from discreet.version import __version__
 
 __all__ = ["RayEngine", "Worker"]
@@ -48,16 +38,8 @@ RETRIES = 16
 """How often one query may cost a worker its life before the run ends."""
 BEAT, PATIENCE = 5.0, 60.0
 """Seconds between two looks at the nodes, and how long there may be none to compute on."""
-GPU_PATIENCE = 300.0
-"""Seconds for every worker to have its GPU: others may hold them, and torch takes a while to start."""
 
-_NONE = {
-    "CPU": "the cluster has no node with a processor to compute on; start one with ray start --address=HOST:PORT",
-    "GPU": "no node of the cluster has a GPU; leave out the device, or start nodes that have (ray start --num-gpus=N)",
-}
-
-_Shards = list[Any]
-"""References to all shards of one answer."""
+_NONE = "the cluster has no node with a processor to compute on; start one with ray start --address=HOST:PORT"
 
 
 class RayEngine:
@@ -70,14 +52,10 @@ class RayEngine:
     ratings
         Private, prepared over a public catalogue, in a folder that every node sees under the same path.
     workers
-        How many processes; ``None``: one for each processor of the cluster, or for each GPU, which are the most then.
+        How many processes; ``None``: one for each processor of the cluster.
     progress
         Called with (stage, workers that have answered, workers), for the holder: the number of workers follows from
         that of the blocks, and is not public.
-    shard_bytes
-        How much of the totals a process adds up at a time, for each summand.
-    gpu
-        How users are computed on GPUs, one for each worker; on the CPU if left out.
     """
 
     def __init__(
@@ -86,49 +64,50 @@ class RayEngine:
         ratings: StoredRatings,
         workers: int | None = None,
         progress: Progress | None = None,
-        shard_bytes: int = SHARD_BYTES,
-        gpu: Gpu | None = None,
     ) -> None:
-        self._progress, self._shard_bytes = progress, shard_bytes
-        self._needed = "CPU" if gpu is None else "GPU"
+        self._progress = progress
         with _in_words():
-            places = _places(workers, gpu)
+            if not (there := _processors()):
+                raise Unreachable(_NONE)
+            places = place_workers(there, workers)
             # Put once, catalogue included, and held here: a worker that is restarted fetches it again.
             self._ratings = ray.put(ratings)
             shares = share_blocks(ratings.block_sizes, len(places))
             self._workers = [
-                _start(place, share, private_half, gpu) for place, share in zip(places, shares, strict=False)
+                _start(place, share, private_half) for place, share in zip(places, shares, strict=False)
             ]
-            self._card = None if gpu is None else _same_card(self._workers)
-            self._add = ray.remote(max_retries=RETRIES)(add_shards)
+            self._add = ray.remote(max_retries=RETRIES)(_together)
 
     def totals(self, query: Query[Any]) -> list[Total]:
         """Every user bounded, all added up."""
         with _in_words():
-            asked, count = ray.put(query), count_shards(query, self._shard_bytes)
-            answers = [_ask(worker, self._ratings, asked, count, self._card) for worker in self._workers]
-            left = self._sum(answers)
-            return join_shards([add_shards(*ray.get(list(parts))) for parts in zip(*left, strict=True)])
+            asked = ray.put(query)
+            # In a list Ray leaves a reference as it is: the ratings are fetched once.
+            answers = [worker.totals.remote([self._ratings], asked) for worker in self._workers]
+            sums = ray.get(self._sum(answers))
+            # What comes from the object store alone is read-only.
+            return _together(*sums) if len(sums) > 1 else copy.deepcopy(sums[0])
 
-    def _sum(self, answers: Sequence[_Shards]) -> Sequence[_Shards]:
+    def _sum(self, answers: Sequence[Any]) -> Sequence[Any]:
         """Add up what has come, wherever it is, until fewer than `FAN_IN` sums are left."""
-        waiting, ready, done = {shards[0]: shards for shards in answers}, [], 0
-        asked, seen = set(waiting), time.monotonic()
+        waiting, ready, done = set(answers), [], 0
+        asked, seen = set(answers), time.monotonic()
         self._report(done)
         while waiting:
             come, _ = ray.wait(list(waiting), timeout=BEAT, fetch_local=False)
-            seen = time.monotonic() if come or _there_are(self._needed) else seen
+            seen = time.monotonic() if come or _processors() else seen
             if time.monotonic() - seen > PATIENCE:
-                raise Unreachable(f"{_NONE[self._needed]}; the run goes on with --resume where it was kept")
+                raise Unreachable(f"{_NONE}; the run goes on with --resume where it was kept")
             if not come:
                 continue
-            ready.append(waiting.pop(come[0]))
+            waiting.remove(come[0])
+            ready.append(come[0])
             if come[0] in asked:
                 done += 1
                 self._report(done)
             if len(ready) == FAN_IN:
-                added = [self._add.remote(*parts) for parts in zip(*ready, strict=True)]
-                waiting[added[0]], ready = added, []
+                waiting.add(self._add.remote(*ready))
+                ready = []
         return ready
 
     def _report(self, done: int) -> None:
@@ -136,52 +115,22 @@ class RayEngine:
             self._progress("adding up", done, len(self._workers))
 
 
-def _places(workers: int | None, gpu: Gpu | None) -> list[Place]:
-    """Where workers start: by processors, or by GPUs, of which no two workers share one."""
-    needed = "CPU" if gpu is None else "GPU"
-    if not (there := _there_are(needed)):
-        raise Unreachable(_NONE[needed])
-    cards = sum(there.values())
-    return place_workers(there, workers if gpu is None else min(workers or cards, cards))
-
-
-def _start(place: Place, share: Sequence[int], private_half: type[PrivateHalf], gpu: Gpu | None) -> Any:
+def _start(place: WorkerPlace, share: Sequence[int], private_half: type[PrivateHalf]) -> Any:
     """A worker on a node, or on another if that one is gone. It takes a processor's place only while it starts."""
     where = NodeAffinitySchedulingStrategy(place.node, soft=True)
     options: dict[str, Any] = {"max_restarts": -1, "max_task_retries": RETRIES, "scheduling_strategy": where}
-    if gpu is not None:
-        options |= {"num_gpus": 1, "num_cpus": 0}
     actor = ray.remote(Worker).options(**options)
-    return actor.remote(share, private_half, place.threads, __version__, arithmetic(), gpu)
+    return actor.remote(share, private_half, place.threads, __version__, arithmetic())
 
 
-def _same_card(workers: Sequence[Any]) -> tuple[str, ...]:
-    """What all GPUs are; refused where they differ (see `Worker`)."""
-    try:
-        told = ray.get([worker.card.remote() for worker in workers], timeout=GPU_PATIENCE)
-    except GetTimeoutError:
-        raise Unreachable(
-            f"GPUs of the cluster were not free within {GPU_PATIENCE:.0f} s; wait until others have done with them, or "
-            "ask for fewer (--workers). Nothing was charged"
-        ) from None
-    cards: list[tuple[str, ...]] = sorted(set(told))
-    if len(cards) > 1:
-        raise SettingsInvalid(
-            f"the cluster's GPUs are of several kinds ({'; '.join(', '.join(card) for card in cards)}): who computes a "
-            "user depends on everybody's ratings, so all must be of one kind. Use nodes with the same card and the "
-            "same versions"
-        )
-    return cards[0]
+def _together(*answers: list[Total]) -> list[Total]:
+    """The totals of disjoint sets of users, together; exact."""
+    return reduce(add_totals, answers)
 
 
-def _ask(worker: Any, ratings: Any, asked: Any, count: int, card: tuple[str, ...] | None) -> _Shards:
-    shards = worker.totals.options(num_returns=count).remote([ratings], asked, count, card)
-    return [shards] if count == 1 else list(shards)
-
-
-def _there_are(what: str) -> dict[str, int]:
-    """Processors (``"CPU"``) or GPUs of each node that has any."""
-    nodes = {node["NodeID"]: node["Resources"].get(what, 0) for node in ray.nodes() if node["Alive"]}
+def _processors() -> dict[str, int]:
+    """Of each node that has any."""
+    nodes = {node["NodeID"]: node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]}
     return {node: int(count) for node, count in sorted(nodes.items()) if count >= 1}
 
 
@@ -212,7 +161,7 @@ class Worker:
     :func:`~discreet.kernels.registers.arithmetic`) are those of the process that started the run.
 
     **Privacy.** Which worker computes a user follows from everybody's blocks. Where nodes rounded differently, one user
-    more would move others to another node, and so their contributions; nodes and GPUs of another kind are refused. What
+    more would move others to another node, and so their contributions; nodes of another kind are refused. What
     it returns are exact sums before noise: for the process that holds the gate, and for nobody outside the cluster.
     """
 
@@ -223,32 +172,15 @@ class Worker:
         threads: int,
         version: str,
         rounding: tuple[str, ...],
-        gpu: Gpu | None = None,
     ) -> None:
         set_threads(threads)
-        self._gpu = gpu
         self._numbers, self._half, self._version, self._rounding = numbers, private_half, version, rounding
         self._engine: DiskEngine | None = None
 
-    def card(self) -> tuple[str, ...]:
-        """What its GPU is; the node's lack of one is said in words."""
-        assert self._gpu is not None
-        try:
-            return self._gpu.kind()
-        except SettingsInvalid as error:
-            raise SettingsInvalid(f"on node {socket.gethostname()}: {error}") from None
-
-    def totals(
-        self,
-        ratings: Sequence[Any],
-        query: Query[Any],
-        shards: int,
-        card: tuple[str, ...] | None = None,
-    ) -> Shard | tuple[Shard, ...]:
-        """Every user of these blocks bounded, all added up, cut into shards.
+    def totals(self, ratings: Sequence[Any], query: Query[Any]) -> list[Total]:
+        """Every user of these blocks bounded, all added up.
 
         ``ratings`` refers to everybody's prepared ratings: in a list, which Ray leaves as it is, and fetched once.
-        ``card`` is what the GPUs of all workers are.
         """
         if __version__ != self._version:
             raise SettingsInvalid(
@@ -263,14 +195,9 @@ class Worker:
                 "all nodes must be of one kind. Use nodes with the same processor and the same versions"
             )
         if self._engine is None:
-            if self._gpu is not None and (mine := self.card()) != card:
-                raise SettingsInvalid(
-                    f"node {socket.gethostname()} has another kind of GPU ({', '.join(mine)}) than the run was started "
-                    f"with ({', '.join(card or ())}); use nodes with the same card and the same versions"
-                )
             prepared: StoredRatings = ray.get(ratings[0])
             own = prepared.take_blocks(self._numbers)
-            self._engine = DiskEngine(self._half, own, None if self._gpu is None else self._gpu.engine)
+            self._engine = DiskEngine(self._half, own)
         try:
             # Copied: what comes from the object store is read-only, for which kernels would be compiled once more.
             totals = self._engine.totals(copy.deepcopy(query))
@@ -278,5 +205,4 @@ class Worker:
             raise RatingsInvalid(
                 f"on node {socket.gethostname()}: {error}. Every node must see the same blocks under the same path"
             ) from None
-        cut = split_totals(totals, shards)
-        return cut[0] if shards == 1 else tuple(cut)
+        return totals

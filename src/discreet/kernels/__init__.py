@@ -25,11 +25,11 @@ from discreet.kernels.entries import (
 from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.pair_sums import add_pairs, amount_sums, co_moment, pair_place
-from discreet.kernels.ranking import ranking_on, top_n
+from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.table_scores import Table, table_scores, table_top
-from discreet.kernels.threads import beside, by_rows, get_threads, one_blas_thread, set_threads, threads
+from discreet.kernels.threads import by_rows, get_threads, one_blas_thread, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "above_offsets",
     "add_pairs",
     "amount_sums",
-    "beside",
     "by_rows",
     "capped_distances",
     "co_moment",
@@ -55,7 +54,6 @@ __all__ = [
     "one_blas_thread",
     "pair_place",
     "project_rows",
-    "ranking_on",
     "residuals",
     "row_distances",
     "row_squares",

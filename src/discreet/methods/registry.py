@@ -1,68 +1,70 @@
-"""All methods by the names they have on the command line and in saved models, those of other packages included."""
+"""All methods by the names they have on the command line and in saved models, those of other packages included.
+
+A method's files are loaded when it is asked for: whoever trains lists loads nothing of the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.catalogue import Goal
 from discreet.errors import SettingsInvalid
-from discreet.methods.als import ALS
-from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.ease.estimator import EASE
 from discreet.methods.lookup import find_class, other_names
 from discreet.methods.method import PrivateMethod
-from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean
-from discreet.methods.published.private.dpals import DPALS
-from discreet.methods.published.private.frank_wolfe import FrankWolfe
-from discreet.methods.published.private.projected_gradient import ProjectedGradient
-from discreet.methods.published.private.svd import PrivateSVD
 
-__all__ = ["DEFAULTS", "METHODS", "Method", "find_method"]
+if TYPE_CHECKING:
+    from discreet.methods.als import ALS
 
-Method = type[PrivateMethod] | type[ALS]
+__all__ = ["DEFAULTS", "METHODS", "Method", "default_method", "find_method"]
 
-_OURS: tuple[Method, ...] = (
-    EASE,
-    BudgetedALS,
-    ALS,
-    DPALS,
-    FrankWolfe,
-    PrivateSVD,
-    ProjectedGradient,
-    GlobalMean,
-    UserMean,
-    ItemMean,
-    Popularity,
-)
-DEFAULTS: dict[Goal, type[PrivateMethod]] = {"rank": EASE, "rate": BudgetedALS}
+Method: TypeAlias = "type[PrivateMethod] | type[ALS]"
+
+_PUBLISHED = "discreet.methods.published.private"
+_OURS = {
+    "ease": "discreet.methods.ease.estimator:EASE",
+    "budgeted": "discreet.methods.budgeted.estimator:BudgetedALS",
+    "als": "discreet.methods.als:ALS",
+    "dpals": f"{_PUBLISHED}.dpals:DPALS",
+    "frank-wolfe": f"{_PUBLISHED}.frank_wolfe:FrankWolfe",
+    "svd": f"{_PUBLISHED}.svd:PrivateSVD",
+    "projected-gradient": f"{_PUBLISHED}.projected_gradient:ProjectedGradient",
+    "global-mean": f"{_PUBLISHED}.baselines:GlobalMean",
+    "user-mean": f"{_PUBLISHED}.baselines:UserMean",
+    "item-mean": f"{_PUBLISHED}.baselines:ItemMean",
+    "popularity": f"{_PUBLISHED}.baselines:Popularity",
+}
+DEFAULTS: dict[Goal, str] = {"rank": "ease", "rate": "budgeted"}
 """What is trained for a goal where nobody names a method."""
-GROUP = "discreet.methods"
-"""Entry points of other packages: ``name = "package.module:Class"``."""
 
 
 class _Methods(Mapping[str, Method]):
-    """Our own methods first; those of other packages are loaded when they are asked for."""
-
-    def __init__(self) -> None:
-        self._ours = {method.method_name(): method for method in _OURS}
+    """Our own methods first, then those of other packages."""
 
     def __getitem__(self, name: str) -> Method:
-        if name in self._ours:
-            return self._ours[name]
-        found = find_class(name)
+        found = find_class(_OURS.get(name, name))
         if found is None:
             raise KeyError(name)
-        return _checked(found, name)
+        if not (isinstance(found, type) and (issubclass(found, PrivateMethod) or name == "als")):
+            raise SettingsInvalid(f"{name} is not a method: it must be a subclass of discreet.PrivateMethod")
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._ours
-        yield from (name for name in other_names() if name not in self._ours)
+        yield from _OURS
+        yield from (name for name in other_names() if name not in _OURS)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
 METHODS: Mapping[str, Method] = _Methods()
+
+
+def default_method(goal: Goal) -> type[PrivateMethod]:
+    """What is trained for a goal where nobody names a method."""
+    found = METHODS[DEFAULTS[goal]]
+    assert issubclass(found, PrivateMethod)
+    return found
 
 
 def find_method(name: str) -> Method:
@@ -80,9 +82,3 @@ def find_method(name: str) -> Method:
         raise SettingsInvalid(
             f"there is no method {name!r}; known are {known}. Another package's is given as package.module:Class"
         ) from None
-
-
-def _checked(method: object, name: str) -> Method:
-    if not (isinstance(method, type) and issubclass(method, PrivateMethod | ALS)):
-        raise SettingsInvalid(f"{name} is not a method: it must be a subclass of discreet.PrivateMethod")
-    return method

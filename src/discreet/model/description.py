@@ -51,19 +51,17 @@ def describe(directory: str | Path) -> Description:
     ModelInvalid
         When a file is missing, altered or added, or when the statement does not add up or does not fit the arrays.
     """
-    folder = Path(directory)
-    stored = storage.verified(folder)
-    parts, written = storage.unpack(folder, stored)
-    model = Model(parts.item_side, parts.catalogue, parts.statement, parts.method, parts.settings)
+    parts, written, files = storage.read(directory)
+    model = Model(*parts)
     return Description(
-        name=folder.absolute().name,
+        name=Path(directory).absolute().name,
         format=storage.VERSION,
         method=model.method,
         settings=model.settings,
         written=written,
         items=len(model.catalogue),
         statement=model.statement,
-        digest=storage.model_digest(stored.files, model.method, model.settings),
+        digest=storage.digest(parts, files),
         settings_digest=storage.settings_digest(model.method, model.settings),
-        digests=stored.digests(),
+        digests=storage.digests(files),
     )

@@ -98,13 +98,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values; ``terms`` and the ``total`` of all pulls add up to the score."""
-        return {
-            "item": self.item,
-            "title": self.title,
-            "goal": self.goal,
-            "score": self.score,
-            "mark": self.mark,
-            "terms": {"centre": self.centre, "offset": self.offset, "rest": self.rest, "cut": self.cut},
+        told = {name: getattr(self, name) for name in ("item", "title", "goal", "score", "mark")}
+        return told | {
+            "terms": {name: getattr(self, name) for name in ("centre", "offset", "rest", "cut")},
             "level": self.level,
             "history": [{**asdict(pull), "total": pull.total} for pull in self.pulls],
             "ignored": self.ignored,
@@ -121,15 +117,11 @@ def explain(side: AnySide, catalogue: Catalogue, read: ReadHistory, item: int) -
     centre, offset = side.common(item)
     whole = math.fsum([centre, offset, rest, *levels.tolist(), *tastes.tolist()])
     titles, explicit = catalogue.titles, side.scale.explicit
+    ids = catalogue.ids[read.items].tolist()
+    added = zip(ids, read.values.tolist(), levels.tolist(), tastes.tolist(), strict=True)
     pulls = [
         Pull(one, titles.get(one), rating if explicit or rating < 0.0 else None, level, taste)
-        for one, rating, level, taste in zip(
-            catalogue.ids[read.items].tolist(),
-            read.values.tolist(),
-            levels.tolist(),
-            tastes.tolist(),
-            strict=True,
-        )
+        for one, rating, level, taste in added
     ]
     (one,) = catalogue.ids[item : item + 1].tolist()
     return Explanation(

@@ -24,6 +24,7 @@ from discreet.model.doubt import Doubt, Mark
 from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Arrays, Clicks, FoldIn, Ridge, Rows
 from discreet.model.recommendations import BY_POPULARITY, NOTHING_LEARNT, SAME_ORDER, Neighbours
+from discreet.model.shapes import check_shapes
 from discreet.types import Bools, Floats, Indices
 
 __all__ = ["ItemSide"]
@@ -300,16 +301,10 @@ class ItemSide:
 
     def check(self) -> None:
         """Refuse arrays that do not fit each other, or numbers that are not finite (`ModelInvalid`)."""
-        if self.offsets.ndim != 1 or self.factors.ndim != 2 or len(self.factors) != len(self.offsets):
-            raise ModelInvalid(
-                f"offsets {self.offsets.shape} and factors {self.factors.shape} do not fit each other"
-            )
-        if self.popularity is not None and self.popularity.shape != self.offsets.shape:
-            raise ModelInvalid(f"popularity has the shape {self.popularity.shape}, not {self.offsets.shape}")
-        for name in ("offsets", "factors", "popularity"):
-            array = getattr(self, name)
-            if array is not None and not np.isfinite(array).all():
-                raise ModelInvalid(f"{name} has numbers that are not finite")
+        if self.offsets.ndim != 1 or self.factors.ndim != 2:
+            raise ModelInvalid(f"offsets {self.offsets.shape} and factors {self.factors.shape} are no rows")
+        m = self.n_items
+        check_shapes(self, offsets=(m,), factors=(m, self.rank), popularity=(m,))
         if not math.isfinite(self.centre):
             raise ModelInvalid(f"the centre is {self.centre} and not a finite number")
         wrong = self.rule.wrong(self.n_items, self.rank)

@@ -26,7 +26,8 @@ from discreet.model.doubt import Mark
 from discreet.model.item_side import ItemSide
 from discreet.model.likeness import Likeness, joined
 from discreet.model.recommendations import FEW_STAND_OUT, NO_TASTE, NOTHING_LEARNT, TRUSTED, Neighbours
-from discreet.types import AnyArray, Bools, Floats, Indices, Ints, Singles
+from discreet.model.shapes import check_rows, check_shapes
+from discreet.types import Bools, Floats, Indices, Ints, Singles
 
 __all__ = ["AnySide", "Evidence", "ItemWeights", "Sums"]
 
@@ -293,35 +294,13 @@ class ItemWeights:
         )
 
     def check(self) -> None:
-        """Refuse arrays that do not fit each other, or numbers that are not finite.
-
-        Raises
-        ------
-        ModelInvalid
-            Naming what is wrong.
-        """
+        """Refuse arrays that do not fit each other, or numbers that are not finite (`ModelInvalid`)."""
         m, entries = self.counts.size, self.others.size
-        shapes: dict[str, tuple[AnyArray, tuple[int, ...]]] = {
-            "counts": (self.counts, (m,)),
-            "base": (self.base, (m,)),
-            "mass": (self.mass, (m,)),
-            "starts": (self.starts, (m + 1,)),
-            "others": (self.others, (entries,)),
-            "weights": (self.weights, (entries,)),
-            "together": (self.together, (entries,)),
-        }
-        for name, (array, shape) in shapes.items():
-            if array.shape != shape:
-                raise ModelInvalid(f"{name} has the shape {array.shape}, not {shape}")
-            if not np.isfinite(array).all():
-                raise ModelInvalid(f"{name} has numbers that are not finite")
+        check_shapes(self, counts=(m,), base=(m,), mass=(m,), starts=(m + 1,))
+        check_shapes(self, others=(entries,), weights=(entries,), together=(entries,))
         if not m:
             raise ModelInvalid("there are no items")
-        # Compared, not subtracted: differences of numbers far apart wrap around.
-        if self.starts[0] != 0 or self.starts[-1] != entries or (self.starts[1:] < self.starts[:-1]).any():
-            raise ModelInvalid("the rows of the table must rise from 0 to the number of weights")
-        if entries and (self.others.min() < 0 or self.others.max() >= m):
-            raise ModelInvalid("a weight names an item that is not there")
+        check_rows(self.starts, self.others, m, "the table")
         rising = self.others[1:] > self.others[:-1]
         firsts = self.starts[1:-1]
         rising[firsts[(firsts > 0) & (firsts < entries)] - 1] = True
@@ -338,17 +317,13 @@ class ItemWeights:
 
     def _check_sums(self, sums: Sums) -> None:
         order = sums.head.size
-        if sums.head.ndim != 1 or sums.pairs.shape != (order * (order - 1) // 2,):
-            raise ModelInvalid(f"a head of {order} items does not have {sums.pairs.shape} pairs")
+        check_shapes(sums, head=(order,), pairs=(order * (order - 1) // 2,))
         if not (sums.head[1:] > sums.head[:-1]).all():
             raise ModelInvalid("the head must be ascending")
         if order and (sums.head[0] < 0 or sums.head[-1] >= self.n_items):
             raise ModelInvalid("the head names an item that is not there")
-        if not np.isfinite(sums.pairs).all():
-            raise ModelInvalid("the pairs have numbers that are not finite")
-        for name in ("sigma", "counts_sigma", "users_sigma"):
-            if not 0.0 <= getattr(sums, name) < math.inf:
-                raise ModelInvalid(f"{name} is {getattr(sums, name)}, not a size of noise")
+        if not all(0.0 <= size < math.inf for size in (sums.sigma, sums.counts_sigma, sums.users_sigma)):
+            raise ModelInvalid("a size of noise in the sums is not finite, or below 0")
 
 
 _GUESSED = "no pairs of {} were counted: what is like it is guessed from its features"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from discreet.errors import ModelInvalid
+from discreet.model.shapes import check_rows, check_shapes
 from discreet.types import Bools, Floats, Ints, Singles
 
 __all__ = ["ALIKE", "Likeness", "Triples", "joined"]
@@ -116,27 +117,13 @@ class Likeness:
         return joined([*there, *back])
 
     def check(self, n_items: int) -> None:
-        """Refuse arrays that do not fit each other or the items.
-
-        Raises
-        ------
-        ModelInvalid
-            Naming what is wrong.
-        """
-        if (
-            any(len(one) != n_items for one in (self.mass, self.ridge, self.scale))
-            or len(self.starts) != n_items + 1
-        ):
-            raise ModelInvalid("the likeness of the items is not of as many items")
-        entries = len(self.columns)
-        rising = (self.starts[1:] >= self.starts[:-1]).all()
-        if len(self.values) != entries or self.starts[0] != 0 or self.starts[-1] != entries or not rising:
-            raise ModelInvalid("the rows of the items' features must rise from 0 to their number")
-        if entries and (self.columns.min() < 0 or self.columns.max() >= len(self.roots)):
-            raise ModelInvalid("the likeness names a feature that is not there")
-        numbers = self.values, self.roots, self.mass, self.ridge, self.scale
-        if not all(np.isfinite(one).all() for one in numbers) or not math.isfinite(self.constant):
-            raise ModelInvalid("the likeness has numbers that are not finite")
+        """Refuse arrays that do not fit each other or the items (`ModelInvalid`)."""
+        entries, columns = len(self.columns), len(self.roots)
+        check_shapes(self, mass=(n_items,), ridge=(n_items,), scale=(n_items,), starts=(n_items + 1,))
+        check_shapes(self, columns=(entries,), values=(entries,), roots=(columns,))
+        check_rows(self.starts, self.columns, columns, "the items' features")
+        if not math.isfinite(self.constant):
+            raise ModelInvalid("the likeness has a constant that is not finite")
         if not (self.ridge > 0.0).all() or (self.mass < 0.0).any() or (self.roots < 0.0).any():
             raise ModelInvalid("ridges must be above 0, masses and roots not below")
         if not 0 <= self.added <= n_items:

@@ -372,7 +372,7 @@ class Model:
     @classmethod
     def load(cls, directory: str | Path) -> Model:
         """Read a saved model; anything altered, missing or added is refused with `ModelInvalid`."""
-        return cls(*storage.load(directory))
+        return cls(*storage.read(directory)[0])
 
     def mask(
         self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems

@@ -37,17 +37,13 @@ from discreet.version import __version__
 __all__ = [
     "MANIFEST",
     "Parts",
-    "Stored",
     "Written",
     "check_target",
     "digest",
-    "load",
-    "model_digest",
-    "parse",
+    "digests",
+    "read",
     "save",
     "settings_digest",
-    "unpack",
-    "verified",
 ]
 
 FORMAT, VERSION = "discreet-model", 2
@@ -76,51 +72,42 @@ class Written:
     on: str | None = None
 
 
-@dataclass(frozen=True)
-class Stored:
-    """The bytes of a model's files, each with the digest that the manifest gives it."""
-
-    files: dict[str, bytes]
-
-    def digests(self) -> dict[str, str]:
-        """SHA-256 of each file, by name, in the order of the names."""
-        return {name: hashlib.sha256(self.files[name]).hexdigest() for name in sorted(self.files)}
-
-
 def save(parts: Parts, directory: str | Path, *, overwrite: bool = False) -> Path:
     """Write all files beside ``directory`` and rename them into place; without a promise for their owner alone."""
     target = check_target(directory, overwrite=overwrite)
-    replace_directory(target, _files(parts), private=not parts.statement.private)
+    files = _files(parts)
+    files[MANIFEST] = _dump({"format": FORMAT, "version": VERSION, "files": digests(files)})
+    replace_directory(target, files, private=not parts.statement.private)
     return target
 
 
-def digest(parts: Parts) -> str:
-    """The digest that names a model, saved or not; see `model_digest`."""
-    return model_digest(_files(parts), parts.method, parts.settings)
-
-
 def _files(parts: Parts) -> dict[str, bytes]:
-    files = {
+    day = {} if parts.statement.selection is not None else {"on": datetime.now(UTC).date().isoformat()}
+    about = {"method": parts.method, "settings": parts.settings, "written": day | {"by": __version__}}
+    return {
         ARRAYS: item_side_to_bytes(parts.item_side),
-        MODEL: _dump(
-            {"method": parts.method, "settings": parts.settings, "written": _written(parts.statement)}
-        ),
+        MODEL: _dump(about),
         CATALOGUE: parts.catalogue.to_json().encode(),
         STATEMENT: parts.statement.to_json().encode(),
     }
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    files[MANIFEST] = _dump({"format": FORMAT, "version": VERSION, "files": digests})
-    return files
 
 
-def model_digest(files: Mapping[str, bytes], method: str, settings: dict[str, Any]) -> str:
+def digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 of each file, by name, in the order of the names."""
+    return {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)}
+
+
+def digest(parts: Parts, files: Mapping[str, bytes] | None = None) -> str:
     """One digest of a model: the same on whatever day, and by whatever version, the same model was written.
 
     SHA-256 of the lines that ``sha256sum`` would print for catalogue, arrays, settings and statement, in this order.
     """
-    digests = {name: hashlib.sha256(files[name]).hexdigest() for name in (ARRAYS, CATALOGUE, STATEMENT)}
-    digests["settings"] = settings_digest(method, settings)
-    printed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    named = digests(_files(parts) if files is None else files) | {
+        "settings": settings_digest(parts.method, parts.settings)
+    }
+    printed = "".join(
+        f"{named[name]}  {name}\n" for name in sorted([ARRAYS, CATALOGUE, STATEMENT, "settings"])
+    )
     return hashlib.sha256(printed.encode()).hexdigest()
 
 
@@ -151,23 +138,21 @@ def check_target(directory: str | Path, *, overwrite: bool = False) -> Path:
     return target
 
 
-def load(directory: str | Path) -> Parts:
-    """Read, verify and parse all files; any deviation is a `ModelInvalid` that names the file."""
+def read(directory: str | Path) -> tuple[Parts, Written, dict[str, bytes]]:
+    """Verify and parse all files, and the bytes of each; any deviation is a `ModelInvalid` that names the file."""
     folder = Path(directory)
-    return unpack(folder, verified(folder))[0]
+    files = _verified(folder)
 
+    def parsed(name: str, parse: Callable[[bytes], T]) -> T:
+        return _parsed(folder / name, lambda: parse(files[name]))
 
-def unpack(folder: Path, stored: Stored) -> tuple[Parts, Written]:
-    """What the files of a folder hold, and when and by which version they were written."""
-    method, settings, written = parse(folder / MODEL, lambda: _description(stored.files[MODEL]))
-    parts = Parts(
-        item_side=parse(folder / ARRAYS, lambda: side_from_bytes(stored.files[ARRAYS])),
-        catalogue=parse(folder / CATALOGUE, lambda: Catalogue.from_json(stored.files[CATALOGUE].decode())),
-        statement=parse(folder / STATEMENT, lambda: Statement.from_json(stored.files[STATEMENT].decode())),
-        method=method,
-        settings=settings,
+    method, settings, written = parsed(MODEL, _description)
+    side, catalogue = (
+        parsed(ARRAYS, side_from_bytes),
+        parsed(CATALOGUE, lambda one: Catalogue.from_json(one.decode())),
     )
-    return parts, written
+    statement = parsed(STATEMENT, lambda one: Statement.from_json(one.decode()))
+    return Parts(side, catalogue, statement, method, settings), written, files
 
 
 def _description(content: bytes) -> tuple[str, dict[str, Any], Written]:
@@ -182,34 +167,25 @@ def _description(content: bytes) -> tuple[str, dict[str, Any], Written]:
     return method, settings, Written(**written)
 
 
-def verified(folder: Path) -> Stored:
-    """The bytes of every file, each with the digest the manifest gives it."""
-    if not (folder / MANIFEST).is_file():
+def _verified(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file, each with the digest that the manifest gives it."""
+    place = folder / MANIFEST
+    if not place.is_file():
         if not folder.exists():
             raise ModelInvalid(no_file(folder, "model"))
         raise ModelInvalid(f"{folder} is not a model directory: it has no {MANIFEST}")
-    manifest = parse(
-        folder / MANIFEST,
-        lambda: _object(_whole(folder / MANIFEST), {"format", "version", "files"}),
-    )
-    version = manifest["version"]
+    manifest = _parsed(place, lambda: _object(_whole(place), {"format", "version", "files"}))
+    version, known = manifest["version"], manifest["files"]
     if manifest["format"] != FORMAT or type(version) is not int or version != VERSION:
         raise ModelInvalid(
-            f"{folder / MANIFEST} says {manifest['format']!r} version {version!r}; this release "
+            f"{place} says {manifest['format']!r} version {version!r}; this release "
             f"reads {FORMAT!r} version {VERSION}: a later release may read it, or the file was altered"
         )
-    digests = manifest["files"]
-    if not isinstance(digests, dict) or set(digests) != set(FILES):
-        raise ModelInvalid(f"{folder / MANIFEST} was altered: it does not list exactly {', '.join(FILES)}")
-    present = {entry.name for entry in folder.iterdir()}
-    for name in sorted(present - {MANIFEST, *FILES}):
+    if not isinstance(known, dict) or set(known) != set(FILES):
+        raise ModelInvalid(f"{place} was altered: it does not list exactly {', '.join(FILES)}")
+    for name in sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *FILES}):
         raise ModelInvalid(f"{folder / name} does not belong to the model; take it out of the directory")
-    return Stored({name: _verified_bytes(folder / name, digests[name]) for name in FILES})
-
-
-def _written(statement: Statement) -> dict[str, str]:
-    by = {"by": __version__}
-    return by if statement.selection is not None else {"on": datetime.now(UTC).date().isoformat(), **by}
+    return {name: _verified_bytes(folder / name, known[name]) for name in FILES}
 
 
 def _verified_bytes(path: Path, digest: object) -> bytes:
@@ -234,7 +210,7 @@ def _whole(path: Path) -> bytes:
         ) from None
 
 
-def parse(path: Path, read: Callable[[], T]) -> T:
+def _parsed(path: Path, read: Callable[[], T]) -> T:
     """Whatever is wrong inside a file becomes a `ModelInvalid` with the file's name."""
     try:
         return read()

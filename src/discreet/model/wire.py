@@ -11,6 +11,7 @@ The same item side gives the same bytes, always. Devices read them with the stan
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -73,13 +74,21 @@ def item_side_to_bytes(
         The last round whose answers are in it, where devices are told after every round; goes into the metadata.
     """
     content, arrays = to_parts(side)
-    metadata = {"format": _FORMAT, "content": json.dumps(content, allow_nan=False)}
+    metadata = {"content": json.dumps(content, allow_nan=False), "format": _FORMAT}
     if round is not None:
         metadata["round"] = str(round)
     if precision == "single":
         arrays = {name: _halved(name, array) for name, array in arrays.items()}
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return _in_order(safetensors.numpy.save(whole, metadata))
+    body: bytes = safetensors.numpy.save(
+        {name: np.ascontiguousarray(one) for name, one in arrays.items()}, metadata
+    )
+    header, end = _header(body)
+    header["__metadata__"] = (
+        metadata  # in one order: safetensors writes it in one that changes from run to run
+    )
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # arrays start at a multiple of eight
+    return len(text).to_bytes(8, "little") + text + body[end:]
 
 
 def item_side_from_bytes(body: bytes) -> ItemSide:
@@ -100,8 +109,7 @@ def side_from_bytes(body: bytes) -> AnySide:
     """
     try:
         arrays = safetensors.numpy.load(body)
-        header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
-        metadata = header.get("__metadata__") or {}
+        metadata = _header(body)[0].get("__metadata__") or {}
         if metadata.get("format") != _FORMAT:
             raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
         if not metadata.keys() <= {"format", "content", "round"}:
@@ -109,17 +117,22 @@ def side_from_bytes(body: bytes) -> AnySide:
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
         raise ModelInvalid(f"this is not an item side: {error}") from None
+    side: AnySide
     if isinstance(content, dict) and content.get(KIND) == ItemWeights.__name__:
-        side: AnySide = from_parts(ItemWeights, content, arrays)
-    else:
-        side = from_parts(ItemSide, content, {name: _doubled(array) for name, array in arrays.items()})
+        side = from_parts(ItemWeights, content, arrays)
+    else:  # devices carry single precision; what is computed here is double
+        wide = {
+            name: one.astype(np.float64) if one.dtype == np.float32 else one for name, one in arrays.items()
+        }
+        side = from_parts(ItemSide, content, wide)
     side.check()
     return side
 
 
-def _doubled(array: AnyArray) -> AnyArray:
-    """Devices carry single precision; what is computed here is double."""
-    return array.astype(np.float64) if array.dtype == np.float32 else array
+def _header(body: bytes) -> tuple[dict[str, Any], int]:
+    """A safetensors file's header, and where the arrays begin."""
+    end = 8 + int.from_bytes(body[:8], "little")
+    return json.loads(body[8:end]), end
 
 
 def _halved(name: str, array: AnyArray) -> AnyArray:
@@ -132,37 +145,19 @@ def _halved(name: str, array: AnyArray) -> AnyArray:
     return single
 
 
-def _in_order(body: bytes) -> bytes:
-    """The same file with sorted metadata: safetensors writes it in an order that changes from run to run."""
-    length = int.from_bytes(body[:8], "little")
-    header = json.loads(body[8 : 8 + length])
-    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # arrays start at a multiple of eight
-    return len(text).to_bytes(8, "little") + text + body[8 + length :]
-
-
 def _write(value: Any, path: str, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray):
         arrays[path] = value
         return None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {
-            field.name: _write(getattr(value, field.name), _join(path, field.name), arrays)
-            for field in dataclasses.fields(value)
-            if field.init
-        }
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+        fields = {name: _write(getattr(value, name), _join(path, name), arrays) for name in names}
         # An array that is there is said by its name among the arrays.
-        present = {name: item for name, item in fields.items() if _join(path, name) not in arrays}
+        present = {name: one for name, one in fields.items() if _join(path, name) not in arrays}
         return {KIND: type(value).__name__, **present}
     if isinstance(value, tuple | list):
-        return [
-            _write(item, f"{path}.{number}" if path else str(number), arrays)
-            for number, item in enumerate(value)
-        ]
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
+        return [_write(one, _join(path, str(number)), arrays) for number, one in enumerate(value)]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _read(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
@@ -187,19 +182,14 @@ def _dataclass(wanted: Any, content: Any, path: str, arrays: Arrays) -> Any:
     names = [field.name for field in dataclasses.fields(wanted) if field.init]
     if not isinstance(content, dict) or content.get(KIND) != wanted.__name__:
         raise ModelInvalid(f"{path or 'the whole'} is no {wanted.__name__}")
-    unknown = set(content) - {KIND, *names}
-    if unknown:
+    if unknown := set(content) - {KIND, *names}:
         raise ModelInvalid(f"{path or wanted.__name__} has fields too many: {', '.join(sorted(unknown))}")
     values = {}
     for name in names:
         place = _join(path, name)
         if name in content and place in arrays:
             raise ModelInvalid(f"{place} is there twice, as an array and beside it")
-        if (
-            name not in content
-            and place not in arrays
-            and not any(key.startswith(place + ".") for key in arrays)
-        ):
+        if name not in content and not any(key == place or key.startswith(place + ".") for key in arrays):
             raise ModelInvalid(f"{place} is missing")
         values[name] = _read(hints[name], content.get(name, _ABSENT), place, arrays)
     try:
@@ -214,25 +204,20 @@ _ABSENT = object()
 
 
 def _union(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) -> Any:
+    if content is None and path not in arrays and type(None) in options:
+        return None
     if path in arrays:
-        (wanted,) = [one for one in options if get_origin(one) is np.ndarray] or [None]
-    elif content is None:
-        if type(None) in options:
-            return None
-        wanted = None
+        options = tuple(one for one in options if get_origin(one) is np.ndarray)
     elif isinstance(content, dict):
-        wanted = next((one for one in options if getattr(one, "__name__", None) == content.get(KIND)), None)
+        options = tuple(one for one in options if getattr(one, "__name__", None) == content.get(KIND))
     else:
-        rest = [one for one in options if one is not type(None) and not dataclasses.is_dataclass(one)]
-        for one in rest:
-            try:
-                return _read(one, content, path, arrays)
-            except ModelInvalid:
-                continue
-        wanted = None
-    if wanted is None:
-        raise ModelInvalid(f"{path} is none of what it may be")
-    return _read(wanted, content, path, arrays)
+        options = tuple(one for one in options if one is not type(None) and not dataclasses.is_dataclass(one))
+    if len(options) == 1:
+        return _read(options[0], content, path, arrays)
+    for one in options:
+        with contextlib.suppress(ModelInvalid):
+            return _read(one, content, path, arrays)
+    raise ModelInvalid(f"{path} is none of what it may be")
 
 
 def _tuple(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) -> Any:
@@ -242,10 +227,8 @@ def _tuple(options: tuple[Any, ...], content: Any, path: str, arrays: Arrays) ->
         options = (options[0],) * len(content)
     if len(options) != len(content):
         raise ModelInvalid(f"{path} has {len(content)} entries and not {len(options)}")
-    return tuple(
-        _read(one, item, f"{path}.{number}", arrays)
-        for number, (one, item) in enumerate(zip(options, content, strict=True))
-    )
+    both = enumerate(zip(options, content, strict=True))
+    return tuple(_read(one, item, f"{path}.{number}", arrays) for number, (one, item) in both)
 
 
 def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
@@ -255,11 +238,10 @@ def _array(wanted: Any, content: Any, path: str, arrays: Arrays) -> AnyArray:
     (kind,) = get_args(get_args(wanted)[1])
     if array.dtype != np.dtype(kind):
         raise ModelInvalid(f"{path} has the type {array.dtype} and not {np.dtype(kind)}")
-    if (
-        array.dtype.kind == "f"
-        and not (np.abs(array) <= min(_LARGEST, float(np.finfo(array.dtype).max))).all()
-    ):
-        raise ModelInvalid(f"{path} has numbers that are not finite, or beyond {_LARGEST:g}")
+    if array.dtype.kind == "f":
+        most = min(_LARGEST, float(np.finfo(array.dtype).max))
+        if not (np.abs(array) <= most).all():
+            raise ModelInvalid(f"{path} has numbers that are not finite, or beyond {_LARGEST:g}")
     return array
 
 

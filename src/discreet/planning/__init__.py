@@ -3,10 +3,8 @@
 Nothing here reads a rating; what it trains on, it makes up.
 """
 
-from discreet.planning.picture import chart
-from discreet.planning.result import Outcome, Plan
+from discreet.planning.result import Outcome, Plan, chart, recommendation, reservations
 from discreet.planning.simulation import plan
-from discreet.planning.sizes import Sizes
-from discreet.planning.words import recommendation, reservations
+from discreet.planning.worlds import Sizes
 
 __all__ = ["Outcome", "Plan", "Sizes", "chart", "plan", "recommendation", "reservations"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from discreet.catalogue import Goal
 from discreet.data.ratings import Ratings
@@ -18,11 +17,10 @@ from discreet.data.splits import by_rating
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.als import ALS
-from discreet.methods.registry import DEFAULTS
+from discreet.methods.registry import default_method
 from discreet.model import Model
 from discreet.planning.result import AT, Outcome, Plan
-from discreet.planning.sizes import Sizes
-from discreet.planning.worlds import TEMPERS, Temper, draw_market
+from discreet.planning.worlds import TEMPERS, Sizes, draw_market
 from discreet.privacy.accounting import epsilon_from, mu_from
 from discreet.privacy.budget import Budget
 
@@ -78,31 +76,36 @@ def plan(
     sizes = Sizes(users, items, ratings_per_user, rating_range, goal, head_share, spread)
     if not epsilons:
         raise SettingsInvalid("a plan needs at least one epsilon")
-    budgets = [Budget(float(epsilon), delta) for epsilon in sorted(set(epsilons))]
+    budgets = [None, *(Budget(float(epsilon), delta) for epsilon in sorted(set(epsilons)))]
     simulated = simulated_users(sizes, quick)
-    markets = [_Market(sizes, simulated, temper, rng + number) for number, temper in enumerate(TEMPERS)]
-    tasks = [("not private", None), *((f"epsilon {budget.epsilon:g}", budget) for budget in budgets)]
-    found: dict[str, list[float | None]] = {name: [] for name, _ in tasks}
+    found: list[list[float | None]] = [[] for _ in budgets]
     baselines: dict[str, list[float]] = {}
-    for number, market in enumerate(markets):
-        for done, (name, budget) in enumerate(tasks):
+    for number, temper in enumerate(TEMPERS):
+        stage = f"market {number + 1} of {len(TEMPERS)}: {temper.name}"
+        market = draw_market(sizes, simulated, temper, rng + number)
+        train, test = by_rating(market, (1.0 - _HELD_OUT, _HELD_OUT), rng=rng + number)
+        for done, (budget, scores) in enumerate(zip(budgets, found, strict=True)):
             if progress is not None:
-                progress(f"market {number + 1} of {len(markets)}: {market.temper.name}", done, len(tasks))
-            found[name].append(market.score(budget))
-        for name, value in market.baselines.items():
-            baselines.setdefault(name, []).append(value)
+                progress(stage, done, len(budgets))
+            model = _trained(goal, train, budget, sizes.users / simulated)
+            scores.append(
+                None if model is None else _scored(goal, model, train, test, baselines, first=done == 0)
+            )
         if progress is not None:
-            progress(f"market {number + 1} of {len(markets)}: {market.temper.name}", len(tasks), len(tasks))
+            progress(stage, len(budgets), len(budgets))
+    private = tuple(
+        Outcome(f"epsilon {budget.epsilon:g}", budget.epsilon, tuple(scores))
+        for budget, scores in zip(budgets, found, strict=True)
+        if budget is not None
+    )
     return Plan(
         sizes=sizes,
         delta=delta,
         simulated_users=simulated,
         markets=tuple(temper.name for temper in TEMPERS),
         baselines=tuple(Outcome(name, None, tuple(scores)) for name, scores in baselines.items()),
-        not_private=Outcome("not private", None, tuple(found["not private"])),
-        private=tuple(
-            Outcome(name, budget.epsilon, tuple(found[name])) for name, budget in tasks if budget is not None
-        ),
+        not_private=Outcome("not private", None, tuple(found[0])),
+        private=private,
         seconds=time.perf_counter() - started,
     )
 
@@ -121,49 +124,28 @@ def budget_for_fewer(budget: Budget, factor: float) -> Budget:
     return Budget(epsilon_from(mu, budget.delta), budget.delta)
 
 
-class _Market:
-    """One made-up market with a tenth of its ratings held out, and what models make of it."""
+def _trained(goal: Goal, train: Ratings, budget: Budget | None, factor: float) -> Model | None:
+    """A model within a budget, or without privacy; ``None`` where the budget is too small to train with."""
+    if budget is None:  # for lists, plain ALS takes more factors than such a market has, and suffers
+        method = ALS(goal="rate") if goal == "rate" else ALS(goal="rank", rank=_LIST_RANK)
+        return method.fit(train, rng=0).model_
+    try:
+        return default_method(goal)().fit(train, budget_for_fewer(budget, factor), rng=0).model_
+    except BudgetInvalid:
+        return None
 
-    def __init__(self, sizes: Sizes, users: int, temper: Temper, seed: int) -> None:
-        self.temper = temper
-        self.baselines: dict[str, float] = {}
-        self._sizes, self._seed = sizes, seed
-        self._factor = sizes.users / users
-        self._draw = partial(draw_market, sizes, users, temper, seed)
-        self._parts: tuple[Ratings, Ratings] | None = None
 
-    @property
-    def _split(self) -> tuple[Ratings, Ratings]:
-        """Drawn when the market is looked at, so that one market at a time is in memory."""
-        if self._parts is None:
-            train, test = by_rating(self._draw(), (1.0 - _HELD_OUT, _HELD_OUT), rng=self._seed)
-            self._parts = train, test
-        return self._parts
-
-    def score(self, budget: Budget | None) -> float | None:
-        """Of a model within a budget, or without privacy; ``None`` where the budget is too small to train with."""
-        train, _ = self._split
-        goal = self._sizes.goal
-        if budget is None:
-            return self._without_privacy(train)
-        try:
-            fitted = DEFAULTS[goal]().fit(train, budget_for_fewer(budget, self._factor), rng=0)
-        except BudgetInvalid:
-            return None
-        return self._scored(fitted.model_)
-
-    def _without_privacy(self, train: Ratings) -> float:
-        """The best that is known: for lists, plain ALS takes more factors than such a market has, and suffers."""
-        if self._sizes.goal == "rate":
-            return self._scored(ALS(goal="rate").fit(train, rng=0).model_)
-        return self._scored(ALS(goal="rank", rank=_LIST_RANK).fit(train, rng=0).model_)
-
-    def _scored(self, model: Model) -> float:
-        train, test = self._split
-        if self._sizes.goal == "rate":
-            errors = evaluate_ratings(model, train, test)
-            self.baselines |= {"global mean": errors.global_mean_rmse, "user mean": errors.user_mean_rmse}
-            return errors.rmse
+def _scored(
+    goal: Goal, model: Model, train: Ratings, test: Ratings, baselines: dict[str, list[float]], *, first: bool
+) -> float:
+    """Of a model; of the first one of a market, the baselines beside it are noted."""
+    if goal == "rate":
+        errors = evaluate_ratings(model, train, test)
+        beside = {"global mean": errors.global_mean_rmse, "user mean": errors.user_mean_rmse}
+        score = errors.rmse
+    else:
         lists = evaluate_ranking(model, train, test, AT)
-        self.baselines |= {"popularity": lists.popularity_recall}
-        return lists.recall
+        beside, score = {"popularity": lists.popularity_recall}, lists.recall
+    for name, value in beside.items() if first else ():
+        baselines.setdefault(name, []).append(value)
+    return score

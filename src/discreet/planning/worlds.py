@@ -8,42 +8,120 @@ what happens in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.catalogue import Catalogue
+from discreet.catalogue import Catalogue, Goal
 from discreet.data.draws import activity, draw_weighted, popularity
 from discreet.data.ratings import Ratings
-from discreet.planning.sizes import Sizes
+from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 
-__all__ = ["TEMPERS", "Temper", "draw_market"]
+__all__ = ["TEMPERS", "USUAL_SPREAD", "Sizes", "Temper", "draw_market"]
 
+USUAL_SPREAD = 0.27
+"""Standard deviation of ratings as a share of their range, where nobody says: see docs/plan.md."""
+
+# Ranges up to this wide are rated in whole steps (1, 2, ..., 5); wider ones in a hundredth of the range.
+_WHOLE = 10
 # Before ratings are cut off at the ends of the range: a normal distribution with this mean, and with everything this
 # much wider, has a mean of 0.63 and the spread that it should have once it is cut off.
 _MEAN = 0.65
 _WIDER = 1.14
-
 # Sizes of the dimensions of taste fall with their number, as the singular values of real sets do: no cut-off.
 _RANK = 24
 _DECAY = 0.6
 
 
 @dataclass(frozen=True)
-class Temper:
-    """One kind of market: standard deviations, as shares of the rating range.
+class Sizes:
+    """Numbers to plan with.
 
     Parameters
     ----------
-    name
-        In words.
+    users, items, ratings_per_user
+        How many people, items, and ratings (or clicks) a person on average.
+    rating_range
+        Lowest and highest rating; ``None`` for clicks.
+    goal
+        To rank items, or to predict ratings.
+    head_share
+        Which share of all ratings the most popular fifth of the items has: 0.2 where all items are as popular.
     spread
-        Of all ratings.
-    users, items, taste
-        Of people's own levels, of items' levels over the ratings, and of taste. The rest is noise.
-    lift
-        How much taste decides what people take, where lists are the goal.
+        Standard deviation of all ratings, where it is known from elsewhere; a usual one is `USUAL_SPREAD` of the range.
+    """
+
+    users: int
+    items: int
+    ratings_per_user: float
+    rating_range: tuple[float, float] | None = (1.0, 5.0)
+    goal: Goal = "rank"
+    head_share: float = 0.7
+    spread: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.users >= 100 and self.items >= 10):
+            raise SettingsInvalid(
+                f"a plan needs at least 100 users and 10 items, not {self.users} and {self.items}"
+            )
+        if not 2.0 <= self.ratings_per_user <= 0.8 * self.items:
+            raise SettingsInvalid(
+                f"{self.ratings_per_user:g} ratings a user do not fit {self.items} items; say between 2 and "
+                f"{0.8 * self.items:g} (eight tenths of the catalogue)"
+            )
+        if not 0.2 <= self.head_share <= 0.99:
+            raise SettingsInvalid(
+                "the share of the most popular fifth lies between 0.2 (all items alike) and 0.99, not "
+                f"{self.head_share:g}"
+            )
+        self._check_ratings()
+
+    @property
+    def relative_spread(self) -> float:
+        """How much more the ratings vary than usual."""
+        if self.spread is None or self.rating_range is None:
+            return 1.0
+        return self.spread / (USUAL_SPREAD * (self.rating_range[1] - self.rating_range[0]))
+
+    @property
+    def step(self) -> float:
+        """Between two ratings that can be given, as a share of the range."""
+        assert self.rating_range is not None
+        width = self.rating_range[1] - self.rating_range[0]
+        return 1.0 / width if width <= _WHOLE and float(width).is_integer() else 0.01
+
+    def _check_ratings(self) -> None:
+        if self.rating_range is None:
+            if self.goal == "rate":
+                raise SettingsInvalid(
+                    "without ratings there is nothing to predict; plan to rank, or give a rating range"
+                )
+            return
+        low, high = self.rating_range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise SettingsInvalid(f"the rating range must rise, not go from {low:g} to {high:g}")
+        if self.spread is not None and not 0.1 * (high - low) <= self.spread <= 0.45 * (high - low):
+            raise SettingsInvalid(
+                f"a standard deviation of {self.spread:g} does not fit ratings from {low:g} to {high:g}; usual is "
+                f"{USUAL_SPREAD * (high - low):g}, and a tenth to 0.45 of the range can be planned with"
+            )
+
+    def on_scale(self, share: Floats) -> Floats:
+        """Shares of the range as ratings, in steps."""
+        assert self.rating_range is not None
+        low, high = self.rating_range
+        placed: Floats = low + np.rint(np.clip(share, 0.0, 1.0) / self.step) * (self.step * (high - low))
+        return np.minimum(placed, high)
+
+
+@dataclass(frozen=True)
+class Temper:
+    """One kind of market: standard deviations, as shares of the rating range.
+
+    Of all ratings (``spread``), of people's own levels, of items' levels over the ratings, and of taste; the rest is
+    noise. Where lists are the goal, ``lift`` is how much taste decides what people take.
     """
 
     name: str
@@ -52,16 +130,6 @@ class Temper:
     items: float
     taste: float
     lift: float
-
-    def scaled(self, factor: float) -> Temper:
-        """With ratings that vary more or less, all parts alike."""
-        names = ("spread", "users", "items", "taste")
-        return replace(self, **{name: factor * getattr(self, name) for name in names})
-
-    def noise(self, step: float) -> float:
-        """What nobody could predict, beside what rounding to steps of this width adds."""
-        parts = self.users**2 + self.items**2 + self.taste**2 + step**2 / 12.0
-        return float(np.sqrt(max(self.spread**2 - parts, 0.0)))
 
 
 TEMPERS = (
@@ -86,13 +154,18 @@ def draw_market(sizes: Sizes, users: int, temper: Temper, seed: int) -> Ratings:
     ids = np.arange(1, users + 1)
     if sizes.rating_range is None:
         return Ratings(indptr, items, np.ones(len(items)), ids, catalogue, None)
-    temper = temper.scaled(sizes.relative_spread)
+    more = sizes.relative_spread
+    spread, own, level, taste = (
+        more * part for part in (temper.spread, temper.users, temper.items, temper.taste)
+    )
+    # What nobody could predict, beside what rounding to steps adds.
+    noise = math.sqrt(max(spread**2 - (own**2 + level**2 + taste**2 + sizes.step**2 / 12.0), 0.0))
     rows = np.repeat(np.arange(users), counts)
-    share = temper.noise(sizes.step) * rng.standard_normal(len(items))
-    share += (temper.users * rng.standard_normal(users))[rows]
-    share += (temper.items * rng.standard_normal(sizes.items))[items]
+    share = noise * rng.standard_normal(len(items))
+    share += (own * rng.standard_normal(users))[rows]
+    share += (level * rng.standard_normal(sizes.items))[items]
     for k in range(_RANK):
-        share += temper.taste * tastes[rows, k] * traits[items, k]
+        share += taste * tastes[rows, k] * traits[items, k]
     return Ratings(indptr, items, sizes.on_scale(_MEAN + _WIDER * share), ids, catalogue, sizes.rating_range)
 
 

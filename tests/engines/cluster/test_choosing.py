@@ -31,11 +31,6 @@ def test_an_address_is_a_host_and_a_port(address: str) -> None:
         Cluster(address)
 
 
-def test_a_cluster_has_workers() -> None:
-    with pytest.raises(SettingsInvalid, match="at least 1, not 0"):
-        Cluster(workers=0)
-
-
 @pytest.mark.parametrize("method", [ItemMean(), UserMean()], ids=str)
 def test_an_engine_that_does_not_go_with_the_rest_is_refused(
     method: ItemMean | UserMean, source: Path

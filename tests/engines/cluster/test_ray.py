@@ -112,14 +112,14 @@ def test_one_two_and_four_workers_give_the_model_of_memory(
             assert ("adding up", workers, workers) in told
 
 
-def test_sums_in_a_tree_of_many_small_shards(
+def test_sums_in_a_tree(
     whole: Ratings, blocks: StoredRatings, local: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = ChoicesQuery("choices", 0.1, whole.n_items)
     (wanted,) = MemoryEngine(BaselineContributions, whole).totals(query)
     # Two at a time, so that sums of sums are added too.
     monkeypatch.setattr(engine_module, "FAN_IN", 2)
-    engine = RayEngine(BaselineContributions, blocks, workers=5, shard_bytes=30)
+    engine = RayEngine(BaselineContributions, blocks, workers=5)
     (found,) = engine.totals(query)
     assert (found.value == wanted.value).all()
     assert (found.unit == wanted.unit).all()
@@ -240,11 +240,6 @@ def test_the_log_has_no_number_that_follows_from_the_ratings(
     assert "adding up" in {stage for stage, _, _ in told}
     assert "training" in caplog.text
     assert "adding up" not in caplog.text
-
-
-def test_without_gpus_those_who_ask_for_them_are_told(blocks: StoredRatings, local: Cluster) -> None:
-    with pytest.raises(Unreachable, match="no node of the cluster has a GPU"):
-        BudgetedALS().fit(blocks, BUDGET, engine=local, device="cuda")
 
 
 def test_a_worker_that_dies_every_time_ends_the_run_in_words(

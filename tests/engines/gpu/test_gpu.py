@@ -193,23 +193,13 @@ def test_sums_of_the_same_integers_are_exact(world: Any, device: torch.device) -
     features = rng.integers(-(2**14), 2**14 + 1, (USERS, 3)).astype(np.int16)
     targets = rng.integers(-(2**15) + 1, 2**15, world.n_ratings).astype(np.int16)
     omega = rng.integers(0, 2**28, USERS).astype(np.int32)
-    by_item = gpu.Csr.upload(world.indptr, world.items, world.n_items, device).by_item
+    csr = gpu.Csr.upload(world.indptr, world.items, world.n_items, device)
     turned = kernels.transpose(world.indptr, world.items, world.n_items)
     there = [torch.as_tensor(array).to(device) for array in (features, targets, omega)]
-    m = world.n_items
-    sums = gpu.item_sums(by_item, there[0], there[1], m).cpu().numpy()
+    sums = gpu.item_sums(csr, there[0], there[1]).cpu().numpy()
     assert np.array_equal(sums, kernels.item_sums(*turned, features, targets))
-    weights = gpu.item_weights(by_item, there[2], m).cpu().numpy()
+    weights = gpu.item_weights(csr, there[2]).cpu().numpy()
     assert np.array_equal(weights, kernels.item_weights(*turned[:2], omega))
-    moments = gpu.item_moments(by_item, there[0], m).cpu().numpy()
+    moments = gpu.item_moments(csr, there[0]).cpu().numpy()
     assert np.array_equal(moments, kernels.item_moments(*turned[:2], features))
     assert np.array_equal(gpu.user_moment(there[0]).cpu().numpy(), kernels.user_moment(features))
-
-
-def test_a_popular_item_is_cut_into_segments(device: torch.device) -> None:
-    users = 2500
-    csr = gpu.Csr.upload(np.arange(users + 1), np.full(users, 1, np.int32), 3, device)
-    starts = csr.by_item.segment_starts.cpu().tolist()
-    assert starts == [0, 1024, 2048, 2500]
-    assert csr.by_item.segment_items.cpu().tolist() == [1, 1, 1]
-    assert csr.by_item.users.cpu().tolist() == list(range(users))

@@ -217,8 +217,8 @@ def test_a_model_without_features_says_that_it_cannot_add_items(split: tuple[Rat
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"starts": np.array([0, 1])}, "as many items"),
-        ({"mass": np.ones(3)}, "as many items"),
+        ({"starts": np.array([0, 1])}, "has the shape"),
+        ({"mass": np.ones(3)}, "has the shape"),
         ({"columns": np.full(20, 12, np.int32)}, "not there"),
         ({"columns": np.full(20, -1, np.int32)}, "not there"),
         ({"starts": np.arange(21)[::-1].astype(np.int64)}, "must rise"),

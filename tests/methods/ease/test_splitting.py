@@ -50,6 +50,7 @@ def halves(draws: int) -> list[tuple[Any, Any, list[tuple[Any, Any]]]]:
             return table.judged(weights, judge, *rest)
 
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(train, "_SPLITS", 1)
             patch.setattr(train, "denoised", watched)
             patch.setattr(train, "judged", judging)
             train._multiple(noisy, pairs, SIGMA, popular, None, rng)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ModelInvalid
 from discreet.methods.prototypes.public.message import PrototypeMessage
-from reproduction.silos.references import random_message
+from reproduction.silos.methods import random_message
 from tests.methods.prototypes.worlds import ratings, silo
 from tests.sizes import sized
 

@@ -16,7 +16,7 @@ from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, ShareTable
 from discreet.privacy.combined import state_over_silos
 from discreet.privacy.pure.noise import PureNoise
-from reproduction.silos.references import central_factors
+from reproduction.silos.methods import central_factors
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 WORKING = {

@@ -240,7 +240,7 @@ BUGS = [
             (
                 noise.Noise,
                 "symmetric_integers",
-                ("(values, sigma, order)", "(values, 0.99 * sigma, order)"),
+                ("values *= sigma[:, None]", "values *= 0.99 * sigma[:, None]"),
             ),
         ),
     ),

@@ -21,7 +21,7 @@ from tests.privacy.checks.neighbours import (
     check_ordinary_neighbours,
     worlds,
 )
-from tests.privacy.worlds import exact_release, hostile_world, ordinary_world
+from tests.privacy.worlds import hostile_world, ordinary_world
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,29 +58,6 @@ def test_truncation_goes_toward_zero_in_every_number() -> None:
         assert (np.linalg.norm(vector.features.astype(float), axis=1) <= 2**14 * (1 + 1e-12)).all()
         turned = replace(world, residuals=-world.residuals).blocks()[0]
         assert np.array_equal(turned.targets, -vector.targets)
-
-
-def test_integers_use_their_range_and_stay_in_it() -> None:
-    """A user with one item and little else fills the bits of the grid; nobody wraps around."""
-    pattern = Pattern(np.array([0, 1]), np.array([0]), 2)
-    mechanism = EnergyScaledSums(np.array([1.0, 50.0]), Units(1e6, 1e6), 1)
-    blocks = mechanism.blocks(pattern, np.ones((1, 1)), np.array([1.0]), np.zeros(1), np.ones(1))
-    assert blocks[0].features.tolist() == [[2**14]]
-    assert blocks[0].targets.tolist() == [2**15 - 2]
-    assert blocks[0].energies()[0] == pytest.approx(1.0, abs=1e-3)
-
-
-def test_users_without_ratings_contribute_nothing() -> None:
-    world = next(iter(worlds(hostile_world, 1, seed=9)))
-    for block in world.take([2]).blocks():
-        assert not block.total().any()
-
-
-def test_no_users_at_all_release_noise() -> None:
-    """The neighbour of one user is nobody; it must look like any other data set."""
-    world = next(iter(worlds(ordinary_world, 1, seed=10)))
-    released, _ = exact_release(world.take([]).blocks())
-    assert all(not part.any() for part in released)
 
 
 def test_noisy_sums_read_back_in_real_units() -> None:

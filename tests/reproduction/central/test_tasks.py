@@ -68,14 +68,6 @@ def test_the_papers_data_are_used_where_they_are(tmp_path: Path, monkeypatch: py
     assert "10 most rated items" in task.data.sentence
 
 
-def test_a_market_stands_in_and_is_named(context: Context) -> None:
-    assert Task.of_ratings(context).data.sentence == (
-        "MovieLens 10M is not at hand; ran on a skewed synthetic market of similar density instead "
-        "(800 users, 120 items, 20,000 ratings)."
-    )
-    assert not context.used[0].as_published
-
-
 def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context: Context) -> None:
     task = Task.of_ratings(context)
     space = {"penalty": log_uniform(3.0, 1e4)}

@@ -96,5 +96,3 @@ def test_rates_are_chosen_by_as_many_trials_with_and_without_privacy(
     tried.clear()
     assert world.tuned_rate(OneCoordinate(), 0.5) in tried
     assert len(tried) == world.trials
-    world.tuned_rate(OneCoordinate(), 0.5)
-    assert len(tried) == world.trials  # chosen once

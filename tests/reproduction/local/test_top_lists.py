@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import SettingsInvalid
-from reproduction.local.lists import error_distribution, f_scores
+from reproduction.local.rotated import error_distribution, f_scores
 
 
 def test_f_scores_by_hand() -> None:

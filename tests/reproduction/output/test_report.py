@@ -10,8 +10,7 @@ import pytest
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Finished, perform
 from reproduction.output.record import write
-from reproduction.output.report import build_report
-from reproduction.output.tables import write_tables
+from reproduction.output.report import build_report, write_tables
 from tests.reproduction.made_up import experiment
 
 
@@ -63,13 +62,6 @@ def test_tables_and_pages_are_made_from_records_alone(finished: Finished, tmp_pa
     page = files[2].read_text()
     assert page.startswith("# Figure 2: a test\n")
     assert "(../../results/figure-2.svg)" in page
-
-
-def test_a_missing_picture_is_named(finished: Finished, tmp_path: Path) -> None:
-    write(finished, tmp_path)
-    (tmp_path / "figure-2.svg").unlink()
-    with pytest.raises(SettingsInvalid, match=r"figure-2\.svg is not beside its record"):
-        build_report(tmp_path, tmp_path / "docs")
 
 
 def test_a_table_that_cannot_be_read_is_named(finished: Finished, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.methods.prototypes.settings import FactorSettings
-from reproduction.silos.references import k_means_message, random_message
+from reproduction.silos.methods import k_means_message, random_message
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
 FACTORS = FactorSettings(rank=2, rounds=50)

@@ -14,7 +14,7 @@ class ALSSettings(Settings):
     Parameters
     ----------
     goal
-        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as opinions (from -0.6 for the lowest to 1
+        What ratings are for. ``"rate"`` predicts them. ``"rank"`` takes them as opinions (from -0.8 for the lowest to 1
         for the highest, `RatingScale.opinions`), and ranks: the settings are then those of clicks. Without ratings the
         goal is always ``"rank"``.
     rank

@@ -253,15 +253,7 @@ PRESETS = tuple(_PRESETS)
 
 @dataclass(frozen=True)
 class ShareTable:
-    """Epsilon of every release of the paper's pipeline, and how often a run makes it; 0 for what it does not need.
-
-    Parameters
-    ----------
-    count, choice
-        Once a run.
-    level, swap, support, values, sizes
-        Once each level of each trial, each step (and the choice among them) of each trial, and each trial.
-    """
+    """Epsilon of every release of the paper's pipeline, and how often a run makes it; 0 for what it does not need."""
 
     count: float
     level: float

@@ -72,7 +72,8 @@ def device_blocks(mechanism: EnergyScaledSums, users: DeviceStatistics) -> list[
     floor = float(mechanism.item_weights.min())
     weights = torch.as_tensor(mechanism.item_weights, dtype=torch.float64).to(device)
     stretch = torch.where(norms > 0, FEATURE / torch.where(norms > 0, norms, 1.0), 0.0)
-    targets = gpu.pair_targets(csr, users.residuals, omega * norms * (TARGET * floor), usable)
+    owners, per_user = csr.owners, omega * norms * (TARGET * floor)
+    targets = _short(torch.where(usable[owners], users.residuals, 0.0) * per_user[owners])
     rows = torch.cat([features, companions[:, None]], 1)
     forms = {form.name: form for form in mechanism.empty()}
     return [
@@ -86,7 +87,11 @@ def device_blocks(mechanism: EnergyScaledSums, users: DeviceStatistics) -> list[
 
 def _grid(values: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Truncate toward zero, which never raises a norm; one scale per row."""
-    return torch.trunc(values * scale[:, None]).to(torch.int16)
+    return _short(values * scale[:, None])
+
+
+def _short(values: torch.Tensor) -> torch.Tensor:
+    return torch.trunc(values).to(torch.int16)
 
 
 def _whole(values: torch.Tensor) -> torch.Tensor:
@@ -106,12 +111,12 @@ def _silenced(values: torch.Tensor, users: Bools) -> torch.Tensor:
 
 
 def _host(values: torch.Tensor) -> Floats:
-    array: Floats = gpu.download(values.to(torch.float64))
+    array: Floats = values.to(torch.float64).cpu().numpy()
     return array
 
 
 def _integers(values: torch.Tensor) -> Ints:
-    array: Ints = gpu.download(values.to(torch.int64))
+    array: Ints = values.to(torch.int64).cpu().numpy()
     return array
 
 
@@ -148,9 +153,14 @@ class _ByItem(_OnDevice):
     weights: torch.Tensor
     floor: float
 
-    def _scales(self) -> torch.Tensor:
-        """c_j / unit, divided before anything is squared."""
-        return self.weights / self.unit
+    def _pairs(self) -> torch.Tensor:
+        """c_j / unit of each pair, divided before anything is squared."""
+        return torch.index_select(self.weights / self.unit, 0, self.csr.items)
+
+    def _weight_sums(self) -> torch.Tensor:
+        """Sum of their squares over each user's pairs."""
+        pairs = self._pairs()
+        return gpu.user_sums(self.csr, pairs * pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +169,14 @@ class _Gradient(_ByItem):
     targets: torch.Tensor
 
     def energies(self) -> Floats:
-        weighted = gpu.weighted_squares(self.csr, self.targets, self._scales())
-        return _host(_square_norms(self.features) * weighted)
+        weighted = self._pairs() * self.targets.to(torch.float64)
+        return _host(_square_norms(self.features) * gpu.user_sums(self.csr, weighted * weighted))
 
     def without(self, users: Bools) -> _Gradient:
         return replace(self, features=_silenced(self.features, users))
 
     def total(self) -> Ints:
-        return _integers(gpu.item_sums(self.csr.by_item, self.features, self.targets, self.csr.n_items))
+        return _integers(gpu.item_sums(self.csr, self.features, self.targets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,13 +185,13 @@ class _Weight(_ByItem):
 
     def energies(self) -> Floats:
         whole = self.omega.to(torch.float64)
-        return _host(whole * whole * gpu.weighted_squares(self.csr, None, self._scales()))
+        return _host(whole * whole * self._weight_sums())
 
     def without(self, users: Bools) -> _Weight:
         return replace(self, omega=_silenced(self.omega, users))
 
     def total(self) -> Ints:
-        return _integers(gpu.item_weights(self.csr.by_item, self.omega, self.csr.n_items))
+        return _integers(gpu.item_weights(self.csr, self.omega))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from discreet.data.ratings import Ratings
+from discreet.errors import SettingsInvalid
 from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.public import constants as fitted
@@ -53,6 +54,10 @@ class GpuBudgetedContributions:
     def _statistics(self, query: RoundQuery) -> DeviceStatistics:
         """What :func:`discreet.methods.budgeted.private.contributions.user_statistics` computes, on the device."""
         side, frame, csr = query.side, query.frame, self._csr
+        if side.rank > gpu.MOST_RANK:
+            raise SettingsInvalid(
+                f"on a GPU the rank is at most {gpu.MOST_RANK}, not {side.rank}; use the CPU"
+            )
         offsets = torch.index_select(self._upload(side.offsets), 0, csr.items)
         targets = self._values - side.centre - offsets
         factors = self._upload(side.factors)
@@ -61,9 +66,10 @@ class GpuBudgetedContributions:
         explained: torch.Tensor | None = vectors
         if frame.start:
             explained, vectors = None, _standard_length(vectors)
-        residuals, sums = gpu.user_residuals(
-            csr, targets, own, explained, factors, self._upload(query.item_weights)
-        )
+        residuals = gpu.user_residuals(csr, targets, own, explained, factors)
+        weights = torch.index_select(self._upload(query.item_weights), 0, csr.items)
+        parts = residuals * residuals, (weights * residuals) * (weights * residuals), weights * weights
+        sums = torch.stack([gpu.user_sums(csr, part) for part in parts], 1)
         counts = np.maximum(self._counts, 1.0)
         used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
         free = np.maximum(counts - used, fitted.LEAST_FREE * counts)
@@ -88,7 +94,7 @@ class GpuBudgetedContributions:
         return self._upload(per_count)[self._kinds]
 
     def _upload(self, values: Floats) -> torch.Tensor:
-        return gpu.upload(np.asarray(values, np.float64), self._device)
+        return torch.tensor(np.asarray(values, np.float64), device=self._device)
 
 
 def _standard_length(vectors: torch.Tensor) -> torch.Tensor:

@@ -163,9 +163,8 @@ def refine(
         Whether no round follows.
     """
     after = state.with_weights(statistics)
-    # The next query needs what is expected of the new weights, and nothing here does. The large products bring their
-    # own threads; those of a BLAS would wait for small ones in a busy loop, on the same cores.
-    with kernels.beside(after.popularity.positive), kernels.one_blas_thread():
+    # The large products bring their own threads; those of a BLAS would wait for small ones in a busy loop.
+    with kernels.one_blas_thread():
         if _below_noise(state.frame, statistics):
             return state
         return _refined(state, after, statistics, rules, ridge, last)
@@ -189,8 +188,9 @@ def _refined(
     # A curvature taken for smaller than it is overshoots and the rounds diverge: assume what the noise allows.
     doubt = fitted.STEP_CAUTION * statistics.moment_sigma / now.total * np.eye(len(now.moment))
     step = np.linalg.inv(now.moment + doubt).T @ frame.whiten
-    before = None if frame.start else side.factors
-    factors = kernels.transform_rows(found.vectors, step[:, 1:].T, 1.0 / now.weight, before)
+    factors = kernels.transform_rows(found.vectors, step[:, 1:].T) * (1.0 / now.weight)[:, None]
+    if not frame.start:
+        factors += side.factors
     spread = spread_of(frame, now.moment, now.mean_square, state.share)
     # Of the item's score for a mean user, in which offsets and factors do not depend on each other. The step of the
     # factors holds noise back and this one does not, so that all releases can be averaged.

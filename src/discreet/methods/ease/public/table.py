@@ -14,6 +14,7 @@ the matrix; n is not released, and a quarter is taken for the share. Scores are 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,13 +82,24 @@ class Judged(NamedTuple):
     ----------
     linear, square
         The parts, each item counting by the root of how often it is taken.
-    deviations
-        Of the linear part, by the noise: how sure it is that the weights say anything.
+    spread
+        Deviation of the linear part, by the noise.
     """
 
     linear: float
     square: float
-    deviations: float
+    spread: float
+
+    @classmethod
+    def mean(cls, several: Sequence[Judged]) -> Judged:
+        """Of several splits of the same noise: any two are correlated by a half at most."""
+        linear, square, spread = (math.fsum(parts) / len(several) for parts in zip(*several, strict=True))
+        return cls(linear, square, spread * math.sqrt((len(several) + 1) / (2 * len(several))))
+
+    @property
+    def deviations(self) -> float:
+        """How sure it is that the weights say anything. Weights that are all zero explain nothing, and that is sure."""
+        return self.linear / self.spread if self.spread > 0.0 else 0.0
 
     @property
     def gain(self) -> float:
@@ -108,8 +120,7 @@ def judged(weights: Singles, judge: Singles, diagonal: Floats, variance: float) 
     square += diagonal.astype(np.float32) @ np.square(weights)
     scaled = weights / roots.astype(np.float32)
     spread = math.sqrt(variance * float(np.square(scaled + scaled.T).sum(dtype=np.float64)) / 2.0)
-    # Weights that are all zero explain nothing, and that is sure.
-    return Judged(linear, float((square / roots).sum()), linear / spread if spread > 0.0 else 0.0)
+    return Judged(linear, float((square / roots).sum()), spread)
 
 
 def _column_products(one: Singles, other: Singles) -> Floats:

@@ -25,7 +25,7 @@ from discreet.methods.ease.public.earlier import added_counts, added_pairs
 from discreet.methods.ease.public.features import FeatureRows, Said, said
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
 from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
-from discreet.methods.ease.public.table import EXPONENT, Weights, ease, judged, ridge
+from discreet.methods.ease.public.table import EXPONENT, Judged, Weights, ease, judged, ridge
 from discreet.methods.public_half import Facts, PublicHalf, Queries
 from discreet.methods.query import Trained
 from discreet.methods.settings import PrivateSettings
@@ -42,8 +42,8 @@ ENTRIES = 300
 """Largest weights that are kept for each item that is scored."""
 RIDGES = (1.0, 3.0, 10.0, 30.0)
 """Multiples of the ridge that are tried."""
-# Items that the ridge is chosen on: the most taken. A third of the work of the whole at most.
-_JUDGED = 1500
+# Items that the ridge is chosen on: the most taken; and how often the noise is split for it.
+_JUDGED, _SPLITS = 1500, 4
 
 
 class EASESettings(PrivateSettings):
@@ -154,28 +154,27 @@ def _multiple(
     """Which multiple of the ridge; `None` where what weights explain does not stand out of the noise.
 
     Z is drawn as the noise of the release was, with what chance adds to a sum over people beside it. Weights made from
-    H + Z are judged by H - Z, whose noise they have not seen. See ``proofs/splitting.md``.
+    H + Z are judged by H - Z, whose noise they have not seen; several Z, since one may be unlucky. See
+    ``proofs/splitting.md``.
     """
     items = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
     part = noisy[np.ix_(items, items)]
     popular, features = _of(popular, items), _taken(features, items)
     variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean[np.ix_(items, items)]
-    order = len(items)
-    fresh = square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order) * np.sqrt(
-        variance
-    )
-    one, shared, _ = denoised(part + fresh, math.sqrt(2.0) * sigma, features)
-    other = part - fresh
-    diagonal = _diagonal(shared, popular, sigma)
-    found = [
-        judged(
-            ease(one.copy(), diagonal, popular.mass, multiple).pairs,
-            other,
-            diagonal,
-            2.0 * float(variance.mean()),
+    deviation, order = np.sqrt(variance), len(items)
+    splits: list[list[Judged]] = []
+    for _ in range(_SPLITS):
+        fresh = deviation * square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order)
+        one, shared, _ = denoised(part + fresh, math.sqrt(2.0) * sigma, features)
+        other, diagonal = part - fresh, _diagonal(shared, popular, sigma)
+        doubled = 2.0 * float(variance.mean())
+        splits.append(
+            [
+                judged(ease(one.copy(), diagonal, popular.mass, multiple).pairs, other, diagonal, doubled)
+                for multiple in RIDGES
+            ]
         )
-        for multiple in RIDGES
-    ]
+    found = [Judged.mean(several) for several in zip(*splits, strict=True)]
     best = max(range(len(RIDGES)), key=lambda place: found[place].gain)
     return RIDGES[best] if found[best].deviations > DEVIATIONS else None
 

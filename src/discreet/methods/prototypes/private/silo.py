@@ -69,22 +69,14 @@ class PrivatePrototypes:
     ) -> PrototypeMessage:
         """What this silo sends: one message, after which nothing else about its users leaves.
 
-        Parameters
-        ----------
-        ratings
-            Of this silo's users, with the public catalogue.
-        epsilon
-            Budget for each of its users.
-        noise
-            Leave it out. A fixed key makes a message that is marked as not private.
-        journal
-            Where every charge is written before its noise is drawn, beside the message's own account.
+        Every charge is written to the journal before its noise is drawn. A fixed key of the noise makes a message that
+        is marked as not private.
 
         Raises
         ------
         TooFewUsers
-            When the noisy number of users does not stand out: a silo of one user is refused. It is charged all the
-            same, and the error has the statement.
+            When the noisy number of users does not stand out. It is charged all the same, and the error has the
+            statement.
         """
         make: Callable[[], PrototypeMessage]
         if self.settings.clustering == "swap":

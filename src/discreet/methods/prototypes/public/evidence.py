@@ -53,17 +53,9 @@ _MARGIN, _STEPS = 2.0, 20
 class Evidence:
     """Noisy sums with the scale of their noise; values are in half ranges.
 
-    Parameters
-    ----------
-    level, level_sigma, users
-        Mean of the users' own means, less the middle of the scale; how far off it is; and how many users there are.
-    sums, weights
-        For each item the weighted sum of the deviations and of the weights.
-    sum_sigma, weight_sigma
-        Scales of their noise.
-    groups, group_sigma, sizes
-        Weighted sums of the deviations of each group of users (groups x items), their noise, and the groups' numbers
-        of users; no rows where users were not grouped.
+    Mean of the users' own means, less the middle of the scale, and how many users there are; for each item the weighted
+    sum of the deviations and of the weights; and for each group of users (none where they were not grouped) the
+    weighted sums of the deviations, groups x items, and its number of users.
     """
 
     level: float
@@ -123,12 +115,7 @@ class Evidence:
 def count_groups(weights: Floats, sigma: float, users: float, mu: float) -> int:
     """The most groups whose differences from all would stand out of the noise at `mu`; 1 where two would not.
 
-    Parameters
-    ----------
-    weights, sigma, users
-        Noisy weight of each item, the scale of its noise, and the noisy number of users.
-    mu
-        Of the release of the groups' values.
+    From the noisy weight of each item, the scale of its noise, and the noisy number of users.
     """
     typical_ratings = 1.0 / ((_SCATTER + _WEIGHT_SHARE) * _rating_weight(weights, users) ** 2)
     if typical_ratings < _DENSE * len(weights):

@@ -52,22 +52,10 @@ class _EvidenceHeader(_Header):
 
 @dataclass(frozen=True, eq=False)
 class PrototypeMessage:
-    """What one silo sends: prototypes, and what they cost its users.
+    """What one silo sends: prototypes on the rating scale (k x items) with their noisy sizes, and what they cost.
 
-    Parameters
-    ----------
-    values, mask, weights
-        Prototypes on the rating scale (k x items), which entries they have, and their noisy sizes.
-    catalogue, scale
-        Digest of the public item list, and of the ratings; public.
-    statement
-        What was promised to the silo's users, and every release that was charged. It says that nothing is where the
-        noise can be drawn again (tests) or there was none (references).
-    notes
-        What should be known about the run: whether it was degenerate.
-    evidence
-        Where unrated items count as the user's own level: what was released, from which the prototypes follow. It is
-        sent in their place, and the server puts that of all silos together before anything is made of noise.
+    The notes say whether the run was degenerate. With evidence, from which the prototypes follow, that is sent in their
+    place, and the server puts that of all silos together before anything is made of noise.
     """
 
     values: Floats

@@ -37,13 +37,7 @@ __all__ = ["BaselineContributions", "GlobalMean", "ItemMean", "Popularity", "Use
 
 
 class BaselineContributions:
-    """Integer contributions of some users to a mean, to each item's mean or to popularity.
-
-    Parameters
-    ----------
-    ratings
-        Private, over a public catalogue.
-    """
+    """Integer contributions of some users to a mean, to each item's mean or to popularity."""
 
     def __init__(self, ratings: Ratings) -> None:
         self._ratings, self._pattern = ratings, pattern_of(ratings)

@@ -32,13 +32,7 @@ __all__ = ["DPALS", "DPALSContributions"]
 
 
 class DPALSContributions:
-    """Integer contributions of some users.
-
-    Parameters
-    ----------
-    ratings
-        Private, over a public catalogue.
-    """
+    """Integer contributions of some users."""
 
     def __init__(self, ratings: Ratings) -> None:
         self._ratings, self._sampler = ratings, Sampler(ratings)

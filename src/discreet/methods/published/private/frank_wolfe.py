@@ -22,13 +22,7 @@ __all__ = ["FrankWolfe", "FrankWolfeContributions"]
 
 
 class FrankWolfeContributions:
-    """Integer contributions of some users. Their fit is a cache: it follows from the query's steps.
-
-    Parameters
-    ----------
-    ratings
-        Private, over a public catalogue.
-    """
+    """Integer contributions of some users. Their fit is a cache: it follows from the query's steps."""
 
     def __init__(self, ratings: Ratings) -> None:
         self._sampler = Sampler(ratings)

@@ -28,13 +28,7 @@ __all__ = ["ProjectedGradient", "ProjectedGradientContributions"]
 
 
 class ProjectedGradientContributions:
-    """Integer contributions of some users. Their rows are a cache: they follow from the query's rounds.
-
-    Parameters
-    ----------
-    ratings
-        Private, over a public catalogue.
-    """
+    """Integer contributions of some users. Their rows are a cache: they follow from the query's rounds."""
 
     def __init__(self, ratings: Ratings) -> None:
         self._sampler = Sampler(ratings)

@@ -19,13 +19,7 @@ __all__ = ["PrivateSVD", "SVDContributions"]
 
 
 class SVDContributions:
-    """Integer contributions of some users.
-
-    Parameters
-    ----------
-    ratings
-        Private, over a public catalogue.
-    """
+    """Integer contributions of some users."""
 
     def __init__(self, ratings: Ratings) -> None:
         self._sampler = Sampler(ratings)

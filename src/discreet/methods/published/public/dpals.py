@@ -140,17 +140,7 @@ class StartQuery(Query[NoisyMoment]):
 
 @dataclass(frozen=True, eq=False)
 class RoundQuery(Query[NormalEquations]):
-    """What are each item's normal equations, given the users' vectors at this item side?
-
-    Parameters
-    ----------
-    number, side
-        Which round, from 0, and where the last one left off.
-    plan, sample
-        The run's noise, and which ratings take part.
-    entry_clip, row_clip, split_users, item_weights
-        As in the settings; weights are 1 but for ``sampling="weights"``.
-    """
+    """What are each item's normal equations, given the users' vectors at this item side? Rounds count from 0."""
 
     number: int
     side: ItemSide
@@ -174,13 +164,7 @@ class RoundQuery(Query[NormalEquations]):
 
 
 def make_plan(settings: DPALSSettings, facts: Facts) -> NoisePlan:
-    """All standard deviations of a run: as set, or such that the budget is spent.
-
-    Raises
-    ------
-    BudgetInvalid
-        When the noise that was set costs more than the budget.
-    """
+    """All standard deviations of a run: as set, or such that the budget is spent; never more than that."""
     counts = 0
     if settings.sampling != "uniform" or settings.frequent_share < 1.0 or settings.item_exponent > 0.0:
         counts = 2 if settings.sampling != "weights" and settings.item_exponent > 0.0 else 1
@@ -211,7 +195,7 @@ def make_plan(settings: DPALSSettings, facts: Facts) -> NoisePlan:
 
 def account(plan: NoisePlan, facts: Facts) -> Accounting:
     """What the plan owes, and what the paper would have claimed."""
-    return Accounting.of(plan, facts.budget.delta, spent_mu=facts.spent_mu, spent_delta=facts.spent_delta)
+    return plan.accounting(facts.budget.delta, spent_mu=facts.spent_mu, spent_delta=facts.spent_delta)
 
 
 def _round_sigmas(settings: DPALSSettings, square: float, least: float) -> tuple[float, float]:

@@ -21,18 +21,8 @@ __all__ = ["PRESETS", "Accounting", "NoisePlan", "Preset", "find_preset"]
 class NoisePlan:
     """Standard deviations of a run's noise, in units of what one user can change at most in one item.
 
-    Parameters
-    ----------
-    rounds, max_ratings
-        T and k.
-    sigma_matrix, sigma_vector, sigma_moment
-        sigma_G and sigma_g of every round, and that of K (``None`` without gravity).
-    sigma_counts
-        sigma_p of the pre-processing (``None`` without any).
-    counts, mean
-        How many times item counts are released, and whether the mean is.
-    mu_start
-        Cost of a spectral start.
+    T and k; sigma_G, sigma_g and that of K (``None`` without gravity) of every round; sigma_p of the pre-processing
+    (``None`` without any), how often item counts are released and whether the mean is; and a spectral start's cost.
     """
 
     rounds: int
@@ -54,13 +44,13 @@ class NoisePlan:
     @property
     def mu_mean(self) -> float:
         """Cost of the mean with the paper's noise: its sum and its count each move by k, not sqrt(k)."""
-        assert self.sigma_counts is not None
-        return math.sqrt(2.0 * self.max_ratings) / self.sigma_counts
+        return math.sqrt(2.0) * self.mu_counts
 
     @property
     def mu(self) -> float:
         """What the whole run owes: mu^2 = T (k / sigma_G^2 + k / sigma_g^2 + 1 / sigma_K^2) + pre-processing."""
-        square = self.rounds * self._round_square(moment=True) + self.mu_start**2
+        moment = 0.0 if self.sigma_moment is None else 1.0 / self.sigma_moment**2
+        square = self.rounds * (self._both + moment) + self.mu_start**2
         if self.counts:
             square += self.counts * self.mu_counts**2
         if self.mean:
@@ -70,22 +60,31 @@ class NoisePlan:
     @property
     def mu_as_in_the_paper(self) -> float:
         """What the paper would have counted: no K, (2 k + 2) / sigma_p^2 for all pre-processing (002, section C)."""
-        return math.sqrt(self.rounds * self._round_square(moment=False) + self._published_counts())
+        return math.sqrt(self.rounds * self._both + self._published_counts)
 
     @property
     def mu_of_theorem_1(self) -> float:
         """What theorem 1 says as it is printed: one Gaussian a round, although two are released."""
-        square = self.rounds * self.max_ratings / self.sigma_matrix**2
-        return math.sqrt(square + self._published_counts())
+        return math.sqrt(self.rounds * self.max_ratings / self.sigma_matrix**2 + self._published_counts)
 
-    def _round_square(self, *, moment: bool) -> float:
-        square = self.max_ratings * (1.0 / self.sigma_matrix**2 + 1.0 / self.sigma_vector**2)
-        if moment and self.sigma_moment is not None:
-            square += 1.0 / self.sigma_moment**2
-        return square
+    @property
+    def _both(self) -> float:
+        return self.max_ratings * (1.0 / self.sigma_matrix**2 + 1.0 / self.sigma_vector**2)
 
+    @property
     def _published_counts(self) -> float:
         return 0.0 if self.sigma_counts is None else (2.0 * self.max_ratings + 2.0) / self.sigma_counts**2
+
+    def accounting(self, delta: float, *, spent_mu: float = 0.0, spent_delta: float = 0.0) -> Accounting:
+        """Count it; what is owed includes what was spent before it (on finding a catalogue, say)."""
+        owed = compose([self.mu, spent_mu])
+        return Accounting(
+            delta,
+            epsilon_renyi(self.mu_of_theorem_1, delta),
+            epsilon_renyi(self.mu_as_in_the_paper, delta),
+            epsilon_renyi(owed, delta - spent_delta) if spent_delta < delta else math.inf,
+            epsilon_from(owed, delta, spent_delta),
+        )
 
 
 @dataclass(frozen=True)
@@ -97,20 +96,6 @@ class Accounting:
     paper: float
     owed_renyi: float
     owed: float
-
-    @classmethod
-    def of(
-        cls, plan: NoisePlan, delta: float, *, spent_mu: float = 0.0, spent_delta: float = 0.0
-    ) -> Accounting:
-        """Count a plan; what is owed includes what was spent before it (on finding a catalogue, say)."""
-        owed = compose([plan.mu, spent_mu])
-        return cls(
-            delta,
-            epsilon_renyi(plan.mu_of_theorem_1, delta),
-            epsilon_renyi(plan.mu_as_in_the_paper, delta),
-            epsilon_renyi(owed, delta - spent_delta) if spent_delta < delta else math.inf,
-            epsilon_from(owed, delta, spent_delta),
-        )
 
 
 @dataclass(frozen=True)
@@ -135,7 +120,7 @@ class Preset:
     @property
     def accounting(self) -> Accounting:
         """What the column costs, counted four ways."""
-        return Accounting.of(self.plan, self.delta)
+        return self.plan.accounting(self.delta)
 
 
 def find_preset(name: str) -> Preset:

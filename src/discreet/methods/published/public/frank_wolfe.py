@@ -84,18 +84,9 @@ class FrankWolfeSettings(CentredSettings):
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Everything that a user's row follows from: what was sampled, and the steps so far.
+    """Everything that a user's row follows from: what was sampled, and the steps so far, of T (`rounds`).
 
-    Parameters
-    ----------
-    sample, centre
-        Which ratings, and what they are measured from.
-    directions, eigenvalues
-        Items x steps, and one for each; an eigenvalue of 0 is a step that was passed over.
-    rounds
-        T, the number of steps that there will be.
-    row_clip, nuclear_bound
-        L and c.
+    Directions are items x steps; an eigenvalue of 0 is a step that was passed over. L and c are the bounds.
     """
 
     sample: Sample

@@ -85,21 +85,7 @@ class Shrunk:
 
 @dataclass(frozen=True, eq=False)
 class RowState:
-    """Everything that a user's row follows from: what was sampled, and the rounds so far.
-
-    Parameters
-    ----------
-    sample, centre
-        Which ratings, and what they are measured from.
-    n_items
-        Of the catalogue.
-    gravity
-        Weight of unseen items as zeros.
-    row_clip, typical_ratings
-        Bound on a row of ratings, and how many of them a typical user has.
-    shrunk
-        Outcomes of the rounds that kept a direction.
-    """
+    """Everything that a user's row follows from: what was sampled, and the rounds so far that kept a direction."""
 
     sample: Sample
     centre: float

@@ -101,15 +101,7 @@ class ItemMeansQuery(Query[NoisySums]):
 
 @dataclass(frozen=True, eq=False)
 class ResidualMomentQuery(Query[NoisyMoment]):
-    """What is the second moment of users' residuals over the items?
-
-    Parameters
-    ----------
-    centre, offsets
-        What ratings are measured from.
-    user_stabiliser, entry_clip, row_clip
-        As in the settings.
-    """
+    """What is the second moment of users' residuals over the items, less centre and offsets, clipped as set?"""
 
     sample: Sample
     centre: float

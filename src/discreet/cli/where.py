@@ -1,0 +1,240 @@
+"""Options that say where a command runs: where ratings are held, who adds up, and where a run is kept."""
+
+from __future__ import annotations
+
+import gc
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from discreet.catalogue import Catalogue
+from discreet.catalogue.packed import STANDARD_INPUT
+from discreet.cli.request import Request, option
+from discreet.cli.resumable import note_arguments, resumed
+from discreet.data import StoredRatings, prepare
+from discreet.data.preparation import fits_into_memory
+from discreet.data.ratings import Ratings
+from discreet.data.readers import TextFormat
+from discreet.data.rows import Columns
+from discreet.data.rules import RowRules
+from discreet.data.stored import is_prepared
+from discreet.engines.choice import AnyRatings
+from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid
+from discreet.model import Model
+
+if TYPE_CHECKING:
+    from discreet.cli.training import Training
+    from discreet.engines.cluster import Cluster
+    from discreet.methods.checkpoint import Checkpoint
+
+__all__ = [
+    "Engine",
+    "Place",
+    "Reader",
+    "chosen_engine",
+    "clear_run",
+    "join_cluster",
+    "leaves_nothing",
+    "on_disk",
+    "open_checkpoint",
+]
+
+
+class Engine(Request):
+    """Where the ratings of a training run are, who adds up, and where the run is kept."""
+
+    engine: Literal["auto", "memory", "disk", "ray"] = option(
+        "Where ratings are held; disk: grouped there, read in blocks; ray: on a cluster. Same model either way.",
+        "auto",
+    )
+    address: str | None = option(
+        "With --engine ray: the head of a cluster that this machine is a node of; else one is started here.",
+        metavar="HOST:PORT",
+    )
+    workers: int | None = option(
+        "With --engine ray: processes; else one for each processor of the cluster.", ge=1
+    )
+    blocks: str | None = option(
+        "With --engine disk or ray: keep the grouped ratings in DIR, for other runs too. All nodes must see it.",
+        metavar="DIR",
+    )
+    checkpoint: str | None = option(
+        "Keep the run in DIR, release by release, until its model is saved; --engine disk and ray do so in OUT.run.",
+        metavar="DIR",
+    )
+    resume: str | None = option(
+        "Go on with the run that is kept in DIR. Stands alone: all other arguments are those it began with.",
+        metavar="DIR",
+    )
+
+
+def chosen_engine(request: Training, *, private: bool) -> str:
+    """``memory``, ``disk`` or ``ray``."""
+    asked, source = request.engine, request.source
+    why = _needs_memory(request, private=private)
+    if asked in ("disk", "ray") and why is not None:
+        raise SettingsInvalid(f"--engine {asked} goes from one block of users to the next, and {why}")
+    for key in ("address", "workers"):
+        if asked != "ray" and getattr(request, key) is not None:
+            raise SettingsInvalid(f"--{key} belongs to --engine ray; leave it out")
+    if source == STANDARD_INPUT:
+        for given, typed in ((asked == "disk", "--engine disk"), (request.checkpoint, "--checkpoint")):
+            if given:
+                raise SettingsInvalid(
+                    f"{typed} may read RATINGS a second time, and standard input is gone by then: write it to a file"
+                )
+        return "memory"
+    if asked == "auto":
+        asked = "memory" if fits_into_memory(source) else "disk"
+        if asked == "disk" and why is not None:
+            raise SettingsInvalid(
+                f"{source} may take more than half of this machine's memory, and {why}. "
+                "--engine memory tries it nevertheless"
+            )
+    if asked == "memory" and request.blocks:
+        raise SettingsInvalid("--blocks says where --engine disk and ray put their ratings; leave it out")
+    return asked
+
+
+def _needs_memory(request: Training, *, private: bool) -> str | None:
+    """Why a run needs all ratings at once, and what to do; ``None`` where its answers are sums over users."""
+    if not private:
+        return (
+            f"--method {request.method} without a budget works on all ratings at once: use --engine memory, with "
+            "the ratings of fewer users where they do not fit, or a private method"
+        )
+    if request.catalogue is None:
+        return "--discover-items looks at all ratings at once: give --catalogue FILE, or use --engine memory"
+    return None
+
+
+def join_cluster(request: Training, engine: str) -> Cluster | None:
+    """Connect to the cluster, where there is one: before anything is reserved or read."""
+    if engine != "ray":
+        return None
+    from discreet.engines.cluster import Cluster
+
+    cluster = Cluster(request.address, request.workers)
+    click.get_current_context().with_resource(cluster.connect())
+    return cluster
+
+
+def open_checkpoint(request: Training, engine: str, *, private: bool) -> Checkpoint | None:
+    """The run's folder, where it is kept: asked for, or because its ratings are on disk."""
+    ctx = click.get_current_context()
+    given = resumed(ctx) or request.checkpoint
+    if given is not None and not private:
+        raise SettingsInvalid("a method without a budget has no releases for a checkpoint; leave it out")
+    if given is None and engine == "memory":
+        return None
+    from discreet.methods.checkpoint import Checkpoint
+
+    out = Path(request.out).absolute()
+    kept = ctx.with_resource(Checkpoint(given or out.with_name(f"{out.name}.run")))
+    note_arguments(ctx, kept.folder)
+    return kept
+
+
+@contextmanager
+def leaves_nothing(kept: Checkpoint | None) -> Iterator[None]:
+    """A run that is refused before its first release leaves no folder behind."""
+    try:
+        yield
+    except DiscreetError:
+        if kept is not None and kept.untouched:
+            clear_run(kept)
+        raise
+
+
+def clear_run(kept: Checkpoint) -> None:
+    """Remove the folder of a run whose model is saved: under another name, so that no half of it is taken for a run."""
+    kept.close()
+    gc.collect()  # maps of blocks that nobody reads any more: Windows does not rename or remove what is mapped
+    gone = kept.folder.with_name(f".{kept.folder.name}.removed-{secrets.token_hex(8)}")
+    kept.folder.rename(gone)
+    shutil.rmtree(gone)
+
+
+def on_disk(source: str, folder: Path, reading: Any, **more: Any) -> StoredRatings:
+    """The ratings of a table, grouped by user in a folder; ``reading`` as for `Ratings.from_file`."""
+    catalogue = reading["catalogue"]
+    assert isinstance(catalogue, Catalogue)
+    rules = ("missing", "out_of_range", "unknown_items", "duplicates", "graded", "allow_dropped")
+    return prepare(
+        source,
+        folder,
+        Columns(reading["user"], reading["item"], *map(reading.get, ("rating", "weight", "time"))),
+        rating_range=reading.get("rating_range"),
+        catalogue=catalogue,
+        rules=RowRules.of(
+            **{rule: reading[rule] for rule in rules if rule in reading},
+            weighted=reading.get("weight") is not None,
+        ),
+        text=TextFormat(*map(reading.get, ("separator", "encoding"))),
+        **more,
+    )
+
+
+class Reader(Request):
+    """Where a command that only reads holds ratings."""
+
+    engine: Literal["auto", "memory", "disk"] = option(
+        "Where ratings are held; disk: grouped there first, then read a block at a time. Same result either way.",
+        "auto",
+    )
+    blocks: str | None = option(
+        "With --engine disk: keep the grouped ratings in DIR, not in TMPDIR until the end.",
+        metavar="DIR",
+    )
+
+
+class Place:
+    """Where tables of ratings are held while a command looks at them.
+
+    Parameters
+    ----------
+    request
+        What the command was asked; in memory or on disk as it fits where that does not say.
+    sources
+        All tables of the command: all of them are held in memory, or all of them on disk.
+    held
+        Removes what was written for this command alone, at its end.
+    """
+
+    def __init__(self, request: Reader, sources: list[str], held: ExitStack) -> None:
+        engine, self._blocks, self._held = request.engine, request.blocks, held
+        prepared = [source for source in sources if is_prepared(source)]
+        if engine == "memory" and prepared:
+            raise SettingsInvalid(f"{prepared[0]} is prepared on disk; leave out --engine memory")
+        self._on_disk = engine == "disk" or bool(prepared)
+        if engine == "auto" and not prepared:
+            self._on_disk = not all(map(fits_into_memory, sources))
+        if self._on_disk and STANDARD_INPUT in sources:
+            raise SettingsInvalid("standard input is held in memory; leave out --engine disk, or give a file")
+        if self._blocks is not None and not self._on_disk:
+            raise SettingsInvalid("--blocks says where --engine disk puts its ratings; leave it out")
+
+    def read(
+        self, source: str, name: str, model: Model, reading: dict[str, Any], alike: AnyRatings | None = None
+    ) -> AnyRatings:
+        """The ratings of one table; ``name``: that of its folder among the blocks."""
+        if is_prepared(source):
+            ratings = StoredRatings.open(source, model.catalogue)
+            if ratings.rating_range != model.item_side.scale.range:
+                raise RatingsInvalid(
+                    f"{source} was prepared for {ratings.scale}, and the model was trained on "
+                    f"{model.item_side.scale}; prepare the table again for this model"
+                )
+            return ratings
+        if not self._on_disk:
+            return Ratings.from_file(source, **reading)
+        if self._blocks is None:
+            self._blocks = self._held.enter_context(tempfile.TemporaryDirectory(prefix="discreet-blocks-"))
+        beside = alike if isinstance(alike, StoredRatings) else None
+        return on_disk(source, Path(self._blocks) / name, reading, alike=beside)
