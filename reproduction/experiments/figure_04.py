@@ -10,7 +10,7 @@ from typing import Any
 from discreet.data import splits, synthetic
 from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, place_of, table
-from reproduction.central.yardstick import NOISE_FREE, NOT_PRIVATE, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
@@ -40,7 +40,7 @@ def run(context: Context) -> Result:
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 20.0))
     items = context.pick(quick=200, full=ITEMS)
     trials, draws = context.number_of_trials(), context.number_of_draws()
-    yardsticks: dict[str, Yardstick] = {}
+    yardsticks: dict[str, Draws] = {}
     entries: list[tuple[dict[str, Any], Entry]] = []
     known: dict[tuple[str, float], Mapping[str, Any]] = {}
     total, done = len(sizes) * len(epsilons), 0
@@ -49,9 +49,7 @@ def run(context: Context) -> Result:
         train, valid = splits.by_rating(whole, (0.9, 0.1), rng=context.seed_for("split"))
         place = place_of({"users": users})
         contest = Contest(context, train, valid, test, 1e-5, trials, draws, place)
-        yardsticks[place] = contest.yardstick(
-            NOISE_FREE, first=[{"rank": 5, "penalty": 1e-7, "offset_penalty": 1e3, "rounds": 30}]
-        )
+        yardsticks[place] = contest.yardstick()
         for epsilon in epsilons:
             for name, rival in contestants().items():
                 if name == NOISY and epsilon > epsilons[0]:
@@ -147,7 +145,7 @@ def judge(entries: Entries) -> list[Finding]:
 
 
 def _draw(
-    entries: Entries, yardsticks: Mapping[str, Yardstick], sizes: Sequence[int], epsilons: Sequence[float]
+    entries: Entries, yardsticks: Mapping[str, Draws], sizes: Sequence[int], epsilons: Sequence[float]
 ) -> plotting.Figure:
     figure, panels = plotting.panels(len(sizes), width=4.2, height=4.0, sharey=True)
     for axes, users in zip(panels, sizes, strict=True):
@@ -157,7 +155,7 @@ def _draw(
                 lines[entry.method][entry.epsilon] = entry.value
         plotting.curves(axes, lines, lines)
         plotting.baseline(axes, 1.0, "predicting the mean", linestyle=":")
-        plotting.baseline(axes, yardsticks[place_of({"users": users})].value.mean, NOT_PRIVATE)
+        plotting.baseline(axes, yardsticks[place_of({"users": users})].mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, epsilons)
         plotting.log_axis(axes, "y")
         axes.set_title(f"Which is best with {users:,} users?")

@@ -132,11 +132,6 @@ def test_a_run_by_hand_reads_the_agreed_features(
     assert model.catalogue.feature_encoder is not None
 
 
-def test_an_agreement_without_features_names_none(run: Run, items: Path, tmp_path: Path) -> None:
-    _agree(run, items, tmp_path)
-    assert not [key for key in json.loads((tmp_path / "agreement.json").read_text()) if "features" in key]
-
-
 @pytest.mark.parametrize("method", ["dpals", "prototypes"])
 def test_methods_that_use_no_features_make_no_agreement_with_them(
     run: Run, refused: Refused, items: Path, tmp_path: Path, method: str

@@ -23,8 +23,8 @@ from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.model.recommendations import Recommendations
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import largest_message, load_agreement
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.agreements import load_agreement
+from discreet.silos.shared.prototypes import PrototypeAgreement
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
@@ -121,7 +121,7 @@ class AgreementFile(Kind):
         path.write_bytes(mutate_json(draw, text))
         read = load_agreement(path)
         assert read == genuine or read.digest != genuine.digest, "two agreements with one digest"
-        assert largest_message(read) > 0
+        assert read.most_bytes > 0
         assert type(read).parse(read.model_dump_json().encode()) == read
         return "same" if read == genuine else "other"
 

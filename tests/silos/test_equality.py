@@ -13,7 +13,7 @@ from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.public_halves import PUBLIC_HALVES
 from discreet.model.wire import item_side_to_bytes
-from discreet.silos.shared.model_message import decode_model, encode_model
+from discreet.silos.shared.outcome import decode_model, encode_model
 from tests.silos.worlds import Run, agree, central, world
 
 

@@ -218,11 +218,11 @@ def test_a_round_more_than_agreed_is_refused(run: Run) -> None:
     while run.step():
         pass
     last = silo.status()["round"]
-    body = run.coordinator._store.question(last, 0)
+    body = run.coordinator._store.body("question", last, 0)
+    assert body is not None
     message = QuestionMessage.decode(body, run.agreement)
-    position = run.coordinator._progress.position
-    assert position.question is None
-    taken = run.coordinator._progress.last_release
+    assert run.coordinator.finished
+    taken = run.coordinator._last_release
     refused(silo, replace(message, round=last + 1, release=taken), "a round more than was agreed")
     refused(
         silo,
@@ -277,7 +277,7 @@ def test_a_failure_before_the_answer_is_stored_costs_nothing(
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(silo._store, "give", broken)
+        patch.setattr(silo, "_keep", broken)
         with pytest.raises(OSError, match="full"):
             silo.answer(message.encode())
     assert dump(silo) == before

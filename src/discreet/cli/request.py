@@ -101,6 +101,8 @@ def _parameter(name: str, info: FieldInfo) -> Callable[[F], F]:
     if info.default is not None:
         told["default"] = info.default
     if info.description is None:
+        if told.pop("multiple", False):
+            told |= {"nargs": -1, "required": True}
         return click.argument(name, **told)
     typed = told.pop("name") or "--" + name.replace("_", "-")
     told |= {"show_default": info.default is not None, "show_envvar": "envvar" in told}

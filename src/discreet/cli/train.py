@@ -40,8 +40,8 @@ from discreet.errors import ModelInvalid
 from discreet.methods.method import PrivateMethod, carried_by
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
+from discreet.model.saving import save_once
 from discreet.model.storage import check_target
-from discreet.silos.shared.saving import save_once
 
 if TYPE_CHECKING:
     from discreet.methods.checkpoint import Checkpoint

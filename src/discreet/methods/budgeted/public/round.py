@@ -147,9 +147,8 @@ def refine(
         Whether no round follows.
     """
     updated = state.popularity.updated(statistics.weight, statistics.weight_sigma)
-    # The next query needs what is expected of the new weights, and nothing here does. The large products bring their
-    # own threads; those of a BLAS would wait for small ones in a busy loop, on the same cores.
-    with kernels.beside(updated.positive), kernels.one_blas_thread():
+    # The large products bring their own threads; those of a BLAS would wait for small ones in a busy loop.
+    with kernels.one_blas_thread():
         if _drowned(state.frame, statistics):
             return state
         return _refined(state, statistics, rules, updated, caution, last)
@@ -304,7 +303,8 @@ class _Step:
 
     def factors(self, solved: Floats, before: Floats | None) -> Floats:
         """Factors after the step; ``None`` before it for those that it replaces."""
-        return kernels.transform_rows(solved, self.matrix[:, 1:].T, 1.0 / self.size, before)
+        step = kernels.transform_rows(solved, self.matrix[:, 1:].T) * (1.0 / self.size)[:, None]
+        return step if before is None else before + step
 
     def offsets(self, solved: Floats, at: Floats | None = None) -> Floats:
         """How far the offsets move; or the scores of a user whose vector is ``at``."""

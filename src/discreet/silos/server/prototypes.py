@@ -6,7 +6,6 @@ goes on from there. Each message is private on its own, so a silo that stays awa
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,14 @@ from discreet.methods.prototypes.public.server import build_item_side, model_of
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
-from discreet.silos.shared.base_agreement import catalogue_digest
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import decode_prototypes
-from discreet.silos.shared.store import Store, StoreOwner
+from discreet.silos.shared.messages import digest
+from discreet.silos.shared.prototypes import PrototypeAgreement, decode_prototypes
+from discreet.silos.shared.store import COORDINATOR, Store, StoreOwner
 
-__all__ = ["APPLICATION", "PrototypeCoordinator"]
-
-APPLICATION = 0x64737063
-_SCHEMA = """
-CREATE TABLE messages(silo TEXT PRIMARY KEY, digest TEXT NOT NULL, message BLOB NOT NULL) STRICT;
-CREATE TABLE dropped(silo TEXT PRIMARY KEY) STRICT;
-CREATE TABLE ended(one INTEGER PRIMARY KEY CHECK (one = 1)) STRICT;
-CREATE TABLE released(one INTEGER PRIMARY KEY CHECK (one = 1), item_side BLOB NOT NULL) STRICT
-"""
+__all__ = ["PrototypeCoordinator"]
 
 
-class PrototypeCoordinator(StoreOwner[Store]):
+class PrototypeCoordinator(StoreOwner):
     """Takes messages until none is awaited, and releases the item side once. Safe to use from several threads.
 
     Parameters
@@ -46,13 +36,11 @@ class PrototypeCoordinator(StoreOwner[Store]):
 
     def __init__(self, store: Path, agreement: PrototypeAgreement) -> None:
         self.agreement = agreement
-        owner = f"{agreement.digest} coordinator"
-        self._store = Store(Path(store), APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
+        self._store = Store(Path(store), agreement.digest, COORDINATOR)
 
     def question(self) -> bytes | None:
         """Nothing is asked, as the agreement says it all: no bytes while messages are awaited, then ``None``."""
-        with self._store.lock:
-            return b"" if self._waiting_for() else None
+        return b"" if self._waiting_for() else None
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         """Take a silo's message; it is on the disk when this returns.
@@ -66,18 +54,20 @@ class PrototypeCoordinator(StoreOwner[Store]):
             silo, _ = decode_prototypes(body, self.agreement)
             if silo != silo_name:
                 raise Refused(f"{silo_name} sent a message in the name of {silo}")
-            digest = hashlib.sha256(body).hexdigest()
-            known = self._store.rows("SELECT digest FROM messages WHERE silo = ?", silo)
-            if not known:
-                self._check_awaited(silo)
+            known = {entry.silo: entry.facts["digest"] for entry in self._store.entries("answer")}.get(silo)
+            if known is None:
+                if silo not in self.agreement.roster:
+                    raise Refused(f"{silo} is not in the agreement")
+                if silo not in self._roster():
+                    raise Refused(f"{silo} is out of this run: the others have gone on without it")
                 with self._store.transaction():
-                    self._store.write("INSERT INTO messages VALUES (?, ?, ?)", silo, digest, body)
-            elif known != [(digest,)]:
+                    self._store.add("answer", silo=silo, body=body, digest=digest(body))
+            elif known != digest(body):
                 raise Refused(
                     f"{silo} has sent its one message already, with other bytes: it has a second store. The first "
                     "message stands; end the other store, whose users have paid as well"
                 )
-            return {"repeated": bool(known), **self.status()}
+            return {"repeated": known is not None}
 
     def drop(self, *silo_names: str) -> None:
         """Give up waiting for some silos; they are out of the run, and the others pay nothing for it.
@@ -98,8 +88,7 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 raise Refused("nobody would be left: at least one silo must take part")
             with self._store.transaction():
                 for name in dict.fromkeys(silo_names):
-                    self._store.write("INSERT INTO dropped VALUES (?)", name)
-                    self._store.write("DELETE FROM messages WHERE silo = ?", name)
+                    self._store.add("drop", silo=name)
 
     def finish_early(self) -> None:
         """End the run with the messages that have come.
@@ -115,34 +104,38 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 raise Refused("the run is over; 'discreet federate model' saves its model")
             if set(self._roster()) <= set(waiting):
                 raise Refused("no silo has sent its message yet, so there is nothing to make a model of")
-            with self._store.transaction():
-                for name in waiting:
-                    self._store.write("INSERT INTO dropped VALUES (?)", name)
-                self._store.write("INSERT INTO ended VALUES (1)")
+            self.drop(*waiting)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a model."""
+        return not self._waiting_for()
 
     def model(self, catalogue: Catalogue) -> Model:
         """The model, once the run is over: the same whenever it is asked for."""
         with self._store.lock:
-            if self._waiting_for():
+            if not self.finished:
                 raise Refused("the run is not over yet; there is no model")
-            if catalogue_digest(catalogue) != self.agreement.catalogue:
+            if catalogue.digest != self.agreement.catalogue:
                 raise Refused("this is not the catalogue that was agreed on")
-            messages = self._messages()
+            bodies = [
+                self._store.body("answer", silo=name) or b""
+                for name in sorted(self._come() & set(self._roster()))
+            ]
+            messages = [decode_prototypes(body, self.agreement)[1] for body in bodies]
             settings = self.agreement.settings.model_dump(mode="json")
             settings["factors"] = self.agreement.factors.model_dump(mode="json")
             return model_of(self._item_side(messages), messages, catalogue, settings)
 
     def traffic(self) -> list[dict[str, int]]:
         """Bytes down and up before the model: there is one round, in which nothing is asked."""
-        return [{"round": 0, "attempt": 0, "bytes_down": 0, "bytes_up": self.status()["bytes_up"]}]
+        up = sum(entry.size for entry in self._store.entries("answer"))
+        return [{"round": 0, "attempt": 0, "bytes_down": 0, "bytes_up": up}]
 
     def status(self) -> dict[str, Any]:
         """Where the run stands, for people and for JSON."""
         with self._store.lock:
-            waiting, roster = self._waiting_for(), self._roster()
-            [(up, bytes_up)] = self._store.rows(
-                "SELECT count(*), coalesce(sum(length(message)), 0) FROM messages"
-            )
+            waiting, come = self._waiting_for(), self._come()
             return {
                 "run": self.agreement.run_id,
                 "state": "running" if waiting else "finished",
@@ -151,41 +144,34 @@ class PrototypeCoordinator(StoreOwner[Store]):
                 "question": "prototypes" if waiting else None,
                 "rounds": 1,
                 "attempt": 0,
-                "roster": roster,
+                "roster": self._roster(),
                 "waiting_for": waiting,
-                "messages_up": up,
-                "bytes_up": bytes_up,
+                "messages_up": len(come),
+                "bytes_up": self.traffic()[0]["bytes_up"],
                 "bytes_down": 0,
-                "epsilon_spent": self.agreement.epsilon if up else 0.0,
+                "epsilon_spent": self.agreement.epsilon if come else 0.0,
                 "epsilon": self.agreement.epsilon,
                 "delta": self.agreement.delta,
             }
 
-    def _check_awaited(self, silo: str) -> None:
-        if silo not in self.agreement.roster:
-            raise Refused(f"{silo} is not in the agreement")
-        if silo not in self._roster():
-            raise Refused(f"{silo} is out of this run: the others have gone on without it")
-
     def _roster(self) -> list[str]:
-        dropped = {silo for (silo,) in self._store.rows("SELECT silo FROM dropped")}
+        dropped = {entry.silo for entry in self._store.entries("drop")}
         return [name for name in self.agreement.roster if name not in dropped]
+
+    def _come(self) -> set[str]:
+        return {entry.silo for entry in self._store.entries("answer")}
 
     def _waiting_for(self) -> list[str]:
         with self._store.lock:
-            come = {silo for (silo,) in self._store.rows("SELECT silo FROM messages")}
+            come = self._come()
             return [name for name in self._roster() if name not in come]
-
-    def _messages(self) -> list[PrototypeMessage]:
-        rows = self._store.rows("SELECT message FROM messages ORDER BY silo")
-        return [decode_prototypes(bytes(message), self.agreement)[1] for (message,) in rows]
 
     def _item_side(self, messages: list[PrototypeMessage]) -> ItemSide:
         """What was released, or is released now: kept, as another machine may differ in the last bits."""
-        rows = self._store.rows("SELECT item_side FROM released")
-        if rows:
-            return item_side_from_bytes(bytes(rows[0][0]))
+        kept = self._store.body("release")
+        if kept is not None:
+            return item_side_from_bytes(kept)
         made = build_item_side(messages, self.agreement.factors, self.agreement.seed)
         with self._store.transaction():
-            self._store.write("INSERT INTO released VALUES (1, ?)", item_side_to_bytes(made))
+            self._store.add("release", body=item_side_to_bytes(made))
         return made

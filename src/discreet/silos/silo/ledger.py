@@ -11,7 +11,7 @@ from discreet.privacy.account.ledger_file import LedgerFile, LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.carried import Carried
 from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.prototypes import PrototypeAgreement
 
 __all__ = ["begin_run", "check_noise_key"]
 
@@ -47,7 +47,7 @@ def begin_run(
     return ledger.begin(
         budget,
         price,
-        method=_method(agreement),
+        method=agreement.method,
         adaptive=True,
         model=agreement.run_id,
         trust="silos",
@@ -60,7 +60,3 @@ def check_noise_key(key: bytes | None, journal: LedgerRun | None) -> None:
     """Refuse noise that can be drawn again where a ledger is kept: it would say that something is private."""
     if key is not None and journal is not None:
         raise SettingsInvalid("a ledger takes runs with fresh noise alone; leave the fixed key out")
-
-
-def _method(agreement: AnyAgreement) -> str:
-    return "prototypes" if isinstance(agreement, PrototypeAgreement) else agreement.method

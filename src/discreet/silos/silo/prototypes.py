@@ -12,28 +12,16 @@ from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import encode_prototypes
-from discreet.silos.shared.store import Store, StoreOwner
+from discreet.silos.shared.prototypes import PrototypeAgreement, encode_prototypes
+from discreet.silos.shared.store import Store
 from discreet.silos.silo.checks import check_public
-from discreet.silos.silo.silo_ledger import check_noise_key
+from discreet.silos.silo.ledger import check_noise_key
+from discreet.silos.silo.party import Party
 
-__all__ = ["APPLICATION", "PrototypeSilo", "open_store", "status_of"]
-
-APPLICATION = 0x64737073
-# A silo that found itself too small has no message, and the words of its refusal in the place of it.
-_SCHEMA = """
-CREATE TABLE outcome(
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    message BLOB,
-    refusal TEXT,
-    statement TEXT NOT NULL,
-    CHECK ((message IS NULL) <> (refusal IS NULL))
-) STRICT
-"""
+__all__ = ["PrototypeSilo"]
 
 
-class PrototypeSilo(StoreOwner[Store]):
+class PrototypeSilo(Party):
     """Makes and keeps the message of one silo.
 
     Parameters
@@ -47,7 +35,7 @@ class PrototypeSilo(StoreOwner[Store]):
     fixed_noise_key_not_private
         Leave it out. For tests that must see the same noise twice.
     journal
-        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.silo_ledger.begin_run`): every charge
+        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.ledger.begin_run`): every charge
         is written there too, before its noise is drawn.
 
     Notes
@@ -58,6 +46,8 @@ class PrototypeSilo(StoreOwner[Store]):
     statement in one transaction before it leaves, and is never drawn again: killed before that, the silo has let
     nothing out; killed after it, it sends the same bytes.
     """
+
+    agreement: PrototypeAgreement
 
     def __init__(
         self,
@@ -76,7 +66,7 @@ class PrototypeSilo(StoreOwner[Store]):
         self.agreement, self.name = agreement, name
         self._ratings = ratings
         self._noise_key, self._journal = fixed_noise_key_not_private, journal
-        self._store = open_store(Path(store), agreement, name)
+        self._store = Store(Path(store), agreement.digest, f"silo {name}")
 
     def answer(self, question: bytes = b"") -> bytes:
         """The message, ready to be sent: it is stored and paid for.
@@ -93,33 +83,46 @@ class PrototypeSilo(StoreOwner[Store]):
         with self._store.lock:
             if not self._outcome():
                 self._make()
-            [(message, refusal, _)] = self._outcome()
-            if message is None:
-                raise TooFewUsers(str(refusal))
-            return bytes(message)
+            [made] = self._outcome()
+            if made.facts["refusal"] is not None:
+                raise TooFewUsers(made.facts["refusal"])
+            return self._store.body("answer") or b""
 
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
         with self._store.lock:
-            return status_of(self._store, self.agreement, self.name)
+            made = self._outcome()
+            sent = sum(one.size for one in made)
+            return {
+                "silo": self.name,
+                "run": self.agreement.run_id,
+                "finished": self.finished,
+                "messages": int(sent > 0),
+                "bytes": sent,
+                "epsilon_spent": self.agreement.epsilon if made else 0.0,
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
+            }
 
     def statement(self) -> Statement | None:
         """What this silo's users were promised and have paid; ``None`` while nothing was made."""
-        with self._store.lock:
-            rows = self._outcome()
-            if not rows:
-                return None
-        stated = Statement.from_json(rows[0][2])
+        made = self._outcome()
+        if not made:
+            return None
+        stated = Statement.from_json(made[0].facts["statement"])
         return stated.with_earlier(None if self._journal is None else self._journal.earlier)
 
-    def _outcome(self) -> list[tuple[Any, ...]]:
-        return self._store.rows("SELECT message, refusal, statement FROM outcome")
+    paid = statement
+
+    def _outcome(self) -> list[Any]:
+        """A silo that found itself too small has no message, and the words of its refusal in the place of it."""
+        return self._store.entries("answer")
 
     def _make(self) -> None:
         """Charge, draw and keep, in this order of consequence: nothing is known to anybody before it is kept."""
         method = PrivatePrototypes(self.agreement.settings)
         noise = None if self._noise_key is None else PureNoise(key=self._noise_key)
-        message, refusal = None, None
+        message, refusal = b"", None
         paid: Statement | None
         try:
             made = method.message(self._ratings, self.agreement.epsilon, noise=noise, journal=self._journal)
@@ -128,25 +131,4 @@ class PrototypeSilo(StoreOwner[Store]):
             refusal, paid = str(small), small.statement
         assert paid is not None
         with self._store.transaction():
-            self._store.write("INSERT INTO outcome VALUES (1, ?, ?, ?)", message, refusal, paid.to_json())
-
-
-def open_store(path: Path, agreement: PrototypeAgreement, name: str) -> Store:
-    """A silo's store."""
-    owner = f"{agreement.digest} silo {name}"
-    return Store(path, APPLICATION, _SCHEMA, owner, agreement.model_dump_json())
-
-
-def status_of(store: Store, agreement: PrototypeAgreement, name: str) -> dict[str, Any]:
-    """Where a silo stands, as its store shows it."""
-    rows = store.rows("SELECT length(message) FROM outcome")
-    sent = bool(rows) and rows[0][0] is not None
-    return {
-        "silo": name,
-        "run": agreement.run_id,
-        "messages": int(sent),
-        "bytes": rows[0][0] if sent else 0,
-        "epsilon_spent": agreement.epsilon if rows else 0.0,
-        "epsilon": agreement.epsilon,
-        "delta": agreement.delta,
-    }
+            self._store.add("answer", body=message, refusal=refusal, statement=paid.to_json())
