@@ -16,12 +16,10 @@ from discreet.evaluation.protocol import Only, evaluate, no_errors
 from discreet.model import Model
 from discreet.model.directory import replace_file
 
-__all__ = ["Evaluate", "command"]
+__all__ = ["command"]
 
 
-class Evaluate(Output, Reader, WholeRows):
-    """What `evaluate` can be asked."""
-
+class _Asked(Output, Reader, WholeRows):
     model: str = argument("MODEL")
     test: str = argument("TEST")
     history: str = option("What the test's users did before.", metavar="TRAIN")
@@ -37,8 +35,8 @@ class Evaluate(Output, Reader, WholeRows):
     )
 
 
-@takes(Evaluate, "evaluate")
-def command(request: Evaluate) -> None:
+@takes(_Asked, "evaluate")
+def command(request: _Asked) -> None:
     """Compare the lists and predictions of MODEL with TEST, from each user's own rows in TRAIN.
 
     Liked rows of TEST should be among the first, disliked ones should not (disliked@20, auc). Beside each number

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 from discreet.cli.charged import Charged
 from discreet.cli.output import Output
 from discreet.cli.request import argument, option
 from discreet.cli.rows import Items, Rows
-from discreet.cli.settings import Chosen, merge_settings, method_for, read_goal
+from discreet.cli.settings import Chosen, method_for, read_goal, read_settings
 from discreet.cli.where import Engine
 from discreet.data.ratings import FileReading
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
@@ -129,7 +127,7 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
 
     def _settings(self, method: Method) -> dict[str, Any]:
         """The method's settings from ``--set``, the configuration file, ``--goal``, ``--rank`` and ``--rounds``."""
-        settings = merge_settings(click.get_current_context(), self.sets)
+        settings = read_settings(self.sets)
         known, name = method.settings_type.model_fields, method.method_name()
         for key in ("goal", "rank", "rounds", "discover_share"):
             if key in settings:
